@@ -1,0 +1,1 @@
+"""Tells whether CUDA device code will link and load where it is going."""

@@ -1,0 +1,31 @@
+"""The errors of ltocompat; each says what went wrong, with which value, and what to do next."""
+
+from __future__ import annotations
+
+
+class LtocompatError(Exception):
+    """The base of every error that ltocompat raises on purpose; its text is one sentence."""
+
+
+class UnreadableInput(LtocompatError):
+    """A path cannot be opened or read at all (missing, no permission, not a regular file)."""
+
+
+class UsageError(LtocompatError):
+    """The caller asked for something that has no meaning (a bad place, filter or option)."""
+
+
+class Malformed(LtocompatError):
+    """Bytes do not have the structure that they claim; callers turn it into a ``Skipped``."""
+
+
+class LimitExceeded(Malformed):
+    """Reading on would cost more than ``Limits`` allow.
+
+    Attributes:
+        limit: name of the ``Limits`` field that was hit.
+    """
+
+    def __init__(self, limit: str, message: str) -> None:
+        super().__init__(message)
+        self.limit = limit
