@@ -43,20 +43,36 @@ class MemorySource:
         return bytes(self._data[offset : offset + size])
 
 
+# Headers are read in many small steps, and a system call costs more than copying a block.
+_SMALL = 4 << 10
+_BLOCK = 16 << 10
+
+
 class FileSource:
     """An open file, read by position from any thread.
 
     The file descriptor belongs to the caller, who closes it after the last read.
     """
 
-    __slots__ = ("_fd", "_lock", "size")
+    __slots__ = ("_block", "_fd", "_lock", "size")
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._lock = threading.Lock()
+        # One value, replaced as a whole, so that threads never see half of it.
+        self._block = (0, b"")
         self.size = os.fstat(fd).st_size
 
     def pread(self, size: int, offset: int) -> bytes:
+        """Small reads come out of the block that was read last, where it holds them."""
+        if size > _SMALL:
+            return self._pread(size, offset)
+        start, data = self._block
+        if not start <= offset <= start + len(data) - size:
+            start, data = self._block = offset, self._pread(_BLOCK, offset)
+        return data[offset - start : offset - start + size]
+
+    def _pread(self, size: int, offset: int) -> bytes:
         """Read by position; where the system has no such call, seek and read under a lock."""
         try:
             if hasattr(os, "pread"):

@@ -147,7 +147,8 @@ class Image:
         cubin: facts of a SASS image.
         compression: how it is stored.
         scrambled: the vendor hides the payload (LTO-IR in compressed fatbins).
-        stored_size: bytes that it takes in the file, without padding.
+        stored_size: bytes that it takes in the file, without padding; None where nothing tells
+            (bare LTO-IR inside other data has no length).
         size: bytes once decoded, None when they can't be known.
         relocatable: needs a device link first; None when not known.
         debug: carries device debug information; None when not known.
@@ -170,7 +171,7 @@ class Image:
     cubin: CubinFacts | None = None
     compression: Compression = Compression.NONE
     scrambled: bool = False
-    stored_size: int
+    stored_size: int | None
     size: int | None
     relocatable: bool | None = None
     debug: bool | None = None

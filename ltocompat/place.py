@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from ltocompat.errors import UsageError
@@ -45,7 +45,7 @@ class Place:
 
     def at(self, offset: int, *entry: int) -> Place:
         """The place of a region, or of an entry of it, in this file."""
-        return replace(self, offset=offset, entry=entry)
+        return Place(self.path, self.members, offset, entry)
 
     def contains(self, other: Place) -> bool:
         """Whether ``other`` is this place or lies inside it."""

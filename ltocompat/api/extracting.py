@@ -1,0 +1,143 @@
+"""Write device images as files of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ltocompat import inventory
+from ltocompat.describing import Detail, describe, image_bytes
+from ltocompat.errors import LtocompatError, Malformed, UsageError
+from ltocompat.filters import ImageFilter
+from ltocompat.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model import Image, ImageKind, Skipped
+from ltocompat.place import Place
+from ltocompat.regions import StoredImage, StoredModule
+from ltocompat.regions.fatbin import single_entry_region
+
+_SUFFIXES = {
+    ImageKind.SASS: "cubin",
+    ImageKind.PTX: "ptx",
+    ImageKind.LTOIR: "ltoir",
+    ImageKind.TILEIR: "tileir",
+    ImageKind.UNKNOWN: "bin",
+}
+_SCRAMBLED_NOTE = "scrambled by its vendor: kept in a fatbin of one entry, which nvJitLink reads"
+_UNSAFE = re.compile(r"[^\w.+-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """One file that was written.
+
+    Attributes:
+        place: the image that it holds.
+        path: the new file.
+        what: ``cubin``, ``ptx``, ``ltoir``, ``tileir``, ``fatbin`` or ``bin``.
+        note: what a user should know of it, None when nothing.
+    """
+
+    place: Place
+    path: str
+    what: str
+    note: str | None
+
+
+def extract(
+    *places: str | os.PathLike[str],
+    directory: str | os.PathLike[str],
+    where: ImageFilter | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[Extracted | Skipped]:
+    """Write the images at these places into ``directory``, which is made when it is missing.
+
+    Cubins and PTX are decoded; LTO-IR is raw where it can be read, else a fatbin of one entry.
+    Names come from the place, cleaned; no file is ever overwritten, and none is made elsewhere.
+
+    Raises:
+        UnreadableInput: a path can't be opened.
+        UsageError: the directory can't be written, or nothing lies at a place.
+    """
+    target = os.fspath(directory)
+    try:
+        os.makedirs(target, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{target!r} can't be a directory: {error.strerror}") from error
+    settings = inventory.Settings(limits=limits)
+    for text in places:
+        found = False
+        for result in _extract(Place.parse(os.fspath(text)), target, where, settings):
+            found = True
+            yield result
+        if not found:
+            raise UsageError(
+                f"no image to extract lies at {text}; list them with: ltocompat inspect --images"
+            )
+
+
+def _extract(
+    place: Place, directory: str, where: ImageFilter | None, settings: inventory.Settings
+) -> Iterator[Extracted | Skipped]:
+    for path in inventory.files(place, settings.limits):
+        if isinstance(path, Skipped):
+            yield path
+            continue
+        with inventory.opened(path.path, settings.limits) as view:
+            for stored in inventory.stored_in_file(view, path, settings):
+                if isinstance(stored, StoredModule):
+                    for image in stored.images:
+                        yield from _extract_image(image, directory, where)
+                elif isinstance(stored, Skipped):
+                    yield stored
+
+
+def _extract_image(
+    stored: StoredImage, directory: str, where: ImageFilter | None
+) -> Iterator[Extracted | Skipped]:
+    image, unread = describe(stored, Detail())
+    if where is not None and not where.matches(image):
+        return
+    try:
+        data, what, note = _contents(stored)
+    except Malformed as error:
+        yield unread or Skipped(stored.place, str(error), stored.stored_size)
+        return
+    path = _write_new(directory, _stem(image), what, data)
+    yield Extracted(stored.place, path, what, note)
+
+
+def _contents(stored: StoredImage) -> tuple[bytes, str, str | None]:
+    if stored.scrambled:
+        if stored.entry_header is None:
+            raise Malformed("it is scrambled inside a concatenated entry and can't be cut out")
+        data = stored.payload.stored.all()
+        return single_entry_region(stored.entry_header, data), "fatbin", _SCRAMBLED_NOTE
+    if stored.stored_size is None:
+        raise Malformed("its length is not recorded, so that it can't be cut out")
+    return image_bytes(stored), _SUFFIXES[stored.kind], None
+
+
+def _stem(image: Image) -> str:
+    """A file name from the place and architecture: ``libx.so@0x40.3.sm_90a``."""
+    place = image.place
+    name = "-".join([os.path.basename(place.path), *place.members])
+    where = "" if place.offset is None else f"@{place.offset:#x}"
+    parts = [_UNSAFE.sub("_", name).lstrip(".")[-150:] + where, *map(str, place.entry)]
+    return ".".join([*parts, str(image.arch)] if image.arch else parts)
+
+
+def _write_new(directory: str, stem: str, suffix: str, data: bytes) -> str:
+    """Write a file that did not exist before, under the first free name."""
+    for number in range(10_000):
+        path = os.path.join(directory, f"{stem}{f'-{number}' if number else ''}.{suffix}")
+        try:
+            with open(path, "xb") as file:
+                file.write(data)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise LtocompatError(f"{path!r} can't be written: {error.strerror}") from error
+        return path
+    raise UsageError(f"{directory!r} holds 10,000 files named {stem}; extract into an empty folder")

@@ -1,0 +1,78 @@
+"""List every device image in files, and who made it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from ltocompat import inventory
+from ltocompat.describing import Detail
+from ltocompat.errors import UsageError
+from ltocompat.filters import ImageFilter
+from ltocompat.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model import Module, Record, Skipped
+from ltocompat.place import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the input file at hand has been read: path, bytes done, bytes in all."""
+
+    path: str
+    done: int
+    total: int
+
+
+def inspect(
+    *paths: str | os.PathLike[str],
+    kernels: bool = False,
+    hashes: bool = False,
+    where: ImageFilter | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Callable[[Progress], None] | None = None,
+) -> Iterator[Record]:
+    """Read files, folders and places, one after the other, in constant memory.
+
+    Args:
+        paths: files, folders, places as ``Place`` writes them, or ``-`` for standard input.
+        kernels: also read the names of kernels.
+        hashes: also take the SHA-256 of every decoded image.
+        where: leave out images that don't match, and modules without a match.
+        limits: what one file may cost.
+        progress: called as reading goes on.
+
+    Yields:
+        For each file its ``Module``, ``Skipped`` and ``Host`` values in file order, then its
+        ``Artifact``. What can't be read is a ``Skipped``, never an exception.
+
+    Raises:
+        UnreadableInput: a path can't be opened.
+        UsageError: nothing lies at a place.
+    """
+    report = None if progress is None else _reporter(progress)
+    settings = inventory.Settings(Detail(kernels, hashes), limits, report)
+    for path in paths:
+        yield from _inspect(Place.parse(os.fspath(path)), settings, where)
+
+
+def _reporter(progress: Callable[[Progress], None]) -> Callable[[str, int, int], None]:
+    return lambda path, done, total: progress(Progress(path, done, total))
+
+
+def _inspect(
+    place: Place, settings: inventory.Settings, where: ImageFilter | None
+) -> Iterator[Record]:
+    found = False
+    for record in inventory.take(place, settings):
+        found = found or isinstance(record, Module | Skipped)
+        if isinstance(record, Module) and where is not None:
+            images = tuple(image for image in record.images if where.matches(image))
+            if images:
+                yield replace(record, images=images)
+        else:
+            yield record
+    if not found and (place.members or place.offset is not None):
+        raise UsageError(
+            f"nothing lies at {place}; list the places with: ltocompat inspect --images {place.path}"
+        )

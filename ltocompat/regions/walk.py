@@ -1,0 +1,129 @@
+"""All device code of one file, in file order: regions, naked images, and what can't be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ltocompat.byteview import ByteView
+from ltocompat.codec import ZSTD_MAGIC
+from ltocompat.errors import LimitExceeded, Malformed
+from ltocompat.hosts import HostFile
+from ltocompat.images import cubin, ltoir
+from ltocompat.limits import Budget
+from ltocompat.model import Skipped
+from ltocompat.place import Place
+from ltocompat.regions import StoredImage, StoredModule, fatbin, naked
+from ltocompat.regions.accounting import Accounting
+from ltocompat.regions.scan import Hit, Scanner
+
+
+class Walk:
+    """One walk through one file.
+
+    Args:
+        view: the whole file.
+        place: its place.
+        host: what it is around the device code, None for a file that is device code itself.
+        budget: account of the file.
+    """
+
+    def __init__(self, view: ByteView, place: Place, host: HostFile | None, budget: Budget) -> None:
+        self._view = view
+        self._place = place
+        self._host = host
+        self._budget = budget
+        self._scanner = Scanner(view)
+        self._accounting = Accounting(view, host)
+        self._prelinked = host.registration().prelinked if host else {}
+        self._claimed = {offset for offsets in self._prelinked.values() for offset in offsets}
+
+    @property
+    def position(self) -> int:
+        """How far the walk has come, bytes."""
+        return self._scanner.position
+
+    def __iter__(self) -> Iterator[StoredModule | Skipped]:
+        try:
+            for hit in self._scanner:
+                self._budget.check_time()
+                yield from self._at(hit)
+        except LimitExceeded as error:
+            left = self._view.size - self.position
+            yield Skipped(self._place, f"the rest is not read: {error}", left, error.limit)
+            return
+        for offset, size in self._accounting.gaps():
+            reason = f"{size} bytes of a fatbin section belong to no region"
+            yield Skipped(self._place.at(offset), reason, size)
+
+    def _at(self, hit: Hit) -> Iterator[StoredModule | Skipped]:
+        if hit.needle == fatbin.NEEDLE:
+            yield from self._region(hit.offset)
+            return
+        image = self._naked(hit)
+        if image is None:
+            return
+        end = hit.offset + (image.stored_size or ltoir.HEAD_SIZE)
+        self._pass(hit.offset, end)
+        registration = self._host.registration() if self._host else None
+        registered = False if registration and registration.known else None
+        yield StoredModule(image.place, image.section, registered, (image,))
+
+    def _naked(self, hit: Hit) -> StoredImage | None:
+        view = self._view.sub(hit.offset, self._view.size - hit.offset)
+        whole = hit.offset == 0 and self._host is None
+        place = self._place if whole else self._place.at(hit.offset)
+        section = self._section(hit.offset)
+        if hit.needle == cubin.NEEDLE:
+            return naked.cubin_image(view, place, section, self._budget)
+        if hit.needle == ZSTD_MAGIC:
+            return naked.zstd_cubin_image(view, place, section, self._budget)
+        size = view.size if whole else self._host and self._host.symbol_size(hit.offset)
+        return naked.ltoir_image(view, place, section, self._budget, size)
+
+    def _region(self, offset: int) -> Iterator[StoredModule | Skipped]:
+        end, images, unread = self._read_region(offset)
+        self._pass(offset, end)
+        if offset in self._claimed:
+            yield from unread
+            return
+        for part in self._prelinked.get(offset, ()):
+            _, more, _ = self._read_region(part)  # what is unread there is said when it is reached
+            images += more
+        if images or not unread:
+            registered = self._host.registration().registered(offset) if self._host else None
+            place = self._place.at(offset)
+            yield StoredModule(place, self._section(offset), registered, tuple(images))
+        yield from unread
+
+    def _read_region(self, offset: int) -> tuple[int, list[StoredImage], list[Skipped]]:
+        """End of what was walked of a region (file offset), its images, and what is unread."""
+        place, section = self._place.at(offset), self._section(offset)
+        images: list[StoredImage] = []
+        unread: list[Skipped] = []
+        try:
+            view = self._view.sub(offset, self._view.size - offset)
+            region = fatbin.read_region(view, self._budget)
+        except Malformed as error:
+            return offset, images, [_skipped(place, error, self._view.size - offset)]
+        for number, entry in enumerate(region.entries):
+            try:
+                images += fatbin.stored_images(view, entry, number, place, section, self._budget)
+            except Malformed as error:
+                unread.append(_skipped(place.at(offset, number), error, entry.end - entry.offset))
+        if region.broken is not None:
+            size = min(region.size, view.size) - region.walked
+            unread.append(Skipped(place, region.broken, size))
+        return offset + region.walked, images, unread
+
+    def _pass(self, start: int, end: int) -> None:
+        self._scanner.skip_to(end)
+        self._accounting.cover(start, end)
+
+    def _section(self, offset: int) -> str | None:
+        section = self._host.section_at(offset) if self._host else None
+        return section.name if section else None
+
+
+def _skipped(place: Place, error: Malformed, size: int) -> Skipped:
+    limit = error.limit if isinstance(error, LimitExceeded) else None
+    return Skipped(place, str(error), size, limit)

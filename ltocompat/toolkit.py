@@ -1,0 +1,129 @@
+"""Who made an image: what its bytes say, together with the tables of releases. Never a guess."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ltocompat import facts
+from ltocompat.arch import Release
+from ltocompat.images.cubin_notes import ToolNote
+from ltocompat.images.ptx import Ptx
+from ltocompat.model import LtoIrVersions, Maker, Role
+
+# The tools that name themselves in cubins. The assembler's role is the compiler's: it decides the
+# code; nvasm_internal is NVIDIA's in-house assembler for hand-written kernels.
+_TOOL_ROLES = {"nvlink": Role.LINKER, "finalizer": Role.FINALIZER}
+
+
+def tool_role(tool: str) -> Role:
+    """The role of a tool that names itself in a note."""
+    return _TOOL_ROLES.get(tool, Role.COMPILER)
+
+
+@lru_cache(maxsize=1024)
+def ltoir_makers(versions: LtoIrVersions) -> tuple[Maker, ...]:
+    """The maker of an LTO-IR image: an exact minor release by its NVVM IR version where that can
+    be read, else the set of releases that write its container.
+
+    nvJitLink stamps LTO-IR that it links with its own release, so that this is the release of the
+    last tool, compiler or linker.
+    """
+    if versions.nvvm_ir is not None:
+        release = facts.ltoir_releases().get(versions.nvvm_ir)
+        evidence = f"NVVM IR {versions.nvvm_ir}"
+        if release is not None:
+            return (Maker(Role.COMPILER, None, str(release), (release,), evidence),)
+        known = facts.ltoir_releases()
+        return (_outside(versions.nvvm_ir, known, evidence),)
+    evidence = f"LTO-IR container {versions.container}"
+    containers = facts.ltoir_containers()
+    releases = containers.get(versions.container, ())
+    if not releases:
+        newest = {container: found[-1] for container, found in containers.items()}
+        return (_outside(versions.container, newest, evidence),)
+    version = str(releases[0]) if len(releases) == 1 else None
+    return (Maker(Role.COMPILER, None, version, releases, evidence),)
+
+
+def _outside(version: str, known: dict[str, Release], evidence: str) -> Maker:
+    """A maker for a version that the table has no row for: newer, older or between; no release."""
+    number = _number(version)
+    below = [release for text, release in known.items() if _number(text) < number]
+    above = [release for text, release in known.items() if _number(text) > number]
+    if not above:
+        said = f"newer than {max(below)}"
+    elif not below:
+        said = f"older than {min(above)}"
+    else:
+        said = f"between {max(below)} and {min(above)}"
+    return Maker(Role.COMPILER, None, said, (), evidence)
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def ptx_makers(ptx: Ptx) -> tuple[Maker, ...]:
+    """The compiler that named itself in the comment of a PTX text; fatbins have it stripped."""
+    if ptx.toolkit is not None:
+        release = Release.parse(ptx.toolkit)
+        return (Maker(Role.COMPILER, "NVVM", ptx.toolkit, (release,), "PTX comment"),)
+    if ptx.generator is not None:
+        return (Maker(Role.COMPILER, ptx.generator, None, (), "PTX comment"),)
+    return ()
+
+
+@lru_cache(maxsize=1024)
+def cubin_makers(
+    tools: tuple[ToolNote, ...],
+    toolkit: int | None,
+    api_versions: frozenset[int],
+    *,
+    header_toolkit: int | None,
+) -> tuple[Maker, ...]:
+    """The makers of a cubin, oldest first.
+
+    Args:
+        tools: notes on tools (generation 2), newest first.
+        toolkit: compiler by the cuinfo note (generation 2), 10 * major + minor.
+        api_versions: CUDA_API_VERSION of the kernels, 10 * major + minor.
+        header_toolkit: ``e_version`` (generation 1), 10 * major + minor.
+    """
+    if tools:
+        noted = tuple(_noted(note) for note in reversed(tools))
+        linked = any(maker.role is Role.LINKER for maker in noted)
+        return (_unnoted(noted, api_versions) if linked else ()) + noted
+    if header_toolkit is not None:
+        return _generation_1(header_toolkit, api_versions)
+    if toolkit is not None:
+        return (_compiler(toolkit, "cuinfo note"),)
+    return tuple(_by_kernel(version) for version in sorted(api_versions))
+
+
+def _noted(note: ToolNote) -> Maker:
+    releases = (Release.parse(note.version),) if note.version else ()
+    return Maker(tool_role(note.tool), note.tool or None, note.version, releases, "tkinfo note")
+
+
+def _unnoted(noted: tuple[Maker, ...], api_versions: frozenset[int]) -> tuple[Maker, ...]:
+    """Compilers of linked objects that left no note: those of generation 1 don't."""
+    said = {r for maker in noted if maker.role is Role.COMPILER for r in maker.releases}
+    return tuple(_by_kernel(v) for v in sorted(api_versions) if Release.from_code(v) not in said)
+
+
+def _generation_1(header: int, api_versions: frozenset[int]) -> tuple[Maker, ...]:
+    """``e_version`` is the tool that wrote the file; kernels of another release were linked in."""
+    if api_versions <= {header}:
+        return (_compiler(header, f"e_version {header:#x}"),)
+    release = Release.from_code(header)
+    linker = Maker(Role.LINKER, None, str(release), (release,), f"e_version {header:#x}")
+    return (*(_by_kernel(version) for version in sorted(api_versions)), linker)
+
+
+def _by_kernel(version: int) -> Maker:
+    return _compiler(version, f"CUDA_API_VERSION {version:#x}")
+
+
+def _compiler(code: int, evidence: str) -> Maker:
+    release = Release.from_code(code)
+    return Maker(Role.COMPILER, None, str(release), (release,), evidence)
