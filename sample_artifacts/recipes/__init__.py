@@ -1,0 +1,1 @@
+"""What the samples are: one module per folder of samples."""
