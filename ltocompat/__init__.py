@@ -1,1 +1,85 @@
-"""Tells whether CUDA device code will link and load where it is going."""
+"""Tells, before you ship, whether CUDA device code will link and load where it is going.
+
+>>> import ltocompat
+>>> for record in ltocompat.inspect("libexample.so"):  # doctest: +SKIP
+...     if isinstance(record, ltocompat.Module):
+...         for image in record.images:
+...             print(image.place, image.kind, image.arch, *image.made_by)
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ltocompat.arch import ArchForm, Release, SmArch
+from ltocompat.errors import LtocompatError, UnreadableInput, UsageError
+from ltocompat.filters import ImageFilter
+from ltocompat.limits import Limits
+from ltocompat.model import (
+    Artifact,
+    Compression,
+    CubinFacts,
+    CudaLibrary,
+    Host,
+    Image,
+    ImageKind,
+    LtoIrVersions,
+    Maker,
+    Module,
+    Needs,
+    Record,
+    Role,
+    Skipped,
+)
+from ltocompat.place import Place
+
+if TYPE_CHECKING:
+    from ltocompat.api.extracting import Extracted, extract
+    from ltocompat.api.inspecting import Progress, inspect
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ArchForm",
+    "Artifact",
+    "Compression",
+    "CubinFacts",
+    "CudaLibrary",
+    "Extracted",
+    "Host",
+    "Image",
+    "ImageFilter",
+    "ImageKind",
+    "Limits",
+    "LtoIrVersions",
+    "LtocompatError",
+    "Maker",
+    "Module",
+    "Needs",
+    "Place",
+    "Progress",
+    "Record",
+    "Release",
+    "Role",
+    "Skipped",
+    "SmArch",
+    "UnreadableInput",
+    "UsageError",
+    "__version__",
+    "extract",
+    "inspect",
+]
+
+# The use cases bring every room of the house with them; a program that only asks for help, or for
+# the values, need not wait for that.
+_LAZY = {
+    "Extracted": "ltocompat.api.extracting",
+    "extract": "ltocompat.api.extracting",
+    "Progress": "ltocompat.api.inspecting",
+    "inspect": "ltocompat.api.inspecting",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
+    if name not in _LAZY:
+        raise AttributeError(f"module 'ltocompat' has no attribute {name!r}")
+    return getattr(importlib.import_module(_LAZY[name]), name)

@@ -222,7 +222,7 @@ def _ltoir(stored: StoredImage, detail: Detail) -> dict[str, Any]:
     versions = header.versions
     return {
         "ltoir": versions,
-        "made_by": toolkit.ltoir_makers(versions),
+        "made_by": toolkit.ltoir_makers(versions, linked=header.linked),
         "problems": _contradictions(stored, "container", versions.container, header.arch),
         **_unsaid(stored, header.arch),
     }
@@ -247,10 +247,9 @@ def _version(stored: StoredImage) -> str | None:
 def _unsaid(stored: StoredImage, arch: SmArch | None) -> dict[str, Any]:
     """Architecture and size where no entry header says them."""
     size = stored.payload.declared
-    return {
-        "arch": stored.arch or arch,
-        "size": stored.stored_size if size is None else size,
-    }
+    if size is None and stored.stored_size is not None:
+        size = stored.payload.stored.size
+    return {"arch": stored.arch or arch, "size": size}
 
 
 def _contradictions(

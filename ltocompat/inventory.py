@@ -81,10 +81,15 @@ def files(place: Place, limits: Limits) -> Iterator[Place | Skipped]:
 
 
 def _take_file(place: Place, settings: Settings) -> Iterator[Record]:
-    counted = _Count(Place(place.path), settings.limits)
     with opened(place.path, settings.limits) as view:
-        for record in _described(stored_in_file(view, place, settings), settings.detail):
-            yield from counted.pass_on(record)
+        yield from take_view(view, place, settings)
+
+
+def take_view(view: ByteView, place: Place, settings: Settings) -> Iterator[Record]:
+    """The records of one file whose bytes are at hand; ``place`` names it, or a place in it."""
+    counted = _Count(Place(place.path), settings.limits)
+    for record in _described(stored_in_file(view, place, settings), settings.detail):
+        yield from counted.pass_on(record)
     yield from counted.rest()
     yield Artifact(place.path, view.size, counted.modules, counted.images, counted.skipped)
 

@@ -87,7 +87,8 @@ class Maker:
             said = "{" + ", ".join(map(str, self.releases)) + "}"
         else:
             said = "unknown release"
-        return f"{self.tool} {said}" if self.tool else said
+        name = self.tool or (None if self.role is Role.COMPILER else str(self.role))
+        return f"{name} {said}" if name else said
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from ltocompat import facts
@@ -10,43 +11,56 @@ from ltocompat.images.cubin_notes import ToolNote
 from ltocompat.images.ptx import Ptx
 from ltocompat.model import LtoIrVersions, Maker, Role
 
-# The tools that name themselves in cubins. The assembler's role is the compiler's: it decides the
-# code; nvasm_internal is NVIDIA's in-house assembler for hand-written kernels.
-_TOOL_ROLES = {"nvlink": Role.LINKER, "finalizer": Role.FINALIZER}
+# How the tools that name themselves in cubins begin; the name is that of the program file, so that
+# a suffix such as nvlink-13.5 is possible. "nvJIT API" is nvJitLink without LTO. Every other tool is
+# taken for a compiler: ptxas, and nvasm_internal, NVIDIA's assembler for hand-written kernels.
+_TOOL_ROLES = (
+    ("nvlink", Role.LINKER),
+    ("nvJIT API", Role.LINKER),
+    ("finalizer", Role.FINALIZER),
+)
 
 
 def tool_role(tool: str) -> Role:
     """The role of a tool that names itself in a note."""
-    return _TOOL_ROLES.get(tool, Role.COMPILER)
+    return next((role for start, role in _TOOL_ROLES if tool.startswith(start)), Role.COMPILER)
 
 
 @lru_cache(maxsize=1024)
-def ltoir_makers(versions: LtoIrVersions) -> tuple[Maker, ...]:
-    """The maker of an LTO-IR image: an exact minor release by its NVVM IR version where that can
-    be read, else the set of releases that write its container.
+def ltoir_makers(versions: LtoIrVersions, *, linked: bool = False) -> tuple[Maker, ...]:
+    """The maker of an LTO-IR image.
 
-    nvJitLink stamps LTO-IR that it links with its own release, so that this is the release of the
-    last tool, compiler or linker.
+    An exact minor release by its NVVM IR version where that can be read, else the set of releases
+    that write its container. nvJitLink stamps LTO-IR that it emits with its own release, whatever
+    went in: then the linker is named, and the origin stays unknown. A scrambled image doesn't show
+    which of both it is.
     """
-    if versions.nvvm_ir is not None:
-        release = facts.ltoir_releases().get(versions.nvvm_ir)
-        evidence = f"NVVM IR {versions.nvvm_ir}"
-        if release is not None:
-            return (Maker(Role.COMPILER, None, str(release), (release,), evidence),)
-        known = facts.ltoir_releases()
+    if versions.nvvm_ir is None:
+        return (_container_maker(versions.container),)
+    known = facts.ltoir_releases()
+    release = known.get(versions.nvvm_ir)
+    evidence = f"NVVM IR {versions.nvvm_ir}" + (", linker's mark" if linked else "")
+    if release is None:
         return (_outside(versions.nvvm_ir, known, evidence),)
-    evidence = f"LTO-IR container {versions.container}"
+    role = Role.LINKER if linked else Role.COMPILER
+    return (Maker(role, None, str(release), (release,), evidence),)
+
+
+def _container_maker(container: str) -> Maker:
+    evidence = f"LTO-IR container {container}"
     containers = facts.ltoir_containers()
-    releases = containers.get(versions.container, ())
+    releases = containers.get(container, ())
     if not releases:
-        newest = {container: found[-1] for container, found in containers.items()}
-        return (_outside(versions.container, newest, evidence),)
+        newest = {version: found[-1] for version, found in containers.items()}
+        return _outside(container, newest, evidence)
     version = str(releases[0]) if len(releases) == 1 else None
-    return (Maker(Role.COMPILER, None, version, releases, evidence),)
+    return Maker(Role.COMPILER, None, version, releases, evidence)
 
 
 def _outside(version: str, known: dict[str, Release], evidence: str) -> Maker:
     """A maker for a version that the table has no row for: newer, older or between; no release."""
+    if not re.fullmatch(r"\d+\.\d+", version):
+        return Maker(Role.COMPILER, None, None, (), evidence)
     number = _number(version)
     below = [release for text, release in known.items() if _number(text) < number]
     above = [release for text, release in known.items() if _number(text) > number]
@@ -90,7 +104,8 @@ def cubin_makers(
         header_toolkit: ``e_version`` (generation 1), 10 * major + minor.
     """
     if tools:
-        noted = tuple(_noted(note) for note in reversed(tools))
+        # Two objects of one compiler leave two notes; the linker's comes first.
+        noted = tuple(dict.fromkeys(_noted(note) for note in reversed(tools)))
         linked = any(maker.role is Role.LINKER for maker in noted)
         return (_unnoted(noted, api_versions) if linked else ()) + noted
     if header_toolkit is not None:

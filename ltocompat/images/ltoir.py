@@ -11,6 +11,7 @@ at     size  field
 8      2     debug metadata version: 3, NN
 10     2     LLVM version: 7, 0 below sm_100; 20 .. 23, 0 from there on
 12     2     offset of the tag list, 0x18
+14     2     1 from a compiler (30 samples, 170 real images), 0 from nvJitLink (7 samples)
 16     4     offset of the key word
 20     4     offset of the body
 0x18   2+2   tags: (1, 10 * SM), ... (0x20, 1) on ``a``, ... (0, 0)
@@ -44,11 +45,13 @@ class LtoIr:
     Attributes:
         versions: container, NVVM IR and LLVM.
         arch: architecture that it was compiled for; a family suffix leaves no mark.
+        linked: emitted by a linker (nvJitLink 13.4 and later), which stamps its own versions.
         body: offset of the body, bytes.
     """
 
     versions: LtoIrVersions
     arch: SmArch | None
+    linked: bool
     body: int
 
 
@@ -58,11 +61,13 @@ def parse(head: bytes) -> LtoIr:
     Raises:
         Malformed: these are no bytes of an LTO-IR image.
     """
-    if len(head) < _HEADER.size or not head.startswith(MAGIC):
+    if not head.startswith(MAGIC):
         raise Malformed("an LTO-IR image does not begin with ED 43 4E 7F")
+    if len(head) < _TAG_LIST:
+        raise Malformed(f"an LTO-IR image of {len(head)} bytes is cut inside its header")
     fields = _HEADER.unpack_from(head)
     container, ir, debug, llvm = (fields[i : i + 2] for i in (1, 3, 5, 7))
-    tag_list, _, key, body = fields[9:]
+    tag_list, compiled, key, body = fields[9:]
     plausible = (
         (container[0], ir[0], debug[0]) == (1, 2, 3)
         and tag_list == _TAG_LIST
@@ -72,7 +77,7 @@ def parse(head: bytes) -> LtoIr:
     if not plausible:
         raise Malformed(f"an LTO-IR header with fields unlike any known: {head[:24].hex(' ')}")
     versions = LtoIrVersions(*(f"{major}.{minor}" for major, minor in (container, ir, llvm)))
-    return LtoIr(versions, _arch(head[_TAG_LIST:key]), body)
+    return LtoIr(versions, _arch(head[_TAG_LIST:key]), compiled == 0, body)
 
 
 def _arch(tags: bytes) -> SmArch | None:

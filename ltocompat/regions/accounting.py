@@ -14,14 +14,14 @@ _WINDOW = 1 << 20
 class Accounting:
     """What of the fatbin sections was covered so far; cover in file order.
 
-    A file that begins with a region and has no host around it counts as one such section.
+    A file that begins like a region and has no host around it counts as one such section.
     """
 
     def __init__(self, view: ByteView, host: HostFile | None) -> None:
         self._view = view
         if host is not None:
             sections = [(s.offset, s.offset + s.size) for s in host.sections if s.fatbin]
-        elif view.peek(0, len(fatbin.NEEDLE)) == fatbin.NEEDLE:
+        elif view.peek(0, len(fatbin.MAGIC)) == fatbin.MAGIC:
             sections = [(0, view.size)]
         else:
             sections = []

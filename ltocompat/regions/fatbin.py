@@ -21,7 +21,8 @@ from ltocompat.place import Place
 from ltocompat.regions import StoredImage
 
 REGION_HEADER = struct.Struct("<IHHQ")
-NEEDLE = struct.pack("<IHH", 0xBA55ED50, 1, REGION_HEADER.size)
+MAGIC = struct.pack("<I", 0xBA55ED50)
+NEEDLE = MAGIC + struct.pack("<HH", 1, REGION_HEADER.size)
 
 _ENTRY = struct.Struct("<HHIQIIHHIIIQQQ")
 _OPTIONS = struct.Struct("<II")
@@ -158,9 +159,9 @@ def _read_entry(view: ByteView, offset: int, region_end: int) -> Entry:
 
 def _identifier(header: bytes, fields: EntryHeader) -> str | None:
     start, size = fields.identifier_offset, fields.identifier_size
-    if not start or not size:
+    if not start or not size or start + size > min(len(header), fields.header_size):
         return None
-    return header[start : min(start + size, fields.header_size)].decode("utf-8", "replace")
+    return header[start : start + size].decode("utf-8", "replace")
 
 
 def _options(header: bytes, fields: EntryHeader) -> str | None:
@@ -289,4 +290,4 @@ def single_entry_region(header: bytes, payload: bytes) -> bytes:
         payload: its stored bytes, without padding.
     """
     body = header + payload.ljust(_padded(len(payload)), b"\0")
-    return REGION_HEADER.pack(0xBA55ED50, 1, REGION_HEADER.size, len(body)) + body
+    return NEEDLE + struct.pack("<Q", len(body)) + body

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from ltocompat.byteview import ByteView
 from ltocompat.codec import ZSTD_MAGIC
@@ -15,6 +16,22 @@ from ltocompat.place import Place
 from ltocompat.regions import StoredImage, StoredModule, fatbin, naked
 from ltocompat.regions.accounting import Accounting
 from ltocompat.regions.scan import Hit, Scanner
+
+
+class _Reading(NamedTuple):
+    """What came of one region.
+
+    Attributes:
+        walked: end of the entries that were understood (file offset); the scan goes on there.
+        said: end of what was understood or reported (file offset).
+        images: the images found.
+        unread: what was not.
+    """
+
+    walked: int
+    said: int
+    images: list[StoredImage]
+    unread: list[Skipped]
 
 
 class Walk:
@@ -59,44 +76,48 @@ class Walk:
         if hit.needle == fatbin.NEEDLE:
             yield from self._region(hit.offset)
             return
-        image = self._naked(hit)
-        if image is None:
+        whole = hit.offset == 0 and self._host is None
+        try:
+            image = self._naked(hit, whole=whole)
+        except LimitExceeded:
+            raise
+        except Malformed as error:
+            if whole and hit.needle != ZSTD_MAGIC:
+                yield Skipped(self._place, str(error), self._view.size)
             return
-        end = hit.offset + (image.stored_size or ltoir.HEAD_SIZE)
-        self._pass(hit.offset, end)
+        self._pass(hit.offset, hit.offset + (image.stored_size or ltoir.HEAD_SIZE))
         registration = self._host.registration() if self._host else None
         registered = False if registration and registration.known else None
         yield StoredModule(image.place, image.section, registered, (image,))
 
-    def _naked(self, hit: Hit) -> StoredImage | None:
+    def _naked(self, hit: Hit, *, whole: bool) -> StoredImage:
         view = self._view.sub(hit.offset, self._view.size - hit.offset)
-        whole = hit.offset == 0 and self._host is None
         place = self._place if whole else self._place.at(hit.offset)
         section = self._section(hit.offset)
         if hit.needle == cubin.NEEDLE:
             return naked.cubin_image(view, place, section, self._budget)
         if hit.needle == ZSTD_MAGIC:
             return naked.zstd_cubin_image(view, place, section, self._budget)
-        size = view.size if whole else self._host and self._host.symbol_size(hit.offset)
+        size = self._host.symbol_size(hit.offset) if self._host else None
+        size = self._view.size if whole else size
         return naked.ltoir_image(view, place, section, self._budget, size)
 
     def _region(self, offset: int) -> Iterator[StoredModule | Skipped]:
-        end, images, unread = self._read_region(offset)
-        self._pass(offset, end)
-        if offset in self._claimed:
-            yield from unread
-            return
-        for part in self._prelinked.get(offset, ()):
-            _, more, _ = self._read_region(part)  # what is unread there is said when it is reached
-            images += more
-        if images or not unread:
-            registered = self._host.registration().registered(offset) if self._host else None
-            place = self._place.at(offset)
-            yield StoredModule(place, self._section(offset), registered, tuple(images))
-        yield from unread
+        read = self._read_region(offset)
+        self._scanner.skip_to(read.walked)
+        self._accounting.cover(offset, read.said)
+        if offset not in self._claimed:
+            images = list(read.images)
+            for part in self._prelinked.get(offset, ()):
+                # What is unread there is said when the walk gets there.
+                images += self._read_region(part).images
+            if images or not read.unread:
+                registered = self._host.registration().registered(offset) if self._host else None
+                place = self._place.at(offset)
+                yield StoredModule(place, self._section(offset), registered, tuple(images))
+        yield from read.unread
 
-    def _read_region(self, offset: int) -> tuple[int, list[StoredImage], list[Skipped]]:
-        """End of what was walked of a region (file offset), its images, and what is unread."""
+    def _read_region(self, offset: int) -> _Reading:
         place, section = self._place.at(offset), self._section(offset)
         images: list[StoredImage] = []
         unread: list[Skipped] = []
@@ -104,16 +125,18 @@ class Walk:
             view = self._view.sub(offset, self._view.size - offset)
             region = fatbin.read_region(view, self._budget)
         except Malformed as error:
-            return offset, images, [_skipped(place, error, self._view.size - offset)]
+            left = max(self._view.size - offset, 0)
+            return _Reading(offset, offset + left, images, [_skipped(place, error, left)])
         for number, entry in enumerate(region.entries):
             try:
                 images += fatbin.stored_images(view, entry, number, place, section, self._budget)
             except Malformed as error:
                 unread.append(_skipped(place.at(offset, number), error, entry.end - entry.offset))
+        said = region.walked
         if region.broken is not None:
-            size = min(region.size, view.size) - region.walked
-            unread.append(Skipped(place, region.broken, size))
-        return offset + region.walked, images, unread
+            said = max(region.walked, min(region.size, view.size))
+            unread.append(Skipped(place, region.broken, said - region.walked))
+        return _Reading(offset + region.walked, offset + said, images, unread)
 
     def _pass(self, start: int, end: int) -> None:
         self._scanner.skip_to(end)

@@ -1,0 +1,75 @@
+"""The command line: one verb a file, no logic; nothing heavy is imported before a verb runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, cast
+
+import typer
+
+from ltocompat import __version__
+from ltocompat.cli import extract, inspect
+from ltocompat.cli.outcome import INTERRUPTED, USAGE, wants_json, write_error
+
+VERBS = (inspect.inspect, extract.extract)
+"""Each verb is a function of this name; a new one is one new file and one entry here."""
+
+# click's usage error under whichever name this version of typer carries it
+_WrongUsage = cast("type[Exception]", typer.BadParameter.__bases__[0])
+
+app = typer.Typer(
+    name="ltocompat",
+    help="Tell, before you ship, whether CUDA device code will link and load where it is going.",
+    epilog="Exit codes: 0 done, 2 wrong usage, 3 something could not be read, 70 internal error, "
+    "130 interrupted, 141 output closed early.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for verb in VERBS:
+    app.command()(verb)
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if wanted:
+        typer.echo(f"ltocompat {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line and exit with the code that ``design.md`` names."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line ``arguments``; the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a letter of some file's name gets its escape instead.
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    try:
+        code = app(arguments, prog_name="ltocompat", standalone_mode=False)
+    except _WrongUsage as error:
+        wrong = cast("typer.BadParameter", error)
+        wrong.show()
+        if wants_json(arguments):
+            write_error("usage", wrong.format_message())
+        return USAGE
+    except typer.Abort:
+        return INTERRUPTED
+    return int(code or 0)

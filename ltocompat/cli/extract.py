@@ -1,0 +1,56 @@
+"""``ltocompat extract``."""
+# ruff: noqa: PLR0917 - typer calls a verb by keyword
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ltocompat.cli.options import Archs, Format, Kinds, MadeBy
+from ltocompat.cli.outcome import Outcome
+from ltocompat.cli.output import Output, answer, terminal_width
+from ltocompat.filters import ImageFilter
+from ltocompat.model import Skipped
+from ltocompat.report import Failure, Options
+from ltocompat.report.extraction import REPORT
+
+if TYPE_CHECKING:
+    from ltocompat.api.extracting import Extracted
+
+
+def extract(
+    places: Annotated[
+        list[str],
+        typer.Argument(metavar="PLACE...", help="Files, folders, or places that inspect shows."),
+    ],
+    directory: Annotated[
+        str,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Where to write; made when missing, and no file in it is ever replaced.",
+        ),
+    ],
+    kind: Kinds = None,
+    arch: Archs = None,
+    made_by: MadeBy = None,
+    form: Format = "table",
+) -> int:
+    """Write images to files: cubins and PTX decoded, LTO-IR raw where it can be read.
+
+    Scrambled LTO-IR is written as a .fatbin of one entry, which nvJitLink accepts.
+    """
+
+    def records(outcome: Outcome, _: Output) -> Iterable[Extracted | Skipped | Failure]:
+        where = ImageFilter.parse(kinds=kind or (), archs=arch or (), made_by=made_by or ())
+        from ltocompat.api.extracting import extract as write  # noqa: PLC0415 - slow, not for --help
+
+        return outcome.each(
+            places,
+            lambda place: write(place, directory=directory, where=where or None),
+        )
+
+    return answer(form, REPORT, Options(width=terminal_width()), records)

@@ -1,0 +1,84 @@
+"""``ltocompat inspect``."""
+# ruff: noqa: FBT002, PLR0917 - typer calls a verb by keyword
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from ltocompat.cli.options import Archs, Format, Kinds, MadeBy
+from ltocompat.cli.outcome import Outcome
+from ltocompat.cli.output import Output, answer, choose, terminal_width
+from ltocompat.errors import UsageError
+from ltocompat.filters import ImageFilter
+from ltocompat.model import Record
+from ltocompat.report import Failure, Options
+from ltocompat.report.folding import GROUPS
+from ltocompat.report.inspection import REPORT
+
+
+def inspect(
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="PATH...", help="Files, folders, places (libx.a::m.o@0x40) or -."),
+    ],
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(GROUPS),
+            help="What the summary has rows for: kind and maker (the default), or another value.",
+            autocompletion=lambda: list(GROUPS),
+        ),
+    ] = None,
+    images: Annotated[
+        bool, typer.Option("--images", help="One row an image, as they come; no summary.")
+    ] = False,
+    kind: Kinds = None,
+    arch: Archs = None,
+    made_by: MadeBy = None,
+    kernels: Annotated[
+        bool, typer.Option("--kernels", help="Count the kernels; with --images, name each.")
+    ] = False,
+    hashes: Annotated[
+        bool, typer.Option("--hash", help="SHA-256 of each image; lists them as --images does.")
+    ] = False,
+    form: Format = "table",
+) -> int:
+    """List every LTO-IR, PTX and SASS image in files, and who made each.
+
+    Nothing is guessed: where no bytes name a tool, an image is made by "unknown".
+    """
+    listed = images or hashes
+
+    def records(outcome: Outcome, output: Output) -> Iterable[Record | Failure]:
+        if by is not None:
+            choose("--by", by, GROUPS)
+            if listed:
+                raise UsageError(
+                    "--by groups the summary, --images and --hash replace it; drop one"
+                )
+        where = ImageFilter.parse(kinds=kind or (), archs=arch or (), made_by=made_by or ())
+        from ltocompat.api.inspecting import inspect as read  # noqa: PLC0415 - slow, not for --help
+
+        return outcome.each(
+            paths,
+            lambda path: read(
+                path,
+                kernels=kernels,
+                hashes=hashes,
+                where=where or None,
+                progress=output.progress,
+            ),
+        )
+
+    options = Options(
+        width=terminal_width(),
+        by=by or "kind",
+        images=listed,
+        kernels=kernels,
+        hashes=hashes,
+        named=frozenset(paths),
+    )
+    return answer(form, REPORT, options, records)

@@ -1,0 +1,47 @@
+"""Options that several verbs share, each with its one line of help."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ltocompat.model import ImageKind, Role
+from ltocompat.report import FORMATS
+
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        metavar="KIND",
+        help=f"Only images of this kind: {', '.join(ImageKind)}; repeat it or separate by commas.",
+        autocompletion=lambda: [str(kind) for kind in ImageKind],
+    ),
+]
+Archs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--arch",
+        metavar="ARCH",
+        help="Only images for this architecture: sm_90a, compute_90 or lto_75; 90a means any form.",
+    ),
+]
+MadeBy = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--made-by",
+        metavar="MAKER",
+        help="Only images that this release (12.4), exact version (13.3.73), tool (nvlink) or role "
+        "may have made; or unknown.",
+        autocompletion=lambda: [*map(str, Role), "unknown"],
+    ),
+]
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="|".join(FORMATS),
+        help="How to write the answer; json lists everything.",
+        autocompletion=lambda: list(FORMATS),
+    ),
+]

@@ -1,0 +1,79 @@
+"""Where a verb's answer goes: standard output, in the format asked for, beside a progress line."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from ltocompat.cli.outcome import Outcome, guarded
+from ltocompat.cli.progress import ProgressLine
+from ltocompat.errors import UsageError
+from ltocompat.report import FORMATS, Failure, Options, Report, write
+
+R = TypeVar("R")
+
+
+def choose(option: str, value: str, valid: Iterable[str]) -> str:
+    """``value``, when it is one of ``valid``.
+
+    Raises:
+        UsageError: it is not; the sentence names those that are.
+    """
+    choices = tuple(valid)
+    if value not in choices:
+        raise UsageError(f"{option} {value!r} is not known; give one of: {', '.join(choices)}")
+    return value
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that standard output is; None when it is no terminal."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+class Output:
+    """Standard output; it takes the progress line away before anything is printed over it.
+
+    Attributes:
+        used: whether anything was written.
+        progress: the line on standard error.
+    """
+
+    def __init__(self) -> None:
+        self.used = False
+        self.progress = ProgressLine()
+        self._shared = sys.stdout.isatty()
+
+    def write(self, text: str, /) -> None:
+        """Write ``text``."""
+        self.used = True
+        if self._shared:
+            self.progress.erase()
+        sys.stdout.write(text)
+
+
+def answer(
+    form: str,
+    report: Report[R],
+    options: Options,
+    records: Callable[[Outcome, Output], Iterable[R | Failure]],
+) -> int:
+    """Write ``records`` as a report and return the exit code.
+
+    Args:
+        form: name of the format, as the user wrote it.
+        report: how the verb's answer is said.
+        options: what the reader asked for.
+        records: starts the work; a ``UsageError`` that it raises at once ends the run.
+    """
+    output = Output()
+
+    def work(outcome: Outcome) -> None:
+        choose("--format", form, FORMATS)
+        try:
+            write(form, report, records(outcome, output), output, options)
+        finally:
+            output.progress.erase()
+
+    return guarded(work, json=lambda: form == "json" and not output.used)

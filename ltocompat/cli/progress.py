@@ -1,0 +1,52 @@
+"""One line on standard error while work takes long: ``42% of 550.2 MiB libcublasLt.so.13``."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from ltocompat.report.text import binary_size, clip_middle, escape
+
+if TYPE_CHECKING:
+    from ltocompat.api.inspecting import Progress
+
+_PATIENCE = 1.0  # seconds of work before the line appears
+_PERIOD = 0.1  # seconds between two states of it
+
+
+class ProgressLine:
+    """Shows how far the current file is read; silent unless standard error is a terminal."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._next = time.monotonic() + _PATIENCE
+        self._shown = 0
+
+    def __call__(self, progress: Progress) -> None:
+        """Take note of ``progress`` and show it when it is time to."""
+        if not self._terminal:
+            return
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + _PERIOD
+        self._show(progress)
+
+    def erase(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            # Blanks, since not every terminal knows the sequence that clears a line.
+            sys.stderr.write("\r" + " " * self._shown + "\r")
+            sys.stderr.flush()
+            self._shown = 0
+
+    def _show(self, progress: Progress) -> None:
+        percent = 100 * progress.done // progress.total if progress.total else 100
+        said = f"{min(percent, 100):3d}% of {binary_size(progress.total)} "
+        room = shutil.get_terminal_size().columns - 1 - len(said)
+        text = said + clip_middle(escape(progress.path), max(room, 8))
+        sys.stderr.write("\r" + text.ljust(self._shown))
+        sys.stderr.flush()
+        self._shown = max(self._shown, len(text))

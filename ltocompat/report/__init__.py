@@ -1,0 +1,84 @@
+"""How answers are written: a verb gives blocks and a JSON document, a format writes them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from ltocompat.report.blocks import Block
+
+FORMATS = ("table", "json", "markdown")
+"""The formats; each is the module of that name here, whose ``write`` is called."""
+
+_MODULES = {"json": "jsonstream"}  # a module called json would hide the standard library's
+
+R = TypeVar("R")
+
+
+class Writable(Protocol):
+    """What text is written to."""
+
+    def write(self, text: str, /) -> object:
+        """Write ``text``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the reader of a report asked for.
+
+    Attributes:
+        width: columns of the terminal; None when the output is no terminal (nothing is cut).
+        by: what the summary is grouped by; one of ``folding.GROUPS``.
+        images: one row an image instead of a summary.
+        kernels: names of kernels were asked for.
+        hashes: SHA-256 of images was asked for.
+        named: paths that the user named, as opposed to those found in folders.
+    """
+
+    width: int | None = None
+    by: str = "kind"
+    images: bool = False
+    kernels: bool = False
+    hashes: bool = False
+    named: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A path (or all the work) that gave no answer; it flows among the records.
+
+    Attributes:
+        kind: ``unreadable``, ``usage``, ``malformed``, ``limit``, ``failed`` (a file can't
+            be written) or ``internal``.
+        message: one sentence.
+    """
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report(Generic[R]):
+    """The two faces of a verb's answer.
+
+    Attributes:
+        blocks: makes it blocks, as it comes.
+        document: makes it pieces of one JSON document, as it comes.
+    """
+
+    blocks: Callable[[Iterable[R | Failure], Options], Iterator[Block]]
+    document: Callable[[Iterable[R | Failure], Options], Iterator[str]]
+
+
+def write(
+    name: str,
+    report: Report[R],
+    records: Iterable[R | Failure],
+    stream: Writable,
+    options: Options,
+) -> None:
+    """Write ``records`` in the format called ``name``, one of ``FORMATS``."""
+    module = importlib.import_module(f"{__name__}.{_MODULES.get(name, name)}")
+    module.write(report, records, stream, options)

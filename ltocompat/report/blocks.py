@@ -1,0 +1,99 @@
+"""What a report says, before any format gives it a shape: headings, tables, listings, items.
+
+A verb turns its records into blocks, a format turns blocks into text; so a new verb or a new
+format is one new file. Every string may come from a hostile file: formats escape all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+class Code(str):
+    """A place, a path or a name, to be set apart from words where the format can."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column.
+
+    Attributes:
+        name: what its head says.
+        right: numbers stand to the right.
+        width: columns of a terminal that it takes in a listing; in a table the least that it may
+            be wrapped to, or 0 when it is never wrapped.
+        middle: cut in the middle rather than at the end.
+        optional: left out on terminals narrower than 100 columns.
+    """
+
+    name: str
+    right: bool = False
+    width: int = 0
+    middle: bool = False
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a listing, and what stands beneath it: pairs of a label and a text."""
+
+    cells: tuple[str, ...]
+    below: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The first line about an artifact."""
+
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A line of its own."""
+
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Few rows, all at hand."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Any number of rows, printed as they come; they must be used up before the next block."""
+
+    columns: tuple[Column, ...]
+    rows: Iterator[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A title and lines beneath it.
+
+    Attributes:
+        title: what the lines have in common.
+        lines: the parts of each line.
+        more: what to say about lines that were left out, else None.
+    """
+
+    title: str
+    lines: tuple[tuple[str, ...], ...]
+    more: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a list that is printed as it comes."""
+
+    parts: tuple[str, ...]
+
+
+Block = Heading | Paragraph | Table | Listing | Items | Entry

@@ -1,0 +1,79 @@
+"""JSON as it comes: documents that are never held whole."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ltocompat.report import Failure, Options, Report, Writable
+from ltocompat.report.text import escape
+
+ERROR_SCHEMA = "ltocompat/error/v1"
+
+_SURROGATE = re.compile(r"\\ud[89a-f]")
+
+
+def write(report: Report[Any], records: Iterable[Any], stream: Writable, options: Options) -> None:
+    """Write the document of ``records`` piece by piece."""
+    for piece in report.document(records, options):
+        stream.write(piece)
+
+
+def encode(value: object) -> str:
+    """One value as ASCII JSON on one line, valid whatever bytes a name was made of."""
+    text = json.dumps(value)
+    if _SURROGATE.search(text):
+        # Half a pair is no Unicode and many readers refuse it: show it as its byte instead.
+        text = json.dumps(_without_surrogates(value))
+    return text
+
+
+def _without_surrogates(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can say
+    match value:
+        case str():
+            return "".join(escape(char) if 0xD800 <= ord(char) < 0xE000 else char for char in value)
+        case dict():
+            return {key: _without_surrogates(one) for key, one in value.items()}
+        case list() | tuple():
+            return [_without_surrogates(one) for one in value]
+        case _:
+            return value
+
+
+def error_document(failures: Iterable[Failure]) -> str:
+    """The document that stands alone when there is nothing but errors."""
+    first, *others = [failure_value(failure) for failure in failures]
+    return encode({"schema": ERROR_SCHEMA, "error": first, "others": others}) + "\n"
+
+
+def failure_value(failure: Failure) -> dict[str, str]:
+    """A failure as JSON says it."""
+    return {"kind": failure.kind, "message": failure.message}
+
+
+class Array:
+    """Writes the elements of one array, one a line, a comma between them."""
+
+    def __init__(self) -> None:
+        self._empty = True
+
+    def element(self, text: str) -> str:
+        """The text of one more element, or the beginning of it."""
+        comma = "" if self._empty else ","
+        self._empty = False
+        return f"{comma}\n{text}"
+
+
+def head(schema: str, array: str) -> str:
+    """The beginning of a document, up to its first array."""
+    return f'{{"schema": {encode(schema)}, "{array}": ['
+
+
+def tail(**members: object) -> Iterator[str]:
+    """The end of a document after its array."""
+    yield "\n]"
+    for name, value in members.items():
+        yield f',\n"{name}": {encode(value)}'
+    yield "}\n"

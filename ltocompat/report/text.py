@@ -1,0 +1,154 @@
+"""Words and numbers as every report writes them, safe to print whatever a file contains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
+
+from ltocompat.arch import ArchForm, SmArch
+from ltocompat.model import Compression, Image, ImageKind, Maker, Needs
+
+UNKNOWN_MAKER = "unknown"
+
+_UNITS = ("KiB", "MiB", "GiB", "TiB")
+_LONGEST = 2_000
+
+T = TypeVar("T")
+
+
+class Few(Generic[T]):
+    """Distinct values in the order they came, up to a bound, so that no file can fill memory.
+
+    Attributes:
+        more: whether further distinct values were left out.
+    """
+
+    __slots__ = ("_limit", "_values", "more")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._values: dict[T, None] = {}
+        self.more = False
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def add(self, value: T) -> None:
+        """Keep ``value`` when it is new and there is room."""
+        if value in self._values:
+            return
+        if len(self._values) < self._limit:
+            self._values[value] = None
+        else:
+            self.more = True
+
+
+def escape(text: str, also: str = "") -> str:
+    r"""Show what a terminal would obey or hide as ``\x1b`` or ``\u202e``.
+
+    That covers control characters, bidirectional marks, line breaks and lone surrogates (bytes
+    that are not UTF-8), and each character of ``also``.
+    """
+    if text.isprintable() and not (also and any(char in text for char in also)):
+        return text
+    return "".join(
+        char if char.isprintable() and char not in also else _code_of(char) for char in text
+    )
+
+
+def _code_of(char: str) -> str:
+    code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that Python smuggled through (surrogateescape)
+        return f"\\x{code - 0xDC00:02x}"
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def clip(text: str, width: int) -> str:
+    """Cut ``text`` to ``width`` columns and say so with two dots."""
+    return text if len(text) <= width else text[: max(width - 2, 0)] + ".."
+
+
+def clip_middle(text: str, width: int) -> str:
+    """Cut the middle out of a place, whose two ends say the most."""
+    if len(text) <= width:
+        return text
+    tail = (width - 2) * 2 // 3
+    return text[: width - 2 - tail] + ".." + text[len(text) - tail :]
+
+
+def brief(text: str) -> str:
+    """Keep a sentence about a hostile file to a length that a person can read."""
+    return clip(text, _LONGEST)
+
+
+def binary_size(size: int) -> str:
+    """Bytes in binary units: ``812 B``, ``2.0 KiB``, ``1.2 GiB``."""
+    if size < 1024:
+        return f"{size} B"
+    value = float(size)
+    for unit in _UNITS:
+        value /= 1024
+        if round(value, 1) < 1024:
+            return f"{value:.1f} {unit}"
+    return f"{value:,.1f} {_UNITS[-1]}"
+
+
+def stored_size(size: int | None) -> str:
+    """Bytes that an image takes in its file; ``unknown`` where nothing records its end."""
+    return "unknown" if size is None else binary_size(size)
+
+
+def count(number: int, noun: str) -> str:
+    """``1 image``, ``6,374 images``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def fold_archs(archs: Iterable[SmArch]) -> str:
+    """Sorted, each form named once: ``sm_80, 86, 90a``."""
+    said: list[str] = []
+    last: ArchForm | None = None
+    for arch in sorted(archs, key=lambda one: (list(ArchForm).index(one.form), one)):
+        said.append(str(arch) if arch.form != last else f"{arch.number}{arch.suffix}")
+        last = arch.form
+    return ", ".join(said)
+
+
+def kind_label(image: Image) -> str:
+    """The kind; an unknown one with its number in the fatbin entry."""
+    if image.kind is ImageKind.UNKNOWN and image.kind_number is not None:
+        return f"{image.kind} {image.kind_number:#x}"
+    return str(image.kind)
+
+
+def compression_label(image: Image) -> str:
+    """``none``, ``zstd``, ``scrambled zstd``."""
+    if not image.scrambled:
+        return str(image.compression)
+    return (
+        "scrambled" if image.compression is Compression.NONE else f"scrambled {image.compression}"
+    )
+
+
+def makers_label(makers: tuple[Maker, ...]) -> str:
+    """All makers of an image, oldest first; ``unknown`` when nothing tells."""
+    return ", ".join(map(str, makers)) or UNKNOWN_MAKER
+
+
+def evidence_label(makers: tuple[Maker, ...]) -> str:
+    """Where the makers were read, each source once."""
+    return ", ".join(dict.fromkeys(maker.evidence for maker in makers if maker.evidence))
+
+
+def needs_label(needs: Needs) -> str:
+    """``needs PTX ISA 8.4``; empty when nothing is known."""
+    said = []
+    if needs.ptx_isa:
+        said.append(f"PTX ISA {needs.ptx_isa}")
+    if needs.tile_ir:
+        said.append(f"Tile IR {needs.tile_ir}")
+    return f"needs {', '.join(said)}" if said else ""

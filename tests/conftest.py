@@ -1,0 +1,8 @@
+"""What all tests share: the samples and what their manifest says of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

@@ -1,0 +1,141 @@
+"""A writer of fatbins for tests, from the layout in words: what it writes, readers must read."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import lz4.block
+import zstandard
+
+KINDS = {"ptx": 1, "sass": 2, "ltoir": 8, "relocatable ptx": 0x40, "tileir": 0x80}
+
+
+@dataclass(frozen=True, slots=True)
+class EntrySpec:
+    """What an entry shall say and hold."""
+
+    kind: int
+    payload: bytes
+    sm: int = 80
+    suffix: str = ""
+    version: tuple[int, int] = (8, 4)
+    compression: str = "none"
+    debug: bool = False
+    host: str | None = "linux"
+    identifier: str = ""
+    options: str = ""
+    scrambled: bool = False
+
+    @property
+    def flags(self) -> int:
+        bits = 0x1 | (0x2 if self.debug else 0)
+        bits |= {"linux": 0x10, "mac": 0x20, "windows": 0x40, None: 0}[self.host]
+        bits |= {"none": 0, "lz4": 0x2000, "zstd": 0x8000}[self.compression]
+        bits |= {"": 0, "a": 0x100000, "f": 0x200000}[self.suffix]
+        return bits | (0x10000 if self.scrambled else 0)
+
+
+def padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) % 8)
+
+
+def packed(spec: EntrySpec) -> bytes:
+    if spec.compression == "lz4":
+        return lz4.block.compress(spec.payload, store_size=False)
+    if spec.compression == "zstd":
+        return zstandard.ZstdCompressor().compress(spec.payload)
+    return spec.payload
+
+
+def header(spec: EntrySpec, *, third: int, size: int, compressed: int, decoded: int) -> bytes:
+    """An entry header. ``third`` is the word at +4; when 0 it becomes the header's own size."""
+    variable = b""
+    identifier = spec.identifier.encode()
+    if identifier:
+        variable = padded(identifier + b"\0")
+    options_at = 0
+    if spec.options:
+        options_at = 64 + len(variable)
+        options = spec.options.encode()
+        variable += struct.pack("<II", options_at + 8, len(options)) + padded(options + b"\0")
+        variable = padded(variable)
+    fixed = struct.pack(
+        "<HHIQIIHHIIIQQQ",
+        spec.kind,
+        0x101,
+        third or 64 + len(variable),
+        size,
+        compressed,
+        options_at,
+        spec.version[1],
+        spec.version[0],
+        spec.sm,
+        64 if identifier else 0,
+        len(identifier),
+        spec.flags,
+        0,
+        decoded,
+    )
+    return fixed + variable
+
+
+def entry(spec: EntrySpec) -> bytes:
+    stored = packed(spec)
+    body = padded(stored)
+    is_packed = spec.compression != "none"
+    head = header(
+        spec,
+        third=0,
+        size=len(body),
+        compressed=len(stored) if is_packed else 0,
+        decoded=len(spec.payload) if is_packed else 0,
+    )
+    return head + body
+
+
+def region(entries: Sequence[bytes]) -> bytes:
+    body = b"".join(entries)
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body
+
+
+def concatenated(specs: Sequence[EntrySpec], compression: str = "zstd") -> bytes:
+    """A concatenated entry that holds the given images."""
+    payload = b""
+    heads = b""
+    for spec in specs:
+        plain = EntrySpec(**{**_fields(spec), "compression": "none"})
+        heads += header(
+            plain, third=len(payload) or 0xFFFFFFFF, size=len(spec.payload), compressed=0, decoded=0
+        )
+        payload = padded(payload + spec.payload)
+    # The first payload lies at 0, which ``header`` would take for "compute it".
+    heads = heads.replace(b"\xff\xff\xff\xff", b"\0\0\0\0", 1)
+    directory = struct.pack("<II", len(specs), len(heads) + 8) + heads
+    outer = EntrySpec(0x100, payload, sm=0, version=(0, 1), compression=compression)
+    stored = packed(outer)
+    body = padded(stored)
+    is_packed = compression != "none"
+    fixed = struct.pack(
+        "<HHIQIIHHIIIQQQ",
+        outer.kind,
+        0x101,
+        64 + len(padded(directory)),
+        len(body),
+        len(stored) if is_packed else 0,
+        64,
+        outer.version[1],
+        outer.version[0],
+        0,
+        0,
+        0,
+        outer.flags,
+        0,
+        len(payload) if is_packed else 0,
+    )
+    return fixed + padded(directory) + body
+
+
+def _fields(spec: EntrySpec) -> dict[str, object]:
+    return {name: getattr(spec, name) for name in spec.__dataclass_fields__}

@@ -1,0 +1,90 @@
+"""Whatever a fatbin writer can write, the reader reads back, and every byte is accounted for."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
+from hypothesis import given
+from hypothesis import strategies as st
+from reading import images_of, modules_of, skipped_of
+
+from ltocompat.model import Image, ImageKind
+
+NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
+OPTIONS = st.text("abcdefghijklmnopqrstuvwxyz-=0123456789 ", max_size=60)
+PTX = st.binary(max_size=600).map(
+    lambda tail: b".version 8.4\n.target sm_80\n" + tail.rstrip(b"\0")
+)
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> EntrySpec:
+    kind = draw(st.sampled_from([1, 0x40, 0x04, 0x20, 0x300]))
+    return EntrySpec(
+        kind=kind,
+        payload=draw(PTX) + b"\0",
+        sm=draw(st.integers(1, 500)),
+        suffix=draw(st.sampled_from(["", "a", "f"])),
+        compression=draw(st.sampled_from(["none", "lz4", "zstd"])),
+        debug=draw(st.booleans()),
+        host=draw(st.sampled_from(["linux", "mac", "windows", None])),
+        identifier=draw(NAMES),
+        options=draw(OPTIONS),
+    )
+
+
+def agrees(image: Image, spec: EntrySpec) -> None:
+    assert image.kind_number == spec.kind
+    assert image.arch is not None
+    assert (image.arch.number, image.arch.suffix) == (spec.sm, spec.suffix)
+    assert image.debug == spec.debug
+    assert image.host_os == spec.host
+    assert image.identifier == (spec.identifier or None)
+    assert image.options == (spec.options.strip() or None)
+    if spec.kind in (1, 0x40):
+        assert image.kind is ImageKind.PTX
+        assert image.needs.ptx_isa == "8.4"
+
+
+@given(st.lists(st.lists(specs(), max_size=4), max_size=3))
+def test_regions_read_back_as_written(regions: list[list[EntrySpec]]) -> None:
+    data = b"".join(region([entry(spec) for spec in one]) for one in regions)
+    modules = modules_of(data)
+    assert len(modules) == len(regions)
+    for module, one in zip(modules, regions, strict=True):
+        for image, spec in zip(module.images, one, strict=True):
+            agrees(image, spec)
+            assert str(image.compression) == spec.compression
+    assert skipped_of(data) == []
+
+
+@given(st.lists(specs(), min_size=1, max_size=4), st.sampled_from(["none", "lz4", "zstd"]))
+def test_concatenated_entries_read_back(inner: list[EntrySpec], compression: str) -> None:
+    plain = EntrySpec(KINDS["ptx"], b".version 8.4\n")
+    data = region([entry(plain), concatenated(inner, compression)])
+    first, *images = images_of(data)
+    assert first.place.entry == (0,)
+    assert [image.place.entry for image in images] == [(1, k) for k in range(len(inner))]
+    for image, spec in zip(images, inner, strict=True):
+        agrees(image, dataclasses.replace(spec, compression=compression))
+        assert str(image.compression) == compression
+        assert image.size == len(spec.payload)
+
+
+@given(st.lists(specs(), min_size=1, max_size=3), st.binary(min_size=1, max_size=100))
+def test_bytes_behind_the_last_region_are_skipped_with_a_reason(
+    one: list[EntrySpec], junk: bytes
+) -> None:
+    data = region([entry(spec) for spec in one])
+    skipped = skipped_of(data + junk)
+    assert bool(skipped) == bool(junk.strip(b"\0"))
+    assert all(s.size == len(junk) for s in skipped)
+
+
+@given(st.binary(max_size=2000))
+def test_any_bytes_end_in_records(data: bytes) -> None:
+    modules_of(data)
+    modules_of(b"\x50\xed\x55\xba\x01\x00\x10\x00" + data)
+    modules_of(b"!<arch>\n" + data)
+    modules_of(b"\x7fELF\x02\x01\x01" + data)

@@ -1,0 +1,28 @@
+"""Read bytes in memory the way that files are read."""
+
+from __future__ import annotations
+
+from ltocompat import inventory
+from ltocompat.byteview import ByteView
+from ltocompat.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model import Image, Module, Record, Skipped
+from ltocompat.place import Place
+
+
+def records_of(
+    data: bytes, *, limits: Limits = DEFAULT_LIMITS, detail: bool = False
+) -> list[Record]:
+    settings = inventory.Settings(inventory.Detail(detail, detail), limits)
+    return list(inventory.take_view(ByteView.of(data), Place("input"), settings))
+
+
+def modules_of(data: bytes) -> list[Module]:
+    return [record for record in records_of(data) if isinstance(record, Module)]
+
+
+def images_of(data: bytes) -> list[Image]:
+    return [image for module in modules_of(data) for image in module.images]
+
+
+def skipped_of(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> list[Skipped]:
+    return [r for r in records_of(data, limits=limits) if isinstance(r, Skipped)]

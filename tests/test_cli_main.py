@@ -1,0 +1,381 @@
+"""The command line, with stand-ins for the readers."""
+# ruff: noqa: ANN401 - stand-ins take whatever options they are given
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_values import LIBRARY, bare_file, library, sass, valid_json
+
+import ltocompat.api.extracting
+import ltocompat.api.inspecting
+from ltocompat.api.extracting import Extracted
+from ltocompat.api.inspecting import Progress
+from ltocompat.cli import run
+from ltocompat.cli.progress import ProgressLine
+from ltocompat.errors import LtocompatError, UnreadableInput, UsageError
+from ltocompat.filters import ImageFilter
+from ltocompat.model import Artifact, Module, Record
+
+REPO = Path(__file__).parents[1]
+BANNED = ("elftools", "cuda", "rich", "zstandard", "tabulate", "lz4", "ahocorasick_rs")
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What ``inspect`` was asked; each file holds what its name says."""
+    seen: list[dict[str, Any]] = []
+
+    def inspect(path: str, **options: Any) -> Iterator[Record]:
+        seen.append({"path": path, **options})
+        errors: dict[str, Exception] = {
+            "missing": UnreadableInput("'missing' does not exist; check the path"),
+            "bad": UsageError("nothing lies at bad"),
+            "bug": RuntimeError("kaboom \x1b[31m"),
+            "interrupt": KeyboardInterrupt(),  # type: ignore[dict-item]
+        }
+        if path.startswith("late-"):
+            yield from list(library())[:2]
+        if path.removeprefix("late-") in errors:
+            raise errors[path.removeprefix("late-")]
+        yield from [bare_file("d/x")] if path == "d" else library()
+
+    monkeypatch.setattr(ltocompat.api.inspecting, "inspect", inspect)
+    return seen
+
+
+def python(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(REPO), **options.pop("env", {})}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        **options,
+    )
+
+
+@pytest.mark.usefixtures("calls")
+def test_a_readable_file_is_0(capsys: Captured) -> None:
+    assert run(["inspect", "a.so"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("lib/libx.so (1.2 MiB; ELF shared library, x86-64): 7 modules")
+    assert captured.err == ""
+
+
+@pytest.mark.usefixtures("calls")
+def test_no_device_code_is_0(capsys: Captured) -> None:
+    assert run(["inspect", "d"]) == 0
+    assert capsys.readouterr().out == "1 file without device code\n"
+
+
+@pytest.mark.usefixtures("calls")
+@pytest.mark.parametrize("form", ["table", "markdown", "json"])
+def test_an_unreadable_path_is_3_and_the_others_are_still_read(form: str, capsys: Captured) -> None:
+    assert run(["inspect", "a.so", "missing", "b.so", "--format", form]) == 3
+    captured = capsys.readouterr()
+    assert captured.out.count("libx.so@0x70000") == 2
+    assert captured.err == "ltocompat: 'missing' does not exist; check the path\n"
+    if form == "json":
+        value = valid_json(captured.out)
+        assert [error["kind"] for error in value["summary"]["errors"]] == ["unreadable"]
+
+
+@pytest.mark.parametrize(
+    ("paths", "code"),
+    [
+        (["bad"], 2),
+        (["missing", "bad"], 2),
+        (["bad", "missing"], 2),
+        (["bug", "bad"], 70),
+        (["bad", "late-bug"], 70),
+        (["interrupt"], 130),
+        (["late-interrupt"], 130),
+    ],
+)
+@pytest.mark.usefixtures("calls")
+def test_the_most_important_code_wins(paths: list[str], code: int, capsys: Captured) -> None:
+    assert run(["inspect", *paths]) == code
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("calls")
+def test_an_internal_error_is_one_escaped_sentence(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LTOCOMPAT_TRACEBACK", raising=False)
+    assert run(["inspect", "bug"]) == 70
+    said = capsys.readouterr().err
+    assert said.startswith(r"ltocompat: internal error (RuntimeError: kaboom \x1b[31m); this is")
+    assert said.count("\n") == 1
+    monkeypatch.setenv("LTOCOMPAT_TRACEBACK", "1")
+    run(["inspect", "bug"])
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("calls")
+@pytest.mark.parametrize(
+    ("arguments", "kind", "code"),
+    [
+        (["inspect", "missing"], "unreadable", 3),
+        (["inspect", "bug"], "internal", 70),
+        (["inspect", "bad"], "usage", 2),
+        (["inspect", "a.so", "--kind", "cubin"], "usage", 2),
+        (["inspect", "a.so", "--by", "size"], "usage", 2),
+        (["inspect", "a.so", "--by", "arch", "--images"], "usage", 2),
+        (["inspect", "a.so", "--colour"], "usage", 2),
+        (["inspect"], "usage", 2),
+        (["inspekt"], "usage", 2),
+        (["extract", "a.so"], "usage", 2),
+    ],
+)
+def test_an_error_is_the_only_json_document_when_nothing_was_written(
+    arguments: list[str], kind: str, code: int, capsys: Captured
+) -> None:
+    assert run([*arguments, "--format", "json"]) == code
+    captured = capsys.readouterr()
+    assert valid_json(captured.out)["error"]["kind"] == kind
+    assert captured.err
+
+
+@pytest.mark.usefixtures("calls")
+@pytest.mark.parametrize("path", ["late-missing", "late-bug"])
+def test_a_json_document_that_was_begun_ends_well(path: str, capsys: Captured) -> None:
+    run(["inspect", path, "--format", "json"])
+    value = valid_json(capsys.readouterr().out)
+    assert value["artifacts"][0]["complete"] is False
+    assert len(value["summary"]["errors"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--format", "xml"], "--format 'xml' is not known; give one of: table, json, markdown"),
+        (
+            ["--by", "size"],
+            "--by 'size' is not known; give one of: kind, arch, section, compression",
+        ),
+        (["--by", "arch", "--hash"], "--by groups the summary, --images and --hash replace it"),
+        (["--kind", "x"], "'x' is not a kind of image; give one of: ltoir, ptx, sass"),
+    ],
+)
+@pytest.mark.usefixtures("calls")
+def test_wrong_usage_is_2_and_one_sentence(
+    arguments: list[str], sentence: str, capsys: Captured
+) -> None:
+    assert run(["inspect", "a.so", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"ltocompat: {sentence}")
+    assert captured.err.count("\n") == 1
+
+
+def test_options_reach_the_reader(calls: list[dict[str, Any]]) -> None:
+    filters = ["--kind", "ptx,sass", "--arch", "90", "--made-by", "12.4", "--made-by", "nvlink"]
+    assert run(["inspect", "a.so", "-", "--kernels", "--hash", *filters]) == 0
+    assert [call["path"] for call in calls] == ["a.so", "-"]
+    assert calls[0]["kernels"] is calls[0]["hashes"] is True
+    assert calls[0]["where"] == ImageFilter.parse(
+        kinds=["ptx", "sass"], archs=["90"], made_by=["12.4", "nvlink"]
+    )
+
+
+def test_without_filters_the_reader_gets_none(calls: list[dict[str, Any]]) -> None:
+    run(["inspect", "a.so"])
+    assert calls[0]["where"] is None
+
+
+@pytest.fixture
+def extracted(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    seen: list[dict[str, Any]] = []
+
+    def extract(place: str, **options: Any) -> Iterator[Extracted]:
+        seen.append({"place": place, **options})
+        if place == "full":
+            raise LtocompatError("'out/x' can't be written: no space left")
+        yield Extracted(LIBRARY.at(0x40, 0), "out/libx.cubin", "cubin", None)
+
+    monkeypatch.setattr(ltocompat.api.extracting, "extract", extract)
+    return seen
+
+
+def test_extract_names_each_file(extracted: list[dict[str, Any]], capsys: Captured) -> None:
+    assert run(["extract", "a.so", "-o", "out", "--kind", "sass"]) == 0
+    assert capsys.readouterr().out == "lib/libx.so@0x40.0 -> out/libx.cubin\n1 file written\n"
+    assert extracted[0]["directory"] == "out"
+    assert extracted[0]["where"] == ImageFilter.parse(kinds=["sass"])
+
+
+@pytest.mark.usefixtures("extracted")
+def test_extract_goes_on_after_an_error(capsys: Captured) -> None:
+    assert run(["extract", "full", "a.so", "-o", "out", "--format", "json"]) == 3
+    captured = capsys.readouterr()
+    value = valid_json(captured.out)
+    assert value["summary"]["written"] == 1
+    assert value["summary"]["errors"][0]["kind"] == "failed"
+
+
+def test_the_version_is_shown(capsys: Captured) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("ltocompat ")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["inspect", "--help"], ["extract", "-h"]])
+def test_help_imports_nothing_slow_and_is_quick(arguments: list[str], tmp_path: Path) -> None:
+    # As installed: with byte code.
+    cached = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}
+    code = (
+        "import sys; from ltocompat.cli import run; code = run(sys.argv[1:]);"
+        f"bad = set({BANNED}) & {{name.split('.')[0] for name in sys.modules}};"
+        "assert not bad, bad; sys.exit(code)"
+    )
+    times = []
+    for _ in range(5):  # the best of them, since the machine may be busy with other tests
+        started = time.monotonic()
+        done = python("-c", code, *arguments, env=cached)
+        times.append(time.monotonic() - started)
+        assert done.returncode == 0, done.stderr
+        assert "Usage: ltocompat" in done.stdout
+    assert min(times) < 0.3
+
+
+def test_completion_is_kept() -> None:
+    done = python("-c", "from ltocompat.cli import main; main()", "--help")
+    assert "--install-completion" in done.stdout
+
+
+def test_a_pipe_that_closes_early_ends_quietly(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import ltocompat.api.inspecting as api\n"
+        "from ltocompat.place import Place\n"
+        "from ltocompat.model import Artifact, Skipped\n"
+        "def inspect(path, **_):\n"
+        "    for n in range(100_000):\n"
+        "        yield Skipped(Place('a').at(n), 'x' * 100)\n"
+        "        yield Artifact('a', 1, 0, 0, 1)\n"
+        "api.inspect = inspect\n"
+        "from ltocompat.cli import main\n"
+        "main()\n"
+    )
+    command = f"{sys.executable} {script} inspect a | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", command],  # noqa: S607
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(REPO)},
+    )
+    assert done.returncode == 141
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 1
+
+
+def test_names_that_the_terminal_lacks_are_escaped(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import ltocompat.api.inspecting as api\n"
+        "from ltocompat.model import Artifact\n"
+        "api.inspect = lambda path, **_: [Artifact('x', 1, 0, 0, 0)]\n"
+        "import sys\n"
+        "from ltocompat.cli import main\n"
+        "sys.argv = ['x', 'inspect', 'x', '--made-by', '\\u4e2d']\n"
+        "main()\n"
+    )
+    done = python(str(script), env={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 2
+    assert r"'\u4e2d' is not a maker" in done.stderr
+
+
+class Terminal:
+    """A standard error that says it is a terminal, and what it was sent."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> None:
+        self.text += text
+
+    def flush(self) -> None:
+        pass
+
+    def isatty(self) -> bool:
+        return True
+
+
+def line_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> tuple[ProgressLine, Terminal, Callable[[float], None]]:
+    now = [100.0]
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setenv("COLUMNS", "40")
+
+    def advance(seconds: float) -> None:
+        now[0] += seconds
+
+    return ProgressLine(), terminal, advance
+
+
+def test_progress_is_silent_for_a_second_and_then_rare(monkeypatch: pytest.MonkeyPatch) -> None:
+    line, terminal, advance = line_at(monkeypatch)
+    advance(0.9)
+    line(Progress("a.so", 1, 100))
+    assert terminal.text == ""
+    advance(0.2)
+    line(Progress("a.so", 42 << 20, 100 << 20))
+    assert terminal.text == "\r 42% of 100.0 MiB a.so"
+    line(Progress("a.so", 43 << 20, 100 << 20))
+    assert terminal.text.count("%") == 1
+
+
+def test_progress_is_erased_and_never_wider_than_the_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    line, terminal, advance = line_at(monkeypatch)
+    advance(2)
+    line(Progress("\x1b[31m" + "x" * 100, 1, 0))
+    shown = terminal.text.removeprefix("\r")
+    assert len(shown) == 39
+    assert "\x1b" not in shown
+    line.erase()
+    assert terminal.text.endswith("\r" + " " * 39 + "\r")
+    line.erase()
+    assert terminal.text.count("\r") == 3
+
+
+def test_progress_is_for_terminals_only(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    line = ProgressLine()
+    monkeypatch.setattr("time.monotonic", lambda: 1e9)
+    line(Progress("a.so", 1, 2))
+    assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_gets_its_own_width(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    image = sass(LIBRARY.at(0x40, 0))
+    records = [Module(LIBRARY.at(0x40), None, None, (image,)), Artifact("lib/libx.so", 9, 1, 1, 0)]
+    monkeypatch.setattr(ltocompat.api.inspecting, "inspect", lambda *_, **__: iter(records))
+    run(["inspect", "x", "--images"])
+    assert "lib/libx.so@0x40.0" in capsys.readouterr().out
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stdout", terminal)
+    monkeypatch.setenv("COLUMNS", "80")
+    run(["inspect", "x", "--images"])
+    assert "  @0x40.0\n" in terminal.text
+
+
+def test_json_is_one_document_per_run(calls: list[dict[str, Any]], capsys: Captured) -> None:
+    run(["inspect", "a", "b", "--format=json"])
+    assert len(json.loads(capsys.readouterr().out)["artifacts"]) == len(calls) == 2

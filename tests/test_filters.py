@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from report_values import NVLINK, PTXAS, STRADDLING, ltoir, ptx, sass
+
+from ltocompat.errors import UsageError
+from ltocompat.filters import ImageFilter
+from ltocompat.model import Image, Maker, Role
+from ltocompat.place import Place
+
+PLACE = Place("a.so")
+
+
+def arch(text: str, image: Image) -> bool:
+    return ImageFilter.parse(archs=[text]).matches(image)
+
+
+def made_by(text: str, *makers: Maker) -> bool:
+    return ImageFilter.parse(made_by=[text]).matches(sass(PLACE, made_by=makers))
+
+
+def test_an_empty_filter_lets_everything_through() -> None:
+    where = ImageFilter.parse()
+    assert not where
+    assert where.matches(sass(PLACE))
+
+
+def test_kinds_are_alternatives_by_comma_or_repetition() -> None:
+    for where in (ImageFilter.parse(kinds=["ptx,SASS"]), ImageFilter.parse(kinds=["ptx", "sass"])):
+        assert where.matches(ptx(PLACE))
+        assert where.matches(sass(PLACE))
+        assert not where.matches(ltoir(PLACE))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "real", "matches"),
+    [
+        ("sm_90a", "sm_90a", True),
+        ("sm_90a", "sm_90", False),
+        ("sm_90", "sm_90a", False),
+        ("90a", "sm_90a", True),
+        ("90", "sm_90", True),
+        ("90", "sm_90a", False),
+        ("compute_90a", "sm_90a", False),
+        ("sm_100f,sm_80", "sm_80", True),
+    ],
+)
+def test_an_architecture_must_have_the_number_and_suffix_and_the_form_if_given(
+    wanted: str, real: str, *, matches: bool
+) -> None:
+    assert arch(wanted, sass(PLACE, real)) is matches
+
+
+def test_a_bare_number_matches_every_form() -> None:
+    assert arch("90", ptx(PLACE))
+    assert arch("75", ltoir(PLACE))
+    assert not arch("sm_75", ltoir(PLACE))
+    assert not arch("75", replace(sass(PLACE), arch=None))
+
+
+@pytest.mark.parametrize("wanted", ["13.4", "13", "compiler"])
+def test_a_set_of_releases_matches_each_of_them(wanted: str) -> None:
+    assert made_by(wanted, STRADDLING)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "matches"),
+    [
+        ("13.0", True),
+        ("13.0.88", True),
+        ("13.0.8", False),
+        ("13.1", False),
+        ("1", False),
+        ("ptxas", True),
+        ("NVLINK", True),
+        ("linker", True),
+        ("finalizer", False),
+        ("unknown", False),
+    ],
+)
+def test_any_maker_may_match_by_version_tool_or_role(wanted: str, *, matches: bool) -> None:
+    assert made_by(wanted, PTXAS, NVLINK) is matches
+
+
+def test_a_release_is_no_prefix_of_another() -> None:
+    assert not made_by("12.4", Maker(Role.COMPILER, None, "12.40.1", (), "x"))
+
+
+def test_a_version_above_the_tables_is_not_the_one_it_is_newer_than() -> None:
+    assert not made_by("13.5", Maker(Role.COMPILER, "ptxas", "newer than 13.5", (), "x"))
+
+
+def test_unknown_matches_what_nobody_is_known_to_have_made() -> None:
+    assert made_by("unknown")
+
+
+def test_the_sorts_must_all_hold() -> None:
+    where = ImageFilter.parse(kinds=["sass"], archs=["80"], made_by=["13.0"])
+    assert where.matches(sass(PLACE))
+    assert not where.matches(sass(PLACE, "sm_86"))
+    assert not where.matches(sass(PLACE, made_by=()))
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ({"kinds": ["cubin"]}, "ltoir, ptx, sass, tileir, unknown"),
+        ({"kinds": [""]}, "ltoir, ptx, sass, tileir, unknown"),
+        ({"archs": ["hopper"]}, "sm_90a"),
+        ({"archs": ["80,"]}, "sm_90a"),
+        ({"made_by": ["12.x"]}, "12.4"),
+        ({"made_by": [""]}, "12.4"),
+    ],
+)
+def test_a_value_without_meaning_is_refused_and_the_valid_ones_are_named(
+    values: dict[str, list[str]], names: str
+) -> None:
+    with pytest.raises(UsageError, match=names):
+        ImageFilter.parse(**values)

@@ -1,0 +1,154 @@
+"""Any bytes end in a report or in one sentence, within the limits."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+import samples
+import zstandard
+from fatbin_writer import KINDS, EntrySpec, entry, region
+from reading import records_of, skipped_of
+from samples import Sample
+
+from ltocompat.limits import Limits
+from ltocompat.model import Artifact, Skipped
+
+SMALL = [s for s in samples.ALL if s.path.stat().st_size <= 4096]
+LARGE = [s for s in samples.ALL if s.path.stat().st_size > 4096]
+SIGNATURES = (b"\x50\xed\x55\xba", b"\x7fELF", b"\xed\x43\x4e\x7f", b"\x28\xb5\x2f\xfd", b"!<arch>")
+
+
+def end(data: bytes) -> Artifact:
+    """Read to the end, with everything that can be asked for."""
+    last = records_of(data, detail=True)[-1]
+    assert isinstance(last, Artifact)
+    return last
+
+
+@pytest.mark.parametrize("sample", SMALL, ids=lambda s: s.name)
+def test_a_small_sample_cut_at_every_byte(sample: Sample) -> None:
+    data = sample.path.read_bytes()
+    for size in range(len(data)):
+        end(data[:size])
+
+
+@pytest.mark.parametrize("sample", LARGE, ids=lambda s: s.name)
+def test_a_larger_sample_cut_around_every_structure(sample: Sample) -> None:
+    data = sample.path.read_bytes()
+    for size in sorted(_boundaries(data)):
+        end(data[:size])
+
+
+def _boundaries(data: bytes) -> set[int]:
+    """Sizes around every header that a signature begins, around entries, and at the end."""
+    found = {0, len(data) - 1}
+    for signature in SIGNATURES:
+        at = data.find(signature)
+        while at >= 0:
+            found |= {at + step for step in (*range(-1, 81), 96, 128, 256, 512)}
+            at = data.find(signature, at + 1)
+    return {size for size in found if 0 <= size < len(data)}
+
+
+def mutations(data: bytes, count: int, seed: str) -> Iterator[bytes]:
+    """Copies with one to eight bytes changed: to extremes, flipped bits, or anything."""
+    numbers = random.Random(seed)  # noqa: S311 - not for secrets
+    for _ in range(count):
+        copy = bytearray(data)
+        for _ in range(numbers.choice((1, 1, 2, 8))):
+            at = numbers.randrange(len(copy))
+            copy[at] = numbers.choice((0, 1, 0x7F, 0xFF, copy[at] ^ 1 << numbers.randrange(8)))
+        yield bytes(copy)
+
+
+def _mutate(sample: Sample, count: int) -> None:
+    data = sample.path.read_bytes()
+    # Half of the changes go where structure is dense: the first bytes.
+    for number, copy in enumerate(mutations(data, count, sample.name)):
+        end(copy)
+        if number % 2:
+            head, tail = data[:512], data[512:]
+            end(next(mutations(head, 1, f"{sample.name}{number}")) + tail)
+
+
+NOT_EMPTY = [s for s in samples.ALL if s.path.stat().st_size]
+
+
+@pytest.mark.parametrize("sample", NOT_EMPTY, ids=lambda s: s.name)
+def test_a_hundred_mutations(sample: Sample) -> None:
+    _mutate(sample, 67)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sample", NOT_EMPTY, ids=lambda s: s.name)
+def test_two_thousand_mutations(sample: Sample) -> None:
+    _mutate(sample, 1334)
+
+
+def zstd_entry(decoded: int, said: int | None = None) -> bytes:
+    payload = b".version 8.4\n".ljust(decoded)
+    data = bytearray(entry(EntrySpec(KINDS["ptx"], payload, compression="zstd")))
+    if said is not None:
+        data[0x38:0x40] = said.to_bytes(8, "little")
+    return region([bytes(data)])
+
+
+def limit_hit(data: bytes, limits: Limits) -> str | None:
+    (skipped,) = [r for r in records_of(data, limits=limits) if isinstance(r, Skipped)]
+    return skipped.limit
+
+
+def test_a_bomb_hits_the_ratio() -> None:
+    assert limit_hit(zstd_entry(64 << 20), Limits()) == "image_ratio"
+
+
+def test_a_large_image_hits_its_size() -> None:
+    assert limit_hit(zstd_entry(2 << 20), Limits(image_bytes=1 << 20)) == "image_bytes"
+
+
+def test_a_lying_size_is_found_out_without_decoding_it_all() -> None:
+    data = zstd_entry(64 << 20, said=900_000)
+    (skipped,) = [r for r in records_of(data, detail=True) if isinstance(r, Skipped)]
+    assert skipped.reason.startswith("a Zstandard frame of 67108864 bytes is declared as 900000")
+
+
+def test_many_images_hit_the_total() -> None:
+    one = entry(EntrySpec(KINDS["ptx"], b".version 8.4\n" + bytes(4000), compression="zstd"))
+    found = skipped_of(region([one] * 20), limits=Limits(total_bytes=10_000))
+    assert {s.limit for s in found} == {"total_bytes"}
+
+
+def test_a_region_with_too_many_entries_is_not_walked_to_its_end() -> None:
+    data = region([entry(EntrySpec(KINDS["ptx"], b".version 8.4\n"))] * 50)
+    assert limit_hit(data, Limits(entries=10)) == "entries"
+
+
+def test_time_is_limited() -> None:
+    data = region([entry(EntrySpec(KINDS["ptx"], b".version 8.4\n"))])
+    assert limit_hit(data, Limits(seconds=-1.0)) == "seconds"
+
+
+def test_a_flood_of_skipped_places_is_folded() -> None:
+    broken = region([b"\x01" * 64])
+    found = skipped_of(broken * 500, limits=Limits(skipped=20))
+    assert len(found) == 21
+    assert found[-1].limit == "skipped"
+
+
+def test_archives_inside_archives_end() -> None:
+    data = region([entry(EntrySpec(KINDS["ptx"], b".version 8.4\n"))])
+    for _ in range(9):
+        header = b"m/".ljust(16) + b"0".ljust(32) + str(len(data)).encode().ljust(10) + b"`\n"
+        data = b"!<arch>\n" + header + data + b"\n" * (len(data) % 2)
+    assert limit_hit(data, Limits()) == "depth"
+
+
+def test_a_frame_that_promises_more_memory_than_there_is() -> None:
+    frame = zstandard.ZstdCompressor().compress(b"x" * 100)
+    huge = frame[:4] + b"\xe0" + (1 << 62).to_bytes(8, "little") + frame[6:]
+    spec = EntrySpec(KINDS["sass"], b"", compression="none")
+    data = bytearray(region([entry(spec)]))
+    data += huge
+    end(bytes(data))

@@ -1,0 +1,127 @@
+"""CUDA libraries around device code: needed, opened by name, copied in."""
+
+from __future__ import annotations
+
+import pytest
+from test_hosts_elf import BASE, DT_NEEDED, DT_SONAME, DT_STRTAB, Part, elf, offsets, read, tags
+
+from ltocompat.hosts.libraries import library_name
+from ltocompat.model import CudaLibrary
+from ltocompat.place import Place
+
+BANNER = b"Cuda compilation tools, release 12.4, V12.4.131\0"
+
+
+def described(
+    rodata: bytes, needed: bytes = b"libm.so.6", own: bytes = b""
+) -> tuple[CudaLibrary, ...]:
+    """The libraries of a shared library with this read-only data."""
+    strings = b"\0" + needed + b"\0" + own + b"\0"
+    names = {DT_NEEDED: 1, DT_STRTAB: 0, 10: len(strings)}
+    if own:
+        names[DT_SONAME] = len(needed) + 2
+    parts = [
+        Part(".rodata", rodata),
+        Part(".dynstr", strings, 3),
+        Part(".dynamic", tags(names), 6),
+    ]
+    names[DT_STRTAB] = BASE + offsets(parts)[".dynstr"]
+    parts[2].data = tags(names)
+    return read(elf(parts, dynamic=".dynamic")).describe(Place("x.so")).libraries
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("libcuda.so.1", "libcuda"),
+        ("libcudart.so.12", "libcudart"),
+        ("libcudart-d0da41ae.so.11.0", "libcudart"),
+        ("libnvrtc.alt.so.13", "libnvrtc"),
+        ("libnvrtc-builtins.so.12.4", "libnvrtc-builtins"),
+        ("libnvJitLink.so", "libnvJitLink"),
+        ("libcudadevrt.a", "libcudadevrt"),
+        ("nvcuda.dll", "libcuda"),
+        ("cudart64_110.dll", "libcudart"),
+        ("nvrtc64_130_0.alt.dll", "libnvrtc"),
+        ("nvrtc-builtins64_124.dll", "libnvrtc-builtins"),
+        ("nvJitLink_120_0.dll", "libnvJitLink"),
+        ("libcudnn.so.9", None),
+        ("libcuda", None),
+        ("libnvrtc.so.%d", None),
+        ("libcuda.so.1 not found", None),
+    ],
+)
+def test_file_names_of_cuda_libraries(file: str, name: str | None) -> None:
+    assert library_name(file) == name
+
+
+def test_needed_libraries_are_those_of_cuda() -> None:
+    assert described(b"", b"libnvrtc.so.13") == (
+        CudaLibrary("libnvrtc", "needed", "libnvrtc.so.13", None, "DT_NEEDED"),
+    )
+    assert described(b"") == ()
+
+
+def test_a_file_name_in_the_data_is_opened() -> None:
+    found = described(b"text\0libcuda.so.1\0/opt/libnvrtc.so.12\0libnvrtc.so.%d\0libcudart.so.1")
+    assert found == (
+        CudaLibrary("libcuda", "opened", "libcuda.so.1", None, 'string "libcuda.so.1" at 0x205'),
+    )
+
+
+def test_a_name_shared_with_the_tail_of_a_message_is_opened_and_says_so() -> None:
+    found = described(b"Failed to load libcuda.so.1\0")
+    assert [(library.how, library.evidence) for library in found] == [
+        ("opened", "end of a string at 0x20f")
+    ]
+
+
+def test_a_needed_library_is_not_told_twice() -> None:
+    found = described(b"\0libnvrtc.so.13\0", b"libnvrtc.so.13")
+    assert [library.how for library in found] == ["needed"]
+
+
+def test_device_code_is_not_searched() -> None:
+    fatbin = [Part(".nv_fatbin", b"\0libcuda.so.1\0")]
+    assert read(elf(fatbin)).describe(Place("x.so")).libraries == ()
+
+
+def test_a_static_runtime_has_no_version() -> None:
+    (found,) = described(b"\0/cudart.shm.%x.%x.%llx\0" + BANNER)
+    assert (found.name, found.how, found.version) == ("libcudart", "static", None)
+    assert "/cudart.shm.%x.%x.%llx" in found.evidence
+
+
+def test_a_static_linker_has_the_version_of_its_banner() -> None:
+    (found,) = described(b"\0NVJITLINK_TRACE_MESSAGES\0" + BANNER)
+    assert (found.name, found.version) == ("libnvJitLink", "12.4.131")
+    assert 'compiler banner "V12.4.131"' in found.evidence
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        BANNER.replace(b"131", b"99") + b"\0",
+        b"",
+    ],
+    ids=["two-banners", "no-banner"],
+)
+def test_banners_that_disagree_prove_no_version(others: bytes) -> None:
+    banners = BANNER + others if others else b""
+    (found,) = described(b"\0NVJITLINK_TRACE_MESSAGES\0" + banners)
+    assert found.version is None
+
+
+@pytest.mark.parametrize("maker", [b"ptxas\0", b"// ", b"nvlink\0"])
+def test_the_banner_of_a_cubin_or_of_ptx_is_not_the_library_s(maker: bytes) -> None:
+    (found,) = described(b"\0NVJITLINK_TRACE_MESSAGES\0" + maker + BANNER)
+    assert found.version is None
+
+
+def test_a_library_is_no_copy_of_itself() -> None:
+    assert described(b"\0NVJITLINK_TRACE_MESSAGES\0" + BANNER, own=b"libnvJitLink.so.12") == ()
+
+
+def test_strings_across_a_window_are_found_once() -> None:
+    found = described(bytes((1 << 20) - 5) + b"\0libcuda.so.1\0")
+    assert [library.file for library in found] == ["libcuda.so.1"]

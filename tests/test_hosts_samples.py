@@ -1,0 +1,101 @@
+"""The bundled host files; what is expected was read from them by readelf and objdump 2.40."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from samples import FOLDER
+
+from ltocompat.byteview import ByteView
+from ltocompat.hosts import HostFile, read_host
+from ltocompat.limits import Budget
+from ltocompat.place import Place
+
+OBJECTS = FOLDER / "objects"
+SECTION_ROW = re.compile(
+    r"^\s*\[ *\d+\] (\S+) +(\S+) +([0-9a-f]{16}) ([0-9a-f]{6,}) ([0-9a-f]{6,})", re.MULTILINE
+)
+
+
+def read(name: str) -> HostFile:
+    host = read_host(ByteView.of((OBJECTS / name).read_bytes()), Budget())
+    assert host is not None
+    return host
+
+
+def test_a_fixed_executable_has_its_pointers_in_place() -> None:
+    # objdump -s -j .nvFatBinSegment: 0x400e90, 0x4012e8 (version 1), 0x401600 (version 2).
+    registration = read("nvcc-13.5-rdc-sass-no-pie").registration()
+    assert registration.prelinked == {0x1600: (0xE90, 0x12E8)}
+    assert all(registration.registered(region) for region in (0xE90, 0x12E8, 0x1600))
+
+
+def test_both_wrappers_of_a_tile_object_are_followed() -> None:
+    # readelf -r: .nv_fatbin + 0 from .nvFatBinSegment, + 0x9d8 from .nvFatBinSegmentAlt.
+    host = read("nvcc-13.5-tile.o")
+    start = next(section.offset for section in host.sections if section.name == ".nv_fatbin")
+    assert host.registration().registered(start) is True
+    assert host.registration().registered(start + 0x9D8) is True
+
+
+def test_an_arm_object_is_followed() -> None:
+    # readelf -r: R_AARCH64_ABS64 .nv_fatbin + 0.
+    host = read("aarch64.o")
+    start = next(section.offset for section in host.sections if section.name == ".nv_fatbin")
+    assert host.machine == "AArch64"
+    assert host.registration().registered(start) is True
+
+
+def test_windows_files_are_followed() -> None:
+    # objdump -s: the wrapper of the DLL holds 0x180006000, which lies at 0xe00 in the file.
+    assert read("saxpy.dll").registration().registered(0xE00) is True
+    # objdump -r: .nvFatBinSegment refers to .nv_fatbin, at 0x1b1 in the file.
+    assert read("saxpy.obj").registration().registered(0x1B1) is True
+
+
+def test_a_library_that_skipped_its_device_link_leaves_registrations_open() -> None:
+    described = read("libaxpy-no-device-link.so").describe(Place("x"))
+    # nm -D -u
+    assert described.undefined_registrations == (
+        "__cudaRegisterLinkedBinary_0571d20b_7_axpy_cu_axpy",
+        "__cudaRegisterLinkedBinary_76b881b2_8_scale_cu_587774ad",
+    )
+
+
+def test_a_device_link_leaves_the_wrappers_of_its_objects_open() -> None:
+    described = read("nvcc-13.5-dlink.o").describe(Place("x"))
+    assert described.undefined_registrations == (
+        "__fatbinwrap_0571d20b_7_axpy_cu_axpy",
+        "__fatbinwrap_76b881b2_8_scale_cu_587774ad",
+    )
+
+
+def test_registration_survives_the_loss_of_section_headers() -> None:
+    # The same library with and without; readelf -S: .nv_fatbin is where the one region starts.
+    whole, bare = read("libsaxpy.so"), read("libsaxpy-no-section-headers.so")
+    start = next(section.offset for section in whole.sections if section.name == ".nv_fatbin")
+    assert bare.sections == ()
+    assert whole.registration().registered(start) is True
+    assert bare.registration().registered(start) is True
+
+
+@pytest.mark.skipif(not shutil.which("readelf"), reason="needs binutils")
+@pytest.mark.parametrize(
+    "name", ["libsaxpy.so", "nvcc-13.5-rdc-sass", "nvcc-13.5-tile.o", "aarch64.o", "naked.o"]
+)
+def test_sections_are_those_that_readelf_lists(name: str) -> None:
+    said = subprocess.run(
+        ["readelf", "-SW", OBJECTS / name],  # noqa: S607 - the system's own
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    expected = {
+        (section, int(offset, 16), int(size, 16), int(address, 16))
+        for section, kind, address, offset, size in SECTION_ROW.findall(said)
+        if kind not in {"NULL", "NOBITS"} and int(size, 16)
+    }
+    assert {(s.name, s.offset, s.size, s.address) for s in read(name).sections} == expected

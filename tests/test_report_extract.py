@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+from report_values import HOSTILE, valid_json, written
+from syrupy.assertion import SnapshotAssertion
+
+from ltocompat.api.extracting import Extracted
+from ltocompat.model import Skipped
+from ltocompat.place import Place
+from ltocompat.report import FORMATS, Failure, Options
+from ltocompat.report.extraction import REPORT
+
+RECORDS = [
+    Extracted(Place("a.so").at(0x40, 0), "out/a.so@0x40.0.sm_80.cubin", "cubin", None),
+    Extracted(Place("a.so").at(0x40, 1), "out/a.so@0x40.1.fatbin", "fatbin", "scrambled"),
+    Skipped(Place("a.so").at(0x80), "its length is not recorded", 12),
+    Extracted(Place(HOSTILE).at(0x40, 1), HOSTILE, "ptx", HOSTILE),
+]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_file_is_named_as_it_is_written(form: str, snapshot: SnapshotAssertion) -> None:
+    text = written(form, REPORT, RECORDS, Options(width=80))
+    assert "\x1b" not in text
+    if form == "json":
+        assert valid_json(text)["summary"] == {"written": 3, "skipped": 1, "errors": []}
+    assert text == snapshot
+
+
+def test_nothing_extracted_is_an_empty_document() -> None:
+    assert valid_json(written("json", REPORT, []))["entries"] == []
+    assert written("table", REPORT, []) == "0 files written\n"
+
+
+def test_nothing_but_errors_is_an_error() -> None:
+    value = valid_json(written("json", REPORT, [Failure("unreadable", "no such file")]))
+    assert value["error"] == {"kind": "unreadable", "message": "no such file"}

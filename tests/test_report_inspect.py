@@ -1,0 +1,292 @@
+# ruff: noqa: FBT001 - parameters of a test are given by name
+from __future__ import annotations
+
+import re
+import tracemalloc
+from collections.abc import Iterator
+
+import pytest
+from report_values import (
+    HOSTILE,
+    LIBRARY,
+    bare_file,
+    hostile,
+    library,
+    ltoir,
+    ptx,
+    sass,
+    valid_json,
+    written,
+)
+from syrupy.assertion import SnapshotAssertion
+
+from ltocompat.model import Artifact, Host, Maker, Module, Record, Role, Skipped
+from ltocompat.place import Place
+from ltocompat.report import FORMATS, Failure, Options
+from ltocompat.report.folding import GROUPS
+from ltocompat.report.inspection import REPORT
+
+CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")
+WIDTHS = pytest.mark.parametrize("width", [80, 200, None])
+
+
+def table(records: Iterator[Record | Failure], **options: object) -> str:
+    return written("table", REPORT, records, Options(**options))  # type: ignore[arg-type]
+
+
+@WIDTHS
+@pytest.mark.parametrize("by", GROUPS)
+def test_a_summary(width: int | None, by: str, snapshot: SnapshotAssertion) -> None:
+    text = table(library(), width=width, by=by)
+    assert width is None or max(map(len, text.splitlines())) <= width
+    assert text == snapshot
+
+
+@WIDTHS
+def test_one_row_an_image(width: int | None, snapshot: SnapshotAssertion) -> None:
+    text = table(library(), width=width, images=True)
+    assert width is None or max(map(len, text.splitlines())) <= width
+    assert text == snapshot
+
+
+@WIDTHS
+def test_kernels_are_counted(width: int | None, snapshot: SnapshotAssertion) -> None:
+    assert table(library(), width=width, kernels=True) == snapshot
+
+
+@pytest.mark.parametrize("by", GROUPS)
+def test_markdown(by: str, snapshot: SnapshotAssertion) -> None:
+    assert written("markdown", REPORT, library(), Options(by=by)) == snapshot
+
+
+def test_markdown_with_one_row_an_image(snapshot: SnapshotAssertion) -> None:
+    assert written("markdown", REPORT, library(), Options(images=True)) == snapshot
+
+
+def test_json(snapshot: SnapshotAssertion) -> None:
+    text = written("json", REPORT, library())
+    valid_json(text)
+    assert text == snapshot
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("images", [False, True])
+def test_hostile_names_are_shown_escaped(
+    form: str,
+    images: bool,
+    snapshot: SnapshotAssertion,
+) -> None:
+    text = written(form, REPORT, hostile(), Options(width=80, images=images, kernels=True))
+    assert not CONTROL.search(text)
+    text.encode("utf-8")  # no half of a surrogate pair either
+    assert text == snapshot
+
+
+def test_markdown_keeps_hostile_names_in_code_spans_and_cells() -> None:
+    text = written("markdown", REPORT, hostile(), Options(kernels=True))
+    for line in text.splitlines():
+        outside = re.sub("`[^`]*`", "", line)
+        assert "evil" not in outside
+        assert "@someone" not in outside
+        assert "<b>" not in outside
+        if line.startswith("|"):
+            assert line.count("|") == 9
+
+
+def test_a_pipe_gets_every_name_in_full() -> None:
+    long = "x" * 500
+    place = Place("a.so", (long,), 0x40, (0,))
+    maker = Maker(Role.COMPILER, "tool", long, (), long)
+    image = sass(place, made_by=(maker,))
+    records: list[Record] = [Module(place, None, None, (image,)), bare_file("a.so")]
+    piped = table(iter(records), images=True)
+    assert str(place) in piped
+    assert f"tool {long}" in piped
+    shown = table(iter(records), images=True, width=80)
+    assert max(map(len, shown.splitlines()[1:])) <= 80
+
+
+def test_kernels_hashes_and_problems_stand_beneath_their_image() -> None:
+    image = sass(LIBRARY.at(0x40, 0), kernels=("b", "a"), sha256="0" * 64, problems=("odd",))
+    module = Module(LIBRARY.at(0x40), None, registered=True, images=(image,))
+    text = table(iter([module, Artifact("lib/libx.so", 9, 1, 1, 0)]), images=True)
+    below = [line.strip() for line in text.splitlines() if line.startswith("    ")]
+    assert below == [f"sha256 {'0' * 64}", "kernel b", "kernel a", "problem odd"]
+
+
+def test_rows_are_printed_as_the_images_come() -> None:
+    seen: list[str] = []
+
+    class Stream:
+        def write(self, text: str, /) -> None:
+            seen.append(text)
+
+    def records() -> Iterator[Record]:
+        for number in range(3):
+            place = LIBRARY.at(number)
+            yield Module(place, None, None, (sass(place.at(number, 0)),))
+            assert f"@{number:#x}.0" in seen[-1]
+        yield Artifact("lib/libx.so", 9, 3, 3, 0)
+
+    from ltocompat.report import write  # noqa: PLC0415
+
+    write("table", REPORT, records(), Stream(), Options(images=True))
+
+
+@pytest.mark.parametrize("images", [False, True])
+def test_files_without_device_code_are_counted_unless_they_were_named(
+    images: bool,
+) -> None:
+    records = [*library(), bare_file("d/a"), bare_file("d/b"), bare_file("named")]
+    text = table(iter(records), images=images, named=frozenset({"named", "d"}))
+    assert "d/a" not in text
+    assert "named (100 B): no device code\n" in text
+    assert text.endswith("\n2 files without device code\n")
+
+
+def test_files_that_a_filter_emptied_are_not_said_to_hold_no_device_code() -> None:
+    text = table(iter([Artifact("d/a", 9, 1, 1, 0)]))
+    assert text == "1 file with device code that no filter lets through\n"
+    value = valid_json(written("json", REPORT, [Artifact("d/a", 9, 1, 1, 0)]))
+    assert value["artifacts"] == []
+    assert value["summary"]["files_without_match"] == 1
+    assert value["summary"]["files_without_device_code"] == 0
+
+
+def test_a_filtered_artifact_says_of_how_many() -> None:
+    place = LIBRARY.at(0x40)
+    module = Module(place, None, None, (ptx(place),))
+    text = table(iter([module, Artifact("lib/libx.so", 9, 5, 20, 0)]))
+    assert text.startswith("lib/libx.so (9 B): 1 of 5 modules, 1 of 20 images\n")
+
+
+def test_skipped_places_are_bounded_in_the_table_and_complete_in_json() -> None:
+    records: list[Record] = [Skipped(LIBRARY.at(n), f"reason {n}") for n in range(50)]
+    records.append(Artifact("lib/libx.so", 9, 0, 0, 50))
+    text = table(iter(records))
+    assert "reason 19\n" in text
+    assert "reason 20\n" not in text
+    assert text.endswith("  and 30 more; --format json lists all\n")
+    value = valid_json(written("json", REPORT, records))
+    assert [one["reason"] for one in value["artifacts"][0]["skipped"]][-1] == "reason 49"
+
+
+def test_more_skipped_places_than_the_limit_are_counted() -> None:
+    records: list[Record] = [Skipped(LIBRARY.at(n), "x") for n in range(10_005)]
+    records.append(Artifact("lib/libx.so", 9, 0, 0, 10_005))
+    artifact = valid_json(written("json", REPORT, records))["artifacts"][0]
+    assert (len(artifact["skipped"]), artifact["skipped_left_out"]) == (10_000, 5)
+
+
+def test_members_of_an_archive_are_listed_when_their_linker_needs_something() -> None:
+    archive = Place("libx.a")
+    module = Module(archive.member("b.o").at(64), None, None, ())
+    records: list[Record] = [
+        Host(place=archive.member("a.o"), format="ELF", machine="x86-64", type="object"),
+        Host(
+            place=archive.member("b.o"),
+            format="ELF",
+            machine="x86-64",
+            type="object",
+            undefined_registrations=("__fatbinwrap_b",),
+        ),
+        module,
+        Artifact("libx.a", 9, 1, 0, 0),
+    ]
+    artifact = valid_json(written("json", REPORT, records))["artifacts"][0]
+    assert artifact["host"] is None
+    assert [member["place"] for member in artifact["members"]] == ["libx.a::b.o"]
+    assert table(iter(records)) == (
+        "libx.a (9 B; 2 host files; ELF object, x86-64): 1 module, 0 images\n"
+        "host needs:\n"
+        "  the objects that were device-linked: 1 undefined symbol, __fatbinwrap_b\n"
+    )
+
+
+def test_json_of_two_files_and_an_error_between_them() -> None:
+    failure = Failure("unreadable", "'b' does not exist")
+    value = valid_json(written("json", REPORT, [*library(), failure, *library()]))
+    assert [artifact["path"] for artifact in value["artifacts"]] == ["lib/libx.so"] * 2
+    assert [artifact["size"] for artifact in value["artifacts"]] == [1_300_000] * 2
+    assert value["summary"]["images"] == 24
+    assert value["summary"]["kinds"] == {
+        "ltoir": 6,
+        "ptx": 4,
+        "sass": 12,
+        "tileir": 0,
+        "unknown": 2,
+    }
+    assert value["summary"]["errors"] == [{"kind": "unreadable", "message": "'b' does not exist"}]
+
+
+def test_json_of_nothing_but_errors_is_an_error() -> None:
+    value = valid_json(written("json", REPORT, [Failure("usage", "a"), Failure("usage", "b")]))
+    assert value == {
+        "schema": "ltocompat/error/v1",
+        "error": {"kind": "usage", "message": "a"},
+        "others": [{"kind": "usage", "message": "b"}],
+    }
+
+
+def test_json_of_nothing_at_all_is_an_empty_document() -> None:
+    assert valid_json(written("json", REPORT, []))["artifacts"] == []
+
+
+@pytest.mark.parametrize("images", [False, True])
+@pytest.mark.parametrize("end", [[], [Failure("internal", "oops")]])
+def test_an_artifact_that_breaks_off_says_so(
+    images: bool,
+    end: list[Failure],
+) -> None:
+    records = [*list(library())[:3], *end]
+    text = table(iter(records), images=images)
+    assert "lib/libx.so (not read to its end; ELF shared library, x86-64): 2 modules" in text
+    artifact = valid_json(written("json", REPORT, records))["artifacts"][0]
+    assert (artifact["size"], artifact["complete"]) == (None, False)
+
+
+def many(images: int, distinct: int) -> Iterator[Record]:
+    for number in range(images):
+        place = LIBRARY.at(number * 64, 0)
+        maker = Maker(Role.COMPILER, "ptxas", f"13.0.{number % distinct}", (), f"note {number}")
+        yield Module(place, None, None, (sass(place, f"sm_{number % 9000}", made_by=(maker,)),))
+        yield Skipped(place, f"reason {number}")
+    yield Artifact("lib/libx.so", 9, images, images, images)
+
+
+@pytest.mark.parametrize(("distinct", "by"), [(50_000, "kind"), (3, "arch")])
+def test_a_hundred_thousand_images_fold_in_bounded_memory(distinct: int, by: str) -> None:
+    table(many(10, 3))  # imports
+    tracemalloc.start()
+    text = table(many(100_000, distinct), by=by)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "100,000 images" in text
+    assert peak < 4 << 20
+
+
+@pytest.mark.parametrize("form", ["json", "table"])
+def test_listing_twenty_thousand_images_holds_none_of_them(form: str) -> None:
+    from ltocompat.report import write  # noqa: PLC0415
+
+    class Nowhere:
+        def write(self, text: str, /) -> None:
+            pass
+
+    records = (record for record in many(20_000, 3) if not isinstance(record, Skipped))
+    tracemalloc.start()
+    write(form, REPORT, records, Nowhere(), Options(images=True))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 20
+
+
+def test_scrambled_and_plain_images_share_a_row() -> None:
+    place = LIBRARY.at(0)
+    images = (ltoir(place), ltoir(place, scrambled=False))
+    text = table(iter([Module(place, None, None, images), Artifact("a", 9, 1, 2, 0)]))
+    assert "scrambled zstd, zstd" in text
+
+
+def test_the_hostile_name_is_as_hostile_as_it_says() -> None:
+    assert CONTROL.search(HOSTILE)

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import pytest
+from report_values import NVLINK, PTXAS, STRADDLING, ltoir, sass
+
+from ltocompat.arch import SmArch
+from ltocompat.model import Compression, Maker, Needs, Release, Role
+from ltocompat.place import Place
+from ltocompat.report.text import (
+    Few,
+    binary_size,
+    clip,
+    clip_middle,
+    compression_label,
+    count,
+    escape,
+    evidence_label,
+    fold_archs,
+    makers_label,
+    needs_label,
+)
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (1024**2 - 1, "1.0 MiB"),
+        (550 * 1024**2, "550.0 MiB"),
+        (1024**5 * 3, "3,072.0 TiB"),
+    ],
+)
+def test_sizes_are_in_binary_units(size: int, said: str) -> None:
+    assert binary_size(size) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("plain, ünïcödé", "plain, ünïcödé"),
+        ("\x1b[31mred", r"\x1b[31mred"),
+        ("a\tb\r\nc", r"a\x09b\x0d\x0ac"),
+        ("\u202egnp.exe", r"\u202egnp.exe"),
+        ("\udcff", r"\xff"),
+        ("\ud800", r"\ud800"),
+        ("\U000e0001", r"\U000e0001"),
+        ("\x9b31m", r"\x9b31m"),
+    ],
+)
+def test_what_a_terminal_would_obey_is_shown_escaped(text: str, said: str) -> None:
+    assert escape(text) == said
+
+
+def test_architectures_are_sorted_and_each_form_is_named_once() -> None:
+    archs = [SmArch.parse(text) for text in ("sm_90a", "compute_90", "sm_100", "sm_80", "sm_90")]
+    assert fold_archs(archs) == "sm_80, 90, 90a, 100, compute_90"
+
+
+def test_makers_are_named_with_what_the_bytes_say_and_nothing_more() -> None:
+    assert makers_label(()) == "unknown"
+    assert makers_label((PTXAS, NVLINK)) == "ptxas 13.0.88, nvlink 13.0.88"
+    assert makers_label((STRADDLING,)) == "{13.3, 13.4, 13.5}"
+    linker = Maker(Role.LINKER, None, None, (Release(13, 4),), "producer string")
+    assert makers_label((linker,)) == "linker {13.4}"
+    assert evidence_label((PTXAS, NVLINK)) == "tkinfo note"
+
+
+def test_needs_are_never_called_makers() -> None:
+    assert needs_label(Needs()) == ""
+    assert needs_label(Needs("8.4")) == "needs PTX ISA 8.4"
+    assert needs_label(Needs(tile_ir="13.5")) == "needs Tile IR 13.5"
+
+
+def test_scrambling_is_said_with_the_compression() -> None:
+    assert compression_label(sass(Place("a"))) == "zstd"
+    assert compression_label(ltoir(Place("a"))) == "scrambled zstd"
+    assert compression_label(ltoir(Place("a"), compression=Compression.NONE)) == "scrambled"
+
+
+def test_small_words() -> None:
+    assert count(1, "image") == "1 image"
+    assert count(6374, "image") == "6,374 images"
+    assert clip("abcdef", 4) == "ab.."
+    assert clip("abcd", 4) == "abcd"
+    assert clip_middle("::member.o@0x1f40.3", 12) == "::me..f40.3x"[:4] + "..f40.3"[:2] + "1f40.3"
+
+
+def test_few_keeps_so_many_distinct_values_and_says_that_there_were_more() -> None:
+    few: Few[int] = Few(2)
+    for number in (1, 1, 2):
+        few.add(number)
+    assert (list(few), few.more) == ([1, 2], False)
+    few.add(3)
+    assert (list(few), few.more) == ([1, 2], True)
