@@ -1,0 +1,5 @@
+"""``python -m ltocompat``."""
+
+from ltocompat.cli import main
+
+main()
