@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 from ltocompat.byteview import ByteView
 from ltocompat.errors import Malformed
@@ -111,7 +111,9 @@ class Prefix:
         limit = self._payload.budget.limits.image_bytes if declared is None else declared
         if self._stream is None:
             source = _ViewReader(self._payload.stored)
-            self._stream = _decompressor(self).stream_reader(source, read_size=_READ)
+            # Its annotation asks for a whole file; it calls read() alone.
+            opened = cast("IO[bytes]", source)
+            self._stream = _decompressor(self).stream_reader(opened, read_size=_READ)
         elif _thread.owner is not self:
             raise RuntimeError("a prefix was grown after another one in the same thread")
         parts = [self.data]

@@ -5,21 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltocompat import toolkit
 from ltocompat.arch import ArchForm, SmArch
 from ltocompat.codec import Prefix
 from ltocompat.errors import LimitExceeded, Malformed
 from ltocompat.images import cubin, ltoir, ptx, tileir
-from ltocompat.images.cubin_notes import Notes
+from ltocompat.images.cubin_notes import NO_NOTES, Notes
 from ltocompat.model import (
     Compression,
     CubinFacts,
     Image,
     ImageKind,
     LtoIrVersions,
-    Maker,
     Module,
     Needs,
     Role,
@@ -27,8 +26,7 @@ from ltocompat.model import (
 )
 from ltocompat.regions import StoredImage, StoredModule
 
-_NOTES_FIRST = 4 << 10
-_NOTES_LONGEST = 64 << 10
+_MARKS_FIRST = 4 << 10
 _PTX_COMMENT_LIMIT = 1 << 20
 
 
@@ -115,19 +113,15 @@ def _sass(stored: StoredImage, detail: Detail) -> dict[str, Any]:
     prefix = stored.payload.prefix()
     prefix.grow(cubin.HEAD_SIZE)
     header = cubin.parse_header(prefix.data)
-    if packed and header.generation != 1 and not detail.kernels:
-        notes = _early_notes(prefix)
-        if notes is not None:
-            makers = toolkit.cubin_makers(notes.tools, None, frozenset(), header_toolkit=None)
-            return _cubin_facts(stored, header, notes, _suffixed(header.arch, notes), makers)
+    if packed and not detail.kernels:
+        early = _early_marks(prefix, header)
+        if early is not None:
+            return _cubin_facts(stored, header, early, _suffixed(header.arch, early.notes))
     if packed:
         prefix.grow(stored.payload.budget.limits.image_bytes)
     whole = _parse_cubin(stored, prefix.data if packed else None)
-    notes = whole.notes()
-    makers = toolkit.cubin_makers(
-        notes.tools, notes.toolkit, whole.api_versions(), header_toolkit=header.toolkit
-    )
-    facts = _cubin_facts(stored, header, notes, _arch(whole, notes), makers)
+    marks = _Marks(whole.notes(), whole.api_versions())
+    facts = _cubin_facts(stored, header, marks, _arch(whole, marks.notes))
     if stored.payload.declared is None:
         facts["size"] = whole.extent
     if stored.debug is None:
@@ -137,24 +131,38 @@ def _sass(stored: StoredImage, detail: Detail) -> dict[str, Any]:
     return facts
 
 
-def _early_notes(prefix: Prefix) -> Notes | None:
-    """The notes of a packed cubin, decoding no further than to them.
+class _Marks(NamedTuple):
+    """What compilers and linkers left in a cubin, besides its header."""
 
-    None where they don't tell everything: a linked cubin has objects that left no note.
+    notes: Notes
+    api_versions: frozenset[int]
+
+
+def _early_marks(prefix: Prefix, header: cubin.Header) -> _Marks | None:
+    """The marks of a packed cubin, decoding no further than to them; None where they are elsewhere.
+
+    They lie behind the names and the frame information, which grow with the cubin, and in front of
+    the code, which is the most of it.
     """
-    # The symbols and the frame information in front of the notes grow with the cubin.
-    size = max(_NOTES_FIRST, (prefix.expected or 0) // 16)
-    start = 0
+    size = max(_MARKS_FIRST, (prefix.expected or 0) // 16)
     while True:
         prefix.grow(size)
-        notes = Notes.find(prefix.data, start)
-        if notes is not None:
-            linked = any(toolkit.tool_role(note.tool) is Role.LINKER for note in notes.tools)
-            return None if linked else notes
-        if prefix.complete:
-            return None
+        marks = _marks_in(prefix.data, header)
+        if marks is not None or prefix.complete:
+            return marks
         size = 2 * len(prefix.data)
-        start = max(0, len(prefix.data) - _NOTES_LONGEST)
+
+
+def _marks_in(data: bytes, header: cubin.Header) -> _Marks | None:
+    notes = NO_NOTES if header.generation == 1 else Notes.find(data)
+    if notes is None:
+        return None
+    linked = any(toolkit.tool_role(note.tool) is Role.LINKER for note in notes.tools)
+    if header.generation != 1 and not linked:
+        return _Marks(notes, frozenset())
+    # Objects of generation 1 leave no note, so that kernels say who compiled them.
+    versions = cubin.early_api_versions(data)
+    return None if versions is None else _Marks(notes, versions)
 
 
 def _arch(whole: cubin.Cubin, notes: Notes) -> SmArch:
@@ -167,8 +175,12 @@ def _suffixed(arch: SmArch, notes: Notes) -> SmArch:
 
 
 def _cubin_facts(
-    stored: StoredImage, header: cubin.Header, notes: Notes, arch: SmArch, makers: tuple[Maker, ...]
+    stored: StoredImage, header: cubin.Header, marks: _Marks, arch: SmArch
 ) -> dict[str, Any]:
+    notes = marks.notes
+    makers = toolkit.cubin_makers(
+        notes.tools, notes.toolkit, marks.api_versions, header_toolkit=header.toolkit
+    )
     number = header.virtual if header.generation == 1 else notes.virtual
     virtual = SmArch(number, "", ArchForm.VIRTUAL) if number else None
     said = stored.arch

@@ -258,7 +258,7 @@ def _described(stored: Iterator[Stored], detail: Detail) -> Iterator[Module | Sk
     if len(first) < _CHUNK:
         yield from _describe_chunk(first, detail)
         return
-    workers = min(4, os.cpu_count() or 1)
+    workers = min(4, len(os.sched_getaffinity(0)))
     with ThreadPoolExecutor(workers) as pool:
         pending: deque[Future[list[Module | Skipped | Host]]] = deque()
         try:

@@ -128,7 +128,7 @@ def test_rows_are_printed_as_the_images_come() -> None:
             assert f"@{number:#x}.0" in seen[-1]
         yield Artifact("lib/libx.so", 9, 3, 3, 0)
 
-    from ltocompat.report import write  # noqa: PLC0415
+    from ltocompat.report import write
 
     write("table", REPORT, records(), Stream(), Options(images=True))
 
@@ -267,7 +267,7 @@ def test_a_hundred_thousand_images_fold_in_bounded_memory(distinct: int, by: str
 
 @pytest.mark.parametrize("form", ["json", "table"])
 def test_listing_twenty_thousand_images_holds_none_of_them(form: str) -> None:
-    from ltocompat.report import write  # noqa: PLC0415
+    from ltocompat.report import write
 
     class Nowhere:
         def write(self, text: str, /) -> None:

@@ -46,7 +46,7 @@ def extract(
 
     def records(outcome: Outcome, _: Output) -> Iterable[Extracted | Skipped | Failure]:
         where = ImageFilter.parse(kinds=kind or (), archs=arch or (), made_by=made_by or ())
-        from ltocompat.api.extracting import extract as write  # noqa: PLC0415 - slow, not for --help
+        from ltocompat.api.extracting import extract as write
 
         return outcome.each(
             places,

@@ -60,7 +60,7 @@ def inspect(
                     "--by groups the summary, --images and --hash replace it; drop one"
                 )
         where = ImageFilter.parse(kinds=kind or (), archs=arch or (), made_by=made_by or ())
-        from ltocompat.api.inspecting import inspect as read  # noqa: PLC0415 - slow, not for --help
+        from ltocompat.api.inspecting import inspect as read
 
         return outcome.each(
             paths,

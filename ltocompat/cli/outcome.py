@@ -74,7 +74,7 @@ class Outcome:
         self.worsen(code)
         _say(failure.message)
         if code == INTERNAL and os.environ.get("LTOCOMPAT_TRACEBACK") == "1":
-            import traceback  # noqa: PLC0415 - rarely needed
+            import traceback
 
             traceback.print_exception(error)
         return failure
@@ -98,7 +98,7 @@ def _say(message: str) -> None:
 
 def write_error(kind: str, message: str) -> None:
     """Write the JSON document of one error to standard output."""
-    from ltocompat.report.jsonstream import error_document  # noqa: PLC0415 - json is not for --help
+    from ltocompat.report.jsonstream import error_document
 
     sys.stdout.write(error_document([Failure(kind, message)]))
 

@@ -148,7 +148,7 @@ class ViewStream(io.RawIOBase):
 
 def read_tables(view: ByteView, budget: Budget) -> ElfTables | None:
     """Read the structure of an ELF file; None for a cubin or where not even the header is whole."""
-    from elftools.elf.elffile import ELFFile  # noqa: PLC0415 - 45 ms that --help need not pay
+    from elftools.elf.elffile import ELFFile
 
     problems: list[str] = []
     elf: Any = None
@@ -183,7 +183,7 @@ def _fitting(view: ByteView, tables: ElfTables, start: int, size: int, count: in
 
 
 def _read_sections(elf: Any, view: ByteView, budget: Budget, tables: ElfTables) -> None:  # noqa: ANN401
-    from elftools.common.utils import struct_parse  # noqa: PLC0415
+    from elftools.common.utils import struct_parse
 
     layout, start = elf.structs.Elf_Shdr, elf["e_shoff"]
     if not start:
@@ -231,7 +231,7 @@ def _section_header(raw: Any, names: bytes, budget: Budget) -> SectionHeader:  #
 
 
 def _read_segments(elf: Any, view: ByteView, budget: Budget, tables: ElfTables) -> None:  # noqa: ANN401
-    from elftools.common.utils import struct_parse  # noqa: PLC0415
+    from elftools.common.utils import struct_parse
 
     layout, start = elf.structs.Elf_Phdr, elf["e_phoff"]
     if not start or not elf["e_phnum"]:
@@ -260,7 +260,7 @@ def _read_segments(elf: Any, view: ByteView, budget: Budget, tables: ElfTables) 
 
 
 def _read_dynamic(elf: Any, view: ByteView, tables: ElfTables) -> None:  # noqa: ANN401
-    from elftools.common.utils import struct_parse  # noqa: PLC0415
+    from elftools.common.utils import struct_parse
 
     spans = [(s.offset, s.file_size) for s in tables.segments if s.kind == "PT_DYNAMIC"]
     spans += [(h.offset, h.size) for h in tables.headers if h.kind == "SHT_DYNAMIC"]

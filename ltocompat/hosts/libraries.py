@@ -123,7 +123,7 @@ def _static(own: str | None, strings: _Strings, symbols: Symbols) -> Iterable[Cu
 def _scan(view: ByteView, budget: Budget, host: Structure) -> _Strings:
     """One pass over the data sections."""
     # Imported here: --help needs no string search.
-    from ahocorasick_rs import BytesAhoCorasick, MatchKind  # noqa: PLC0415
+    from ahocorasick_rs import BytesAhoCorasick, MatchKind
 
     starts = _WINDOWS_STARTS if host.format in ("PE", "COFF") else _LINUX_STARTS
     wanted = [*starts, *(_wide(start) for start in starts if host.format != "ELF")]

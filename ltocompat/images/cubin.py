@@ -17,6 +17,7 @@ from ltocompat.byteview import ByteView
 from ltocompat.errors import LimitExceeded, Malformed
 from ltocompat.images.cubin_notes import Notes
 from ltocompat.limits import Limits
+from ltocompat.search import occurrences
 
 NEEDLE = b"\x7fELF\x02\x01\x01"
 HEAD_SIZE = 64
@@ -40,6 +41,8 @@ _STT_FUNC = 2
 _STO_ENTRY = 0x10
 _FORMAT_SIZED = 4
 _EIATTR_CUDA_API_VERSION = 0x37
+_API_VERSION_RECORD = bytes((_FORMAT_SIZED, _EIATTR_CUDA_API_VERSION, 4, 0))
+_NAMES_BEGIN = b"\0.shstrtab\0"
 _COMPAT_ACCELERATED = 9
 
 
@@ -192,6 +195,25 @@ class Cubin:
         return self.view.read(section.offset, section.size)
 
 
+def early_api_versions(data: bytes) -> frozenset[int] | None:
+    """``Cubin.api_versions`` from the first bytes of a cubin, without its section table.
+
+    Assemblers write the section names first, then the symbol names, which begin with those of the
+    sections again, and the ``.nv.info`` sections in front of the code: so it is known how many there
+    must be. None when not all of them are within ``data``.
+    """
+    symbols = data.find(_NAMES_BEGIN, _HEADER.size + 1)
+    if not data.startswith(_NAMES_BEGIN, _HEADER.size) or symbols < 0:
+        return None
+    expected = data.count(b"\0.nv.info.", _HEADER.size, symbols)
+    found = [
+        int.from_bytes(data[at + 4 : at + 8], "little")
+        for at in occurrences(_API_VERSION_RECORD, data)
+        if at % 4 == 0 and data[at + 5 : at + 8] == b"\0\0\0"
+    ]
+    return frozenset(found) if len(found) == expected > 0 else None
+
+
 def _strings(view: ByteView, rows: list[tuple[int, ...]], index: int) -> bytes:
     if not rows:
         return b""
@@ -207,7 +229,8 @@ def _name(strings: bytes, offset: int) -> str:
 
 def _records(data: bytes) -> Iterator[tuple[int, int]]:
     """(attribute, value) of ``.nv.info`` records: u8 format, u8 attribute, then u16, or u16 + bytes
-    of which the first four are given."""
+    of which the first four are given.
+    """
     position = 0
     while position + 4 <= len(data):
         kind, attribute = data[position], data[position + 1]

@@ -76,14 +76,14 @@ class Notes:
         return cls(tuple(tools), virtual, toolkit, position)
 
     @classmethod
-    def find(cls, data: bytes, start: int = 0) -> Notes | None:
+    def find(cls, data: bytes) -> Notes | None:
         """Find the notes in the first bytes of a cubin, without its section table.
 
         They lie in one piece: the tools, then the architecture. None when they are not (wholly)
-        within ``data`` from ``start``; something must follow them to be sure of their end.
+        within ``data``; something must follow them to be sure of their end.
         """
-        for position in occurrences(OWNER, data[start:] if start else data):
-            first = start + position - _HEAD_TO_OWNER
+        for position in occurrences(OWNER, data):
+            first = position - _HEAD_TO_OWNER
             notes = cls.parse(data, first) if first >= 0 else None
             if notes is not None and notes.tools:
                 return None if _may_go_on(data, notes.end) else notes
@@ -93,6 +93,9 @@ class Notes:
         """Suffix of the architecture that the newest tool was asked for: ``""``, ``a`` or ``f``."""
         match = _ARCH_OPTION.search(self.tools[0].command) if self.tools else None
         return match[1] if match else ""
+
+
+NO_NOTES = Notes((), None, None, 0)
 
 
 def _may_go_on(data: bytes, position: int) -> bool:

@@ -9,7 +9,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-_HEADING = re.compile(r"^Fatbin (elf|ptx|nvvm|relocatable ptx|tile ir|concatenated entry) code", re.M)
+_HEADING = re.compile(r"^Fatbin (elf|ptx|nvvm|relocatable ptx|tile ir|concatenated entry) code", re.MULTILINE)
 _KINDS = {"elf": "sass", "ptx": "ptx", "nvvm": "ltoir", "relocatable ptx": "ptx", "tile ir": "tileir"}
 
 
@@ -38,11 +38,11 @@ def listed(path: Path) -> Counter[tuple[str, str]]:
     """(kind, number and suffix of the architecture) of every entry that it lists."""
     text = run("-all", path.name, cwd=path.parent).stdout
     found: Counter[tuple[str, str]] = Counter()
-    for part in re.split(r"(?=^Fatbin )", text, flags=re.M):
+    for part in re.split(r"(?=^Fatbin )", text, flags=re.MULTILINE):
         heading = _HEADING.match(part)
         if heading is None or heading[1] not in _KINDS:
             continue
-        arch = re.search(r"^arch = \w+?_(\d+[af]?)", part, re.M)
+        arch = re.search(r"^arch = \w+?_(\d+[af]?)", part, re.MULTILINE)
         assert arch is not None, part
         found[_KINDS[heading[1]], arch[1]] += 1
     return found
