@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from ltocompat.byteview import ByteView, FileSource
@@ -48,7 +48,7 @@ class Settings:
         progress: called with path, bytes done and bytes in all of the file at hand.
     """
 
-    detail: Detail = Detail()
+    detail: Detail = field(default_factory=Detail)
     limits: Limits = DEFAULT_LIMITS
     progress: Callable[[str, int, int], None] | None = None
 
@@ -173,8 +173,7 @@ def stored_in_file(view: ByteView, place: Place, settings: Settings) -> Iterator
     for stored in _stored(view, top, place, budget, settings):
         if settings.progress is not None and not isinstance(stored, Skipped):
             settings.progress(place.path, _reached(stored), view.size)
-        wanted = stored.place if not isinstance(stored, Host) else stored.place
-        if place == top or place.contains(wanted):
+        if place == top or place.contains(stored.place):
             yield stored
         elif isinstance(stored, StoredModule) and stored.place.contains(place):
             images = tuple(image for image in stored.images if place.contains(image.place))

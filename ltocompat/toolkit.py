@@ -12,8 +12,8 @@ from ltocompat.images.ptx import Ptx
 from ltocompat.model import LtoIrVersions, Maker, Role
 
 # How the tools that name themselves in cubins begin; the name is that of the program file, so that
-# a suffix such as nvlink-13.5 is possible. "nvJIT API" is nvJitLink without LTO. Every other tool is
-# taken for a compiler: ptxas, and nvasm_internal, NVIDIA's assembler for hand-written kernels.
+# a suffix such as nvlink-13.5 is possible. "nvJIT API" is nvJitLink without LTO. Every other tool
+# is taken for a compiler: ptxas, and nvasm_internal, NVIDIA's assembler for hand-written kernels.
 _TOOL_ROLES = (
     ("nvlink", Role.LINKER),
     ("nvJIT API", Role.LINKER),

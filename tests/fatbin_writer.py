@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ def padded(data: bytes) -> bytes:
 
 def packed(spec: EntrySpec) -> bytes:
     if spec.compression == "lz4":
-        return lz4.block.compress(spec.payload, store_size=False)
+        return bytes(lz4.block.compress(spec.payload, store_size=False))
     if spec.compression == "zstd":
         return zstandard.ZstdCompressor().compress(spec.payload)
     return spec.payload
@@ -105,7 +106,7 @@ def concatenated(specs: Sequence[EntrySpec], compression: str = "zstd") -> bytes
     payload = b""
     heads = b""
     for spec in specs:
-        plain = EntrySpec(**{**_fields(spec), "compression": "none"})
+        plain = dataclasses.replace(spec, compression="none")
         heads += header(
             plain, third=len(payload) or 0xFFFFFFFF, size=len(spec.payload), compressed=0, decoded=0
         )
@@ -135,7 +136,3 @@ def concatenated(specs: Sequence[EntrySpec], compression: str = "zstd") -> bytes
         len(payload) if is_packed else 0,
     )
     return fixed + padded(directory) + body
-
-
-def _fields(spec: EntrySpec) -> dict[str, object]:
-    return {name: getattr(spec, name) for name in spec.__dataclass_fields__}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ltocompat import inventory
 from ltocompat.byteview import ByteView
+from ltocompat.describing import Detail
 from ltocompat.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model import Image, Module, Record, Skipped
 from ltocompat.place import Place
@@ -12,7 +13,7 @@ from ltocompat.place import Place
 def records_of(
     data: bytes, *, limits: Limits = DEFAULT_LIMITS, detail: bool = False
 ) -> list[Record]:
-    settings = inventory.Settings(inventory.Detail(detail, detail), limits)
+    settings = inventory.Settings(Detail(detail, detail), limits)
     return list(inventory.take_view(ByteView.of(data), Place("input"), settings))
 
 

@@ -1,5 +1,7 @@
-"""The bundled samples, as their manifest describes them; it was written by the tools' maker, so that
-it is independent of our parsers."""
+"""The bundled samples, as their manifest describes them.
+
+The manifest knows what was put into a sample, not what our parsers say of it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,3 @@
-# ruff: noqa: FBT001 - parameters of a test are given by name
 from __future__ import annotations
 
 import re

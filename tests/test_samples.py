@@ -12,7 +12,7 @@ import ltocompat
 from ltocompat import Image, Module, Role, Skipped
 
 # Linked images whose bytes can't name every tool: a compiler leaves its mark only with its kernels
-# (the 12.4 half of this one has none), and a link with LTO compiles anew with the linker's own tools.
+# (the 12.4 half of this one has none), and a link with LTO compiles anew with the linker's tools.
 MARKS_LOST = {"cubin/nvjitlink-13.5-of-12.4+13.0-sm_80.cubin": {"12.4"}}
 
 

@@ -74,5 +74,5 @@ def _inspect(
             yield record
     if not found and (place.members or place.offset is not None):
         raise UsageError(
-            f"nothing lies at {place}; list the places with: ltocompat inspect --images {place.path}"
+            f"nothing lies at {place}; list what does with: ltocompat inspect --images {place.path}"
         )

@@ -1,8 +1,8 @@
 """Static archives (``ar``): GNU, BSD and COFF ways to keep long names, and thin archives.
 
-A member header is 60 bytes of text: name 16, date 12, owner 6, group 6, mode 8, size 10, ``\\`\\n``;
-members begin at even offsets. Source: ar(5), and the COFF archive description in Microsoft's PE
-specification.
+A member header is 60 bytes of text: name 16, date 12, owner 6, group 6, mode 8, size 10, then a
+back quote and a line feed; members begin at even offsets. Source: ar(5), and the description of
+COFF archives in Microsoft's PE specification.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _header(view: ByteView, position: int, names: bytes) -> tuple[str, int, int]
 
 
 def _long_name(names: bytes, offset: int) -> str:
-    """A name from the table: ended by ``/\\n`` (GNU) or NUL (COFF)."""
+    """A name from the table: ended by a slash and a line feed (GNU) or by NUL (COFF)."""
     if offset >= len(names):
         raise Malformed(f"a member's name is at {offset} of a name table of {len(names)} bytes")
     raw = names[offset : offset + 4096].split(b"\n", 1)[0].split(b"\0", 1)[0]

@@ -26,7 +26,8 @@ MACHINE = 190
 # e_ident, e_type, e_machine, e_version, e_entry, e_phoff, e_shoff, e_flags, e_ehsize, e_phentsize,
 # e_phnum, e_shentsize, e_shnum, e_shstrndx
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
-# sh_name, sh_type, sh_flags, sh_addr, sh_offset, sh_size, sh_link, sh_info, sh_addralign, sh_entsize
+# sh_name, sh_type, sh_flags, sh_addr, sh_offset, sh_size, sh_link, sh_info, sh_addralign,
+# sh_entsize
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _PROGRAM_HEADER_SIZE = 56
@@ -143,7 +144,7 @@ class Cubin:
 
     @property
     def extent(self) -> int:
-        """Size of the cubin in bytes: the end of its last table or section, as cuobjdump cuts it."""
+        """Size in bytes: up to the end of its last table or section, where cuobjdump cuts it."""
         ends = (s.offset + s.size for s in self.sections if s.type not in (0, _SHT_NOBITS))
         return max(self.header.extent, *ends, 0)
 
@@ -199,8 +200,8 @@ def early_api_versions(data: bytes) -> frozenset[int] | None:
     """``Cubin.api_versions`` from the first bytes of a cubin, without its section table.
 
     Assemblers write the section names first, then the symbol names, which begin with those of the
-    sections again, and the ``.nv.info`` sections in front of the code: so it is known how many there
-    must be. None when not all of them are within ``data``.
+    sections again, and the ``.nv.info`` sections in front of the code: so it is known how many
+    there must be. None when not all of them are within ``data``.
     """
     symbols = data.find(_NAMES_BEGIN, _HEADER.size + 1)
     if not data.startswith(_NAMES_BEGIN, _HEADER.size) or symbols < 0:
@@ -228,8 +229,10 @@ def _name(strings: bytes, offset: int) -> str:
 
 
 def _records(data: bytes) -> Iterator[tuple[int, int]]:
-    """(attribute, value) of ``.nv.info`` records: u8 format, u8 attribute, then u16, or u16 + bytes
-    of which the first four are given.
+    """(attribute, value) of ``.nv.info`` records.
+
+    A record is u8 format, u8 attribute, u16 value, and for one format that many bytes, of which the
+    first four are the value.
     """
     position = 0
     while position + 4 <= len(data):

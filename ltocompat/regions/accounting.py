@@ -37,13 +37,14 @@ class Accounting:
 
     def gaps(self) -> Iterator[tuple[int, int]]:
         """Offset and size of every stretch of a fatbin section that is neither covered nor zero."""
-        for start, end in self._sections:
+        for begin, end in self._sections:
+            at = begin
             for first, last in (*self._covered, (end, end)):
-                if last <= start or start >= end:
+                if last <= at or at >= end:
                     continue
-                if first > start and not self._zero(start, min(first, end)):
-                    yield start, min(first, end) - start
-                start = max(start, last)
+                if first > at and not self._zero(at, min(first, end)):
+                    yield at, min(first, end) - at
+                at = last
 
     def _zero(self, start: int, end: int) -> bool:
         for position in range(start, end, _WINDOW):

@@ -71,7 +71,7 @@ class EntryHeader(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a region: its header fields and where it lies (bytes from the region's start)."""
+    """One entry of a region: its header fields, and its offset in the region (bytes)."""
 
     offset: int
     fields: EntryHeader
@@ -104,12 +104,14 @@ class Region:
         size: bytes, header included, as the header says.
         entries: the entries up to the first that does not fit.
         broken: why the walk stopped before the end (one sentence), None when it did not.
+        limit: name of the ``Limits`` field that stopped it, else None.
         walked: bytes from the start that the header and the whole entries cover.
     """
 
     size: int
     entries: tuple[Entry, ...]
     broken: str | None
+    limit: str | None
     walked: int
 
 
@@ -119,21 +121,20 @@ def read_region(view: ByteView, budget: Budget) -> Region:
     size = REGION_HEADER.size + body
     position = REGION_HEADER.size
     entries: list[Entry] = []
-    broken = None
+    broken = limit = None
     try:
         if size > view.size:
             broken = f"the region says {size} bytes, but {view.size} are left in the file"
         while position < min(size, view.size):
             if len(entries) >= budget.limits.entries:
-                raise LimitExceeded("entries", f"the region has over {len(entries)} entries")
+                broken, limit = f"it has over {len(entries)} entries", "entries"
+                break
             entry = _read_entry(view, position, size)
             entries.append(entry)
             position = entry.end
-    except LimitExceeded:
-        raise
     except Malformed as error:
         broken = f"entry {len(entries)}: {error}"
-    return Region(size, tuple(entries), broken, min(position, view.size))
+    return Region(size, tuple(entries), broken, limit, min(position, view.size))
 
 
 def _read_entry(view: ByteView, offset: int, region_end: int) -> Entry:
@@ -177,20 +178,19 @@ def _options(header: bytes, fields: EntryHeader) -> str | None:
 
 
 def stored_images(
-    view: ByteView, entry: Entry, number: int, place: Place, section: str | None, budget: Budget
+    view: ByteView, entry: Entry, place: Place, section: str | None, budget: Budget
 ) -> Iterator[StoredImage]:
     """The images of one entry: itself, or those of a concatenated one.
 
     Args:
         view: bytes from the start of the region.
         entry: an entry of that region.
-        number: number of the entry in the region, counted from 0.
-        place: place of the region.
+        place: place of the entry.
         section: name of the host section around it.
         budget: account of the file.
     """
     payload = _payload(view, entry, budget)
-    outer = _stored(entry, payload, place.at(place.offset or 0, number), section)
+    outer = _stored(entry, payload, place, section)
     if outer.scrambled:
         outer = replace(outer, entry_header=view.read(entry.offset, entry.fields.header_size))
     if entry.fields.kind == KIND_CONCATENATED:

@@ -41,7 +41,7 @@ def ltoir_image(
 def zstd_cubin_image(
     view: ByteView, place: Place, section: str | None, budget: Budget
 ) -> StoredImage:
-    """The Zstandard frame at the start of ``view`` with a cubin in it, as libcublasLt keeps some."""
+    """The Zstandard frame at the start of ``view`` that holds a cubin (libcublasLt has some)."""
     stored_size, size = zstd_frame(view, 0)
     stored = view.sub(0, stored_size)
     first = Payload(stored, Compression.ZSTD, None, budget).prefix()

@@ -128,14 +128,15 @@ class Walk:
             left = max(self._view.size - offset, 0)
             return _Reading(offset, offset + left, images, [_skipped(place, error, left)])
         for number, entry in enumerate(region.entries):
+            at = place.at(offset, number)
             try:
-                images += fatbin.stored_images(view, entry, number, place, section, self._budget)
+                images += fatbin.stored_images(view, entry, at, section, self._budget)
             except Malformed as error:
-                unread.append(_skipped(place.at(offset, number), error, entry.end - entry.offset))
+                unread.append(_skipped(at, error, entry.end - entry.offset))
         said = region.walked
         if region.broken is not None:
             said = max(region.walked, min(region.size, view.size))
-            unread.append(Skipped(place, region.broken, said - region.walked))
+            unread.append(Skipped(place, region.broken, said - region.walked, region.limit))
         return _Reading(offset + region.walked, offset + said, images, unread)
 
     def _pass(self, start: int, end: int) -> None:
