@@ -34,7 +34,8 @@ from ltocompat.place import Place
 
 if TYPE_CHECKING:
     from ltocompat.api.extracting import Extracted, extract
-    from ltocompat.api.inspecting import Progress, inspect
+    from ltocompat.api.inspecting import inspect
+    from ltocompat.api.progress import Progress
 
 __version__ = "0.1.0"
 
@@ -74,7 +75,7 @@ __all__ = [
 _LAZY = {
     "Extracted": "ltocompat.api.extracting",
     "extract": "ltocompat.api.extracting",
-    "Progress": "ltocompat.api.inspecting",
+    "Progress": "ltocompat.api.progress",
     "inspect": "ltocompat.api.inspecting",
 }
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ltocompat import inventory
+from ltocompat.api.progress import Progress, reporter
 from ltocompat.describing import Detail, describe, image_bytes
 from ltocompat.errors import LtocompatError, Malformed, UsageError
 from ltocompat.filters import ImageFilter
@@ -50,6 +51,7 @@ def extract(
     directory: str | os.PathLike[str],
     where: ImageFilter | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    progress: Callable[[Progress], None] | None = None,
 ) -> Iterator[Extracted | Skipped]:
     """Write the images at these places into ``directory``, which is made when it is missing.
 
@@ -65,21 +67,21 @@ def extract(
         os.makedirs(target, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{target!r} can't be a directory: {error.strerror}") from error
-    settings = inventory.Settings(limits=limits)
+    settings = inventory.Settings(limits=limits, progress=reporter(progress))
     for text in places:
+        place = Place.parse(os.fspath(text))
         found = False
-        for result in _extract(Place.parse(os.fspath(text)), target, where, settings):
+        for stored in _stored(place, settings):
             found = True
-            yield result
-        if not found:
-            raise UsageError(
-                f"no image to extract lies at {text}; list them with: ltocompat inspect --images"
-            )
+            if isinstance(stored, Skipped):
+                yield stored
+            else:
+                yield from _extract_image(stored, target, where)
+        if not found and (place.members or place.offset is not None):
+            raise UsageError(f"no image lies at {place}; list what does with: ltocompat inspect")
 
 
-def _extract(
-    place: Place, directory: str, where: ImageFilter | None, settings: inventory.Settings
-) -> Iterator[Extracted | Skipped]:
+def _stored(place: Place, settings: inventory.Settings) -> Iterator[StoredImage | Skipped]:
     for path in inventory.files(place, settings.limits):
         if isinstance(path, Skipped):
             yield path
@@ -87,8 +89,7 @@ def _extract(
         with inventory.opened(path.path, settings.limits) as view:
             for stored in inventory.stored_in_file(view, path, settings):
                 if isinstance(stored, StoredModule):
-                    for image in stored.images:
-                        yield from _extract_image(image, directory, where)
+                    yield from stored.images
                 elif isinstance(stored, Skipped):
                     yield stored
 

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ltocompat import inventory
+from ltocompat.api.progress import Progress, reporter
 from ltocompat.describing import Detail
 from ltocompat.errors import UsageError
 from ltocompat.filters import ImageFilter
 from ltocompat.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model import Module, Record, Skipped
 from ltocompat.place import Place
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far the input file at hand has been read: path, bytes done, bytes in all."""
-
-    path: str
-    done: int
-    total: int
 
 
 def inspect(
@@ -50,14 +42,9 @@ def inspect(
         UnreadableInput: a path can't be opened.
         UsageError: nothing lies at a place.
     """
-    report = None if progress is None else _reporter(progress)
-    settings = inventory.Settings(Detail(kernels, hashes), limits, report)
+    settings = inventory.Settings(Detail(kernels, hashes), limits, reporter(progress))
     for path in paths:
         yield from _inspect(Place.parse(os.fspath(path)), settings, where)
-
-
-def _reporter(progress: Callable[[Progress], None]) -> Callable[[str, int, int], None]:
-    return lambda path, done, total: progress(Progress(path, done, total))
 
 
 def _inspect(

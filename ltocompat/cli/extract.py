@@ -44,13 +44,15 @@ def extract(
     Scrambled LTO-IR is written as a .fatbin of one entry, which nvJitLink accepts.
     """
 
-    def records(outcome: Outcome, _: Output) -> Iterable[Extracted | Skipped | Failure]:
+    def records(outcome: Outcome, output: Output) -> Iterable[Extracted | Skipped | Failure]:
         where = ImageFilter.parse(kinds=kind or (), archs=arch or (), made_by=made_by or ())
         from ltocompat.api.extracting import extract as write
 
         return outcome.each(
             places,
-            lambda place: write(place, directory=directory, where=where or None),
+            lambda place: write(
+                place, directory=directory, where=where or None, progress=output.progress
+            ),
         )
 
     return answer(form, REPORT, Options(width=terminal_width()), records)
