@@ -1,0 +1,49 @@
+"""The sessions in the README: what is typed, and what must come back."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One command and the output that the README shows."""
+
+    command: str
+    shown: str
+
+    def output(self) -> str:
+        words = shlex.split(self.command)
+        assert words[0] == "ltocompat"
+        run = [sys.executable, "-m", *words]
+        return subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def sessions() -> list[Session]:
+    found = []
+    for block in _BLOCK.findall(README.read_text("utf-8")):
+        command, _, shown = block.partition("\n")
+        found.append(Session(command.removeprefix("$ "), shown))
+    return found
+
+
+def rewrite() -> None:
+    """Put the present output of every command into the README; read what changed."""
+    text = README.read_text("utf-8")
+    for one in sessions():
+        block = f"```console\n$ {one.command}\n"
+        text = text.replace(f"{block}{one.shown}```", f"{block}{one.output()}```")
+    README.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    rewrite()

@@ -1,0 +1,95 @@
+"""The house itself: imports run one way, rooms stay small, and nothing foreign lies about."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "ltocompat"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+# Rooms from the ground up; a room imports only from its own floor and the floors below.
+FLOORS = (
+    {"errors"},
+    {"limits", "arch", "search", "byteview"},
+    {"place"},
+    {"model"},
+    {"filters", "codec"},
+    {"images", "facts"},
+    {"toolkit"},
+    {"hosts", "containers", "regions"},
+    {"describing"},
+    {"inventory"},
+    {"api"},
+    {"report"},
+    {"cli"},
+)
+NOT_TOGETHER = {("images", "facts"), ("regions", "facts"), ("regions", "toolkit")}
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def floor(name: str) -> int:
+    return next(number for number, rooms in enumerate(FLOORS) if name in rooms)
+
+
+def imports(path: Path) -> set[str]:
+    """Rooms that a module imports, wherever in the module."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("ltocompat"):
+            parts = node.module.split(".")
+            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+    return {name for name in found if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_run_downwards(path: Path) -> None:
+    if room(path) in ("__init__", "__main__"):
+        return
+    here = room(path)
+    for name in imports(path):
+        assert floor(name) <= floor(here), f"{here} imports {name}"
+        assert (here, name) not in NOT_TOGETHER
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_rooms_stay_small(path: Path) -> None:
+    assert len(path.read_text("utf-8").splitlines()) <= 310
+
+
+def test_help_needs_none_of_the_heavy_rooms() -> None:
+    code = "import sys, ltocompat.cli as c; c.run(['--help']); print(*sys.modules, sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    heavy = {"elftools", "cuda", "rich", "zstandard", "lz4", "tabulate", "ltocompat.facts"}
+    assert not heavy & loaded
+
+
+def test_every_fact_has_a_source_and_a_date() -> None:
+    import tomllib
+
+    for path in sorted((PACKAGE / "facts").glob("*.toml")):
+        with path.open("rb") as file:
+            tables = tomllib.load(file)
+        for rows in tables.values():
+            assert all(row["source"] and row["date"] for row in rows), path
+
+
+def test_nothing_of_a_workplace_is_in_the_project() -> None:
+    parts = ("/work/main", "/work/shared", "/root/", "files.pythonhosted", "pypi.org")
+    foreign = re.compile("|".join(map(re.escape, parts)).encode())
+    folders = ("ltocompat", "tests", "sample_artifacts", ".ci")
+    files = [ROOT / name for name in ("README.md", "pyproject.toml", "LICENSE")]
+    files += [p for name in folders for p in (ROOT / name).rglob("*") if p.suffix != ".pyc"]
+    for path in files:
+        if path.is_file():
+            assert not foreign.search(path.read_bytes()), path

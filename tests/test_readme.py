@@ -1,0 +1,36 @@
+"""The README tells the truth: its commands run, and give what it shows."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+import readme
+from readme import Session
+
+
+@pytest.mark.parametrize("session", readme.sessions(), ids=lambda s: s.command)
+def test_a_session_is_what_happens(session: Session) -> None:
+    assert session.output() == session.shown
+
+
+def test_the_python_example_runs() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", readme.README.read_text("utf-8"), re.DOTALL)
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, cwd=readme.ROOT, capture_output=True, text=True, check=True)
+    assert "sass sm_80 ptxas 13.5.37" in done.stdout
+
+
+def test_ci_runs_the_very_test_command_of_the_readme() -> None:
+    text = readme.README.read_text("utf-8")
+    (command,) = [line.strip() for line in text.splitlines() if "pytest -n auto" in line]
+    assert command in (readme.ROOT / ".ci" / "run").read_text("utf-8")
+
+
+def test_every_verb_is_in_the_readme() -> None:
+    from ltocompat.cli import VERBS
+
+    text = readme.README.read_text("utf-8")
+    assert all(f"`ltocompat {verb.__name__} " in text for verb in VERBS)

