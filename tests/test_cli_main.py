@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,16 @@ from ltocompat.filters import ImageFilter
 from ltocompat.model import Artifact, Module, Record
 
 REPO = Path(__file__).parents[1]
-BANNED = ("elftools", "cuda", "rich", "zstandard", "tabulate", "lz4", "ahocorasick_rs")
+BANNED = (
+    "ahocorasick_rs",
+    "cuda",
+    "elftools",
+    "ltocompat.facts",
+    "lz4",
+    "rich",
+    "tabulate",
+    "zstandard",
+)
 
 Captured = pytest.CaptureFixture[str]
 
@@ -232,22 +240,15 @@ def test_the_version_is_shown(capsys: Captured) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["inspect", "--help"], ["extract", "-h"]])
-def test_help_imports_nothing_slow_and_is_quick(arguments: list[str], tmp_path: Path) -> None:
-    # As installed: with byte code.
-    cached = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}
+def test_help_imports_nothing_slow(arguments: list[str]) -> None:
     code = (
         "import sys; from ltocompat.cli import run; code = run(sys.argv[1:]);"
-        f"bad = set({BANNED}) & {{name.split('.')[0] for name in sys.modules}};"
+        f"bad = set({BANNED}) & set(sys.modules);"
         "assert not bad, bad; sys.exit(code)"
     )
-    times = []
-    for _ in range(5):  # the best of them, since the machine may be busy with other tests
-        started = time.monotonic()
-        done = python("-c", code, *arguments, env=cached)
-        times.append(time.monotonic() - started)
-        assert done.returncode == 0, done.stderr
-        assert "Usage: ltocompat" in done.stdout
-    assert min(times) < 0.3
+    done = python("-c", code, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert "Usage: ltocompat" in done.stdout
 
 
 def test_completion_is_kept() -> None:
