@@ -17,7 +17,7 @@ from report_values import LIBRARY, bare_file, library, sass, valid_json
 import ltocompat.api.extracting
 import ltocompat.api.inspecting
 from ltocompat.api.extracting import Extracted
-from ltocompat.api.inspecting import Progress
+from ltocompat.api.progress import Progress
 from ltocompat.cli import run
 from ltocompat.cli.progress import ProgressLine
 from ltocompat.errors import LtocompatError, UnreadableInput, UsageError
