@@ -13,8 +13,8 @@ from urllib.parse import quote, unquote
 
 from ltocompat.errors import UsageError
 
-_TAIL = re.compile(r"@(0x[0-9a-fA-F]+)((?:\.\d+){0,2})$")
-_UNSAFE = re.compile(r"[^\w./+,=~:-]|:(?=:)|(?<=:):|^:|:$")
+_TAIL = re.compile(r"@(0x[0-9a-fA-F]+)((?:\.[0-9]+){0,2})$")
+_UNSAFE = re.compile(r"[^\w./+,:-]|:(?=:)|(?<=:):|^:|:$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,201 @@
+"""Files, folders, archives, standard input and places, as a user names them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from samples import FOLDER
+
+import ltocompat
+from ltocompat import Artifact, Host, Image, Limits, Module, Place, Skipped, UnreadableInput
+
+SAXPY = FOLDER / "fatbin" / "nvfatbin-13.5-default.fatbin"
+ARCHIVE = FOLDER / "objects" / "libaxpy.a"
+RDC_PROGRAM = FOLDER / "objects" / "nvcc-13.5-rdc-sass+ptx"
+
+
+def images(*paths: str | Path) -> list[Image]:
+    return [i for r in ltocompat.inspect(*paths) if isinstance(r, Module) for i in r.images]
+
+
+def test_a_folder_is_read_in_a_stable_order_and_counts_every_file(tmp_path: Path) -> None:
+    for name in ("b", "a/z", "a/y"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(SAXPY, tmp_path / name)
+    (tmp_path / "c.txt").write_text("no device code")
+    found = [r for r in ltocompat.inspect(tmp_path) if isinstance(r, Artifact)]
+    names = [str(Path(one.path).relative_to(tmp_path)) for one in found]
+    assert names == ["b", "c.txt", "a/y", "a/z"]
+    assert [one.images for one in found] == [2, 0, 2, 2]
+
+
+def test_links_inside_a_folder_are_not_read_twice(tmp_path: Path) -> None:
+    shutil.copy(SAXPY, tmp_path / "libx.so.13")
+    (tmp_path / "libx.so").symlink_to("libx.so.13")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "elsewhere").symlink_to(SAXPY)
+    found = [r.path for r in ltocompat.inspect(tmp_path) if isinstance(r, Artifact)]
+    assert [Path(path).name for path in found] == ["elsewhere", "libx.so.13"]
+
+
+def test_what_is_no_file_in_a_folder_is_said(tmp_path: Path) -> None:
+    (tmp_path / "broken").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "pipe")
+    found = [r for r in ltocompat.inspect(tmp_path) if isinstance(r, Skipped)]
+    assert [Path(s.place.path).name for s in found] == ["broken", "pipe"]
+
+
+def test_a_folder_of_too_many_files_ends(tmp_path: Path) -> None:
+    for number in range(5):
+        (tmp_path / str(number)).touch()
+    records = list(ltocompat.inspect(tmp_path, limits=Limits(members=3)))
+    assert [r.limit for r in records if isinstance(r, Skipped)] == ["members"]
+
+
+@pytest.mark.parametrize("path", ["nowhere", "nowhere@0x40", os.devnull])
+def test_what_can_not_be_opened_is_one_sentence(path: str) -> None:
+    with pytest.raises(UnreadableInput, match=r"can't be opened|is not a regular file"):
+        list(ltocompat.inspect(path))
+
+
+def test_standard_input_is_spooled() -> None:
+    code = "import ltocompat as l; print(*[r.images for r in l.inspect('-') if hasattr(r, 'path')])"
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, input=SAXPY.read_bytes(), capture_output=True, check=True)
+    assert done.stdout.split() == [b"2"]
+
+
+def test_a_pipe_is_spooled_too(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(SAXPY.read_bytes()))
+    writer.start()
+    assert len(images(pipe)) == 2
+    writer.join()
+
+
+def test_every_place_that_is_shown_can_be_asked_for() -> None:
+    for path in (SAXPY, ARCHIVE, FOLDER / "fatbin" / "nvcc-13.5-concat.fatbin"):
+        for image in images(path):
+            assert images(str(image.place)) == [image]
+
+
+def test_a_member_can_be_asked_for() -> None:
+    found = images(f"{ARCHIVE}::nvcc-13.5-rdc-scale.o")
+    assert {image.place.members for image in found} == {("nvcc-13.5-rdc-scale.o",)}
+    assert len(found) == 2
+
+
+def test_an_empty_place_is_an_error() -> None:
+    with pytest.raises(ltocompat.UsageError, match="nothing lies at"):
+        images(f"{ARCHIVE}::nowhere.o")
+
+
+def test_members_of_an_archive_say_what_their_linker_needs() -> None:
+    hosts = [r for r in ltocompat.inspect(ARCHIVE) if isinstance(r, Host)]
+    assert [host.place.members for host in hosts] == [
+        ("nvcc-13.5-rdc-axpy.o",),
+        ("nvcc-13.5-rdc-scale.o",),
+    ]
+    assert all(
+        name.startswith("__cudaRegisterLinkedBinary_")
+        for host in hosts
+        for name in host.undefined_registrations
+    )
+
+
+def test_prelinked_regions_belong_to_the_module_of_their_device_link() -> None:
+    """nvlink keeps the regions of the objects beside its result; the runtime loads them as one."""
+    (module,) = [r for r in ltocompat.inspect(RDC_PROGRAM) if isinstance(r, Module)]
+    assert module.section == ".nv_fatbin"
+    assert module.registered is True
+    sections = [(image.section, str(image.kind)) for image in module.images]
+    assert sections[0] == (".nv_fatbin", "sass")
+    assert set(sections[1:]) == {("__nv_relfatbin", "ptx"), ("__nv_relfatbin", "sass")}
+
+
+def test_kernels_and_hashes_on_request() -> None:
+    import hashlib
+
+    (record,) = [
+        r
+        for r in ltocompat.inspect(
+            FOLDER / "ptx" / "nvrtc-13.5-compute_80.ptx", kernels=True, hashes=True
+        )
+        if isinstance(r, Module)
+    ]
+    (image,) = record.images
+    data = Path(image.place.path).read_bytes().rstrip(b"\0")
+    assert image.kernels == ("saxpy",)
+    assert image.sha256 == hashlib.sha256(data).hexdigest()
+
+
+def test_one_path_after_the_other() -> None:
+    closed = [r.path for r in ltocompat.inspect(SAXPY, ARCHIVE) if isinstance(r, Artifact)]
+    assert closed == [str(SAXPY), str(ARCHIVE)]
+
+
+def test_progress_reaches_its_callback() -> None:
+    seen: list[ltocompat.Progress] = []
+    list(ltocompat.inspect(ARCHIVE, progress=seen.append))
+    assert seen
+    assert {one.total for one in seen} == {ARCHIVE.stat().st_size}
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "shrinking"
+    path.write_bytes(SAXPY.read_bytes() * 500)
+    records = ltocompat.inspect(path)
+    next(records)
+    os.truncate(path, 100)
+    with pytest.raises(UnreadableInput, match="became shorter"):
+        list(records)
+
+
+def test_the_filter_leaves_out_what_does_not_match() -> None:
+    where = ltocompat.ImageFilter.parse(kinds=["ptx"], archs=["80"])
+    found = [
+        i
+        for r in ltocompat.inspect(ARCHIVE, where=where)
+        if isinstance(r, Module)
+        for i in r.images
+    ]
+    assert [(str(i.kind), str(i.arch)) for i in found] == [("ptx", "compute_80")] * 2
+
+
+def test_extract_writes_nothing_outside_and_replaces_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = list(ltocompat.extract(SAXPY, directory=out))
+    second = list(ltocompat.extract(SAXPY, directory=out))
+    paths = [one.path for one in (*first, *second) if isinstance(one, ltocompat.Extracted)]
+    assert len(set(paths)) == 4
+    assert {Path(path).parent for path in paths} == {out}
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out"]
+
+
+def test_a_scrambled_image_is_cut_out_as_the_fatbin_it_was(tmp_path: Path) -> None:
+    sample = FOLDER / "fatbin-ltoir" / "nvfatbin-13.5-of-13.5-lto_80.fatbin"
+    (one,) = ltocompat.extract(sample, directory=tmp_path)
+    assert isinstance(one, ltocompat.Extracted)
+    assert (one.what, one.note is None) == ("fatbin", False)
+    assert Path(one.path).read_bytes() == sample.read_bytes()
+
+
+def test_a_member_name_can_not_lead_out_of_the_folder(tmp_path: Path) -> None:
+    data = SAXPY.read_bytes()
+    header = b"#1/16".ljust(16) + b"0".ljust(32) + str(len(data) + 16).encode().ljust(10) + b"`\n"
+    archive = tmp_path / "evil.a"
+    archive.write_bytes(b"!<arch>\n" + header + b"../../../evil\0\0\0" + data)
+    out = tmp_path / "out"
+    found = [
+        one for one in ltocompat.extract(archive, directory=out) if not isinstance(one, Skipped)
+    ]
+    assert len(found) == 2
+    assert {Path(one.path).resolve().parent for one in found} == {out}
+    assert found[0].place == Place(str(archive), ("../../../evil",), 0, (0,))

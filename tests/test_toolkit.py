@@ -1,0 +1,86 @@
+"""Who made an image: exact where bytes prove it, a set or a bound where they don't, never a guess."""
+
+from __future__ import annotations
+
+import pytest
+
+from ltocompat import LtoIrVersions, Role, toolkit
+from ltocompat.arch import Release
+from ltocompat.images.cubin_notes import ToolNote
+
+
+def note(tool: str, version: str | None) -> ToolNote:
+    return ToolNote(tool, version, "", "")
+
+
+def made_by(
+    *tools: ToolNote, apis: tuple[int, ...] = (), header: int | None = None, info: int | None = None
+) -> list[str]:
+    makers = toolkit.cubin_makers(tools, info, frozenset(apis), header_toolkit=header)
+    return [f"{maker.role}: {maker} ({maker.evidence})" for maker in makers]
+
+
+@pytest.mark.parametrize(
+    ("container", "said"),
+    [
+        ("1.61", "{12.4, 12.5}"),
+        ("1.65", "13.0"),
+        ("1.99", "newer than 13.5"),
+        ("1.10", "older than 11.7"),
+        ("1.58", "between 12.1 and 12.2"),
+        ("unknown", "unknown release"),
+    ],
+)
+def test_a_container_is_a_set_or_a_bound(container: str, said: str) -> None:
+    (maker,) = toolkit.ltoir_makers(LtoIrVersions(container))
+    assert str(maker) == said
+
+
+def test_an_unknown_nvvm_ir_is_bounded_by_its_neighbours() -> None:
+    (maker,) = toolkit.ltoir_makers(LtoIrVersions("1.66", "2.110", "7.0"))
+    assert (str(maker), maker.releases) == ("between 13.1 and 13.2", ())
+
+
+def test_linked_ltoir_names_the_linker() -> None:
+    (maker,) = toolkit.ltoir_makers(LtoIrVersions("1.67", "2.131", "7.0"), linked=True)
+    assert (maker.role, maker.releases) == (Role.LINKER, (Release(13, 5),))
+
+
+def test_the_header_of_a_generation_1_cubin_names_its_compiler() -> None:
+    assert made_by(apis=(124,), header=124) == ["compiler: 12.4 (e_version 0x7c)"]
+    assert made_by(header=118) == ["compiler: 11.8 (e_version 0x76)"]
+
+
+def test_kernels_of_other_releases_were_linked_in() -> None:
+    assert made_by(apis=(120, 124), header=129) == [
+        "compiler: 12.0 (CUDA_API_VERSION 0x78)",
+        "compiler: 12.4 (CUDA_API_VERSION 0x7c)",
+        "linker: linker 12.9 (e_version 0x81)",
+    ]
+
+
+def test_notes_tell_everything_but_the_objects_that_left_none() -> None:
+    tools = (note("nvlink", "13.0.88"), note("ptxas", "13.0.88"), note("ptxas", "13.0.88"))
+    assert made_by(*tools, apis=(120, 130)) == [
+        "compiler: 12.0 (CUDA_API_VERSION 0x78)",
+        "compiler: ptxas 13.0.88 (tkinfo note)",
+        "linker: nvlink 13.0.88 (tkinfo note)",
+    ]
+
+
+def test_a_finalizer_comes_after_the_compiler() -> None:
+    assert made_by(note("finalizer", "13.4.48"), note("ptxas", "13.0.79"), apis=(130,)) == [
+        "compiler: ptxas 13.0.79 (tkinfo note)",
+        "finalizer: finalizer 13.4.48 (tkinfo note)",
+    ]
+
+
+@pytest.mark.parametrize("tool", ["nvlink", "nvlink-13.5", "nvJIT API"])
+def test_linkers_go_by_several_names(tool: str) -> None:
+    assert toolkit.tool_role(tool) is Role.LINKER
+
+
+def test_without_notes_the_next_best_bytes_speak() -> None:
+    assert made_by(info=133) == ["compiler: 13.3 (cuinfo note)"]
+    assert made_by(apis=(130,)) == ["compiler: 13.0 (CUDA_API_VERSION 0x82)"]
+    assert made_by() == []
