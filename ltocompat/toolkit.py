@@ -41,7 +41,8 @@ def ltoir_makers(versions: LtoIrVersions, *, linked: bool = False) -> tuple[Make
     release = known.get(versions.nvvm_ir)
     evidence = f"NVVM IR {versions.nvvm_ir}" + (", linker's mark" if linked else "")
     if release is None:
-        return (_outside(versions.nvvm_ir, known, evidence),)
+        known_sets = {version: (found,) for version, found in known.items()}
+        return (_outside(versions.nvvm_ir, known_sets, evidence),)
     role = Role.LINKER if linked else Role.COMPILER
     return (Maker(role, None, str(release), (release,), evidence),)
 
@@ -51,19 +52,18 @@ def _container_maker(container: str) -> Maker:
     containers = facts.ltoir_containers()
     releases = containers.get(container, ())
     if not releases:
-        newest = {version: found[-1] for version, found in containers.items()}
-        return _outside(container, newest, evidence)
+        return _outside(container, containers, evidence)
     version = str(releases[0]) if len(releases) == 1 else None
     return Maker(Role.COMPILER, None, version, releases, evidence)
 
 
-def _outside(version: str, known: dict[str, Release], evidence: str) -> Maker:
+def _outside(version: str, known: dict[str, tuple[Release, ...]], evidence: str) -> Maker:
     """A maker for a version that the table has no row for: newer, older or between; no release."""
     if not re.fullmatch(r"\d+\.\d+", version):
         return Maker(Role.COMPILER, None, None, (), evidence)
     number = _number(version)
-    below = [release for text, release in known.items() if _number(text) < number]
-    above = [release for text, release in known.items() if _number(text) > number]
+    below = [releases[-1] for text, releases in known.items() if _number(text) < number]
+    above = [releases[0] for text, releases in known.items() if _number(text) > number]
     if not above:
         said = f"newer than {max(below)}"
     elif not below:

@@ -1,4 +1,4 @@
-"""Who made an image: exact where bytes prove it, a set or a bound where they don't, never a guess."""
+"""Who made an image: exact where bytes prove it, else a set or a bound, and never a guess."""
 
 from __future__ import annotations
 
