@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import re
 from dataclasses import dataclass
 
@@ -55,6 +56,12 @@ class SmArch:
             raise UsageError(f"{text!r} is not an architecture; write it like sm_90a or compute_80")
         prefix, number, suffix = match.groups()
         return cls(int(number), suffix, ArchForm(prefix) if prefix else form)
+
+
+@functools.lru_cache(maxsize=1024)
+def shared_arch(number: int, suffix: str = "", form: ArchForm = ArchForm.REAL) -> SmArch:
+    """An ``SmArch`` that is made once, since thousands of images share a few."""
+    return SmArch(number, suffix, form)
 
 
 @dataclass(frozen=True, slots=True, order=True)

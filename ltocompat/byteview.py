@@ -44,8 +44,8 @@ class MemorySource:
 
 
 # Headers are read in many small steps, and a system call costs more than copying a block.
-_SMALL = 4 << 10
-_BLOCK = 16 << 10
+_SMALL = 16 << 10
+_BLOCK = 32 << 10
 
 
 class FileSource:

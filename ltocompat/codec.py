@@ -6,10 +6,8 @@ flag 0x8000 one Zstandard frame, and both give exactly the size that the entry h
 
 from __future__ import annotations
 
-import struct
 import threading
-from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from ltocompat.byteview import ByteView
 from ltocompat.errors import Malformed
@@ -24,13 +22,14 @@ _LZ4_FRAME_MAGIC = b"\x04\x22\x4d\x18"
 
 # Frames up to this size are decoded in one call, which is cheaper than a stream for each.
 _WHOLE = 128 << 10
+# The first blocks of most frames are shorter than the first read; each read asks for more.
+_FIRST_READ = 8 << 10
 _READ = 64 << 10
 _ZSTD_BLOCK = 128 << 10
-_U24 = struct.Struct("<HB")
+_ZSTD_BLOCK_HEADER = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(NamedTuple):
     """The stored bytes of one image and how they were packed.
 
     Attributes:
@@ -79,6 +78,11 @@ class Prefix:
     def expected(self) -> int | None:
         """Size of the whole image in bytes, None when it is not stated."""
         return self._payload.declared
+
+    @property
+    def stored(self) -> int:
+        """Size of the whole image as it is stored, bytes."""
+        return self._payload.stored.size
 
     def grow(self, size: int) -> None:
         """Decode until ``data`` has at least ``size`` bytes or the image ends."""
@@ -136,16 +140,18 @@ class Prefix:
 class _ViewReader:
     """A view as the file that a streaming decoder reads from."""
 
-    __slots__ = ("_position", "_view")
+    __slots__ = ("_position", "_step", "_view")
 
     def __init__(self, view: ByteView) -> None:
         self._view = view
         self._position = 0
+        self._step = _FIRST_READ
 
     def read(self, size: int) -> bytes:
         """The next bytes; none at the end."""
-        data = self._view.peek(self._position, size)
+        data = self._view.peek(self._position, min(size, self._step))
         self._position += len(data)
+        self._step *= 2
         return data
 
 
@@ -225,16 +231,29 @@ def zstd_frame(view: ByteView, offset: int) -> tuple[int, int | None]:
         position = offset + zstandard.frame_header_size(head)
     except (zstandard.ZstdError, ValueError) as error:
         raise Malformed(f"no Zstandard frame header at {offset:#x}: {error}") from error
-    last = False
-    while not last:
-        low, high = view.unpack(_U24, position)
-        block = low | high << 16
-        last, kind, size = bool(block & 1), block >> 1 & 3, block >> 3
-        if kind == 3 or size > _ZSTD_BLOCK:
-            raise Malformed(f"a Zstandard block at {position:#x} is of the reserved type")
-        position += 3 + (1 if kind == 1 else size)
-    position += 4 if parameters.has_checksum else 0
+    position = _zstd_blocks_end(view, position) + (4 if parameters.has_checksum else 0)
     if position > view.size:
         raise Malformed(f"a Zstandard frame at {offset:#x} runs past the end")
     unknown = parameters.content_size == zstandard.CONTENTSIZE_UNKNOWN
     return position - offset, None if unknown else parameters.content_size
+
+
+def _zstd_blocks_end(view: ByteView, position: int) -> int:
+    """The offset behind the last of the blocks that begin at ``position``.
+
+    Frames have dozens of short ones, so that many are read at a time.
+    """
+    window, start = b"", position
+    last = False
+    while not last:
+        at = position - start
+        if at + _ZSTD_BLOCK_HEADER > len(window):
+            window, start, at = view.peek(position, _READ), position, 0
+        if len(window) < _ZSTD_BLOCK_HEADER:
+            raise Malformed(f"a Zstandard frame runs past the end at {position:#x}")
+        block = int.from_bytes(window[at : at + _ZSTD_BLOCK_HEADER], "little")
+        last, kind, size = bool(block & 1), block >> 1 & 3, block >> 3
+        if kind == 3 or size > _ZSTD_BLOCK:
+            raise Malformed(f"a Zstandard block at {position:#x} is of the reserved type")
+        position += _ZSTD_BLOCK_HEADER + (1 if kind == 1 else size)
+    return position

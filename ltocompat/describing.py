@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ltocompat import toolkit
@@ -26,12 +25,17 @@ from ltocompat.model import (
 )
 from ltocompat.regions import StoredImage, StoredModule
 
-_MARKS_FIRST = 4 << 10
+# The marks of a cubin lie behind its names and symbols, of which every section has some: these
+# sizes reach them in nine of ten large cubins of libcublasLt 13.10, and decode 1.4 times as much as
+# there was need to.
+_MARKS_FIRST = 8 << 10
+_MARKS_PER_SECTION = 512
+# Once that fails, a frame as small as this is decoded whole: one call, and no growing copy.
+_SMALL_FRAME = 64 << 10
 _PTX_COMMENT_LIMIT = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
+class Detail(NamedTuple):
     """What to read beyond the headers; each needs all bytes of an image."""
 
     kernels: bool = False
@@ -59,6 +63,8 @@ def describe(stored: StoredImage, detail: Detail) -> tuple[Image, Skipped | None
     try:
         facts = _READERS[stored.kind](stored, detail)
         if detail.hashes:
+            import hashlib
+
             facts["sha256"] = hashlib.sha256(image_bytes(stored)).hexdigest()
     except Malformed as error:
         limit = error.limit if isinstance(error, LimitExceeded) else None
@@ -141,16 +147,19 @@ class _Marks(NamedTuple):
 def _early_marks(prefix: Prefix, header: cubin.Header) -> _Marks | None:
     """The marks of a packed cubin, decoding no further than to them; None where they are elsewhere.
 
-    They lie behind the names and the frame information, which grow with the cubin, and in front of
+    They lie behind the names and symbols, which grow with the number of sections, and in front of
     the code, which is the most of it.
     """
-    size = max(_MARKS_FIRST, (prefix.expected or 0) // 16)
+    size = _MARKS_FIRST + _MARKS_PER_SECTION * header.section_table[2]
     while True:
         prefix.grow(size)
         marks = _marks_in(prefix.data, header)
         if marks is not None or prefix.complete:
             return marks
         size = 2 * len(prefix.data)
+        if prefix.stored <= _SMALL_FRAME:
+            # NVIDIA's assembler writes its notes last, into 6 MB that pack into 50 KB.
+            size = max(size, prefix.expected or 0)
 
 
 def _marks_in(data: bytes, header: cubin.Header) -> _Marks | None:
@@ -171,7 +180,8 @@ def _arch(whole: cubin.Cubin, notes: Notes) -> SmArch:
 
 
 def _suffixed(arch: SmArch, notes: Notes) -> SmArch:
-    return arch if arch.suffix else replace(arch, suffix=notes.suffix())
+    suffix = arch.suffix or notes.suffix()
+    return arch if suffix == arch.suffix else replace(arch, suffix=suffix)
 
 
 def _cubin_facts(

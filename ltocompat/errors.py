@@ -15,6 +15,10 @@ class UsageError(LtocompatError):
     """The caller asked for something that has no meaning (a bad place, filter or option)."""
 
 
+class Missing(LtocompatError):
+    """Something asked for is not on this machine and can't be had; the text says how to get it."""
+
+
 class Malformed(LtocompatError):
     """Bytes do not have the structure that they claim; callers turn it into a ``Skipped``."""
 

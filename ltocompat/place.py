@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from urllib.parse import quote, unquote
 
 from ltocompat.errors import UsageError
 
@@ -81,9 +80,18 @@ class Place:
 
 def _encode(name: str) -> str:
     """Percent-encode what a shell, a terminal or our own grammar would take for something else."""
-    return _UNSAFE.sub(lambda match: quote(match[0], safe="", errors="surrogateescape"), name)
+    return _UNSAFE.sub(_quoted, name)
+
+
+def _quoted(match: re.Match[str]) -> str:
+    # Imported here, as in _decode: hardly any name needs it.
+    from urllib.parse import quote
+
+    return quote(match[0], safe="", errors="surrogateescape")
 
 
 def _decode(name: str) -> str:
     """Undo ``_encode``."""
+    from urllib.parse import unquote
+
     return unquote(name, errors="surrogateescape")

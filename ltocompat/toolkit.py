@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from ltocompat import facts
 from ltocompat.arch import Release
 from ltocompat.images.cubin_notes import ToolNote
 from ltocompat.images.ptx import Ptx
@@ -21,6 +20,7 @@ _TOOL_ROLES = (
 )
 
 
+@lru_cache(maxsize=1024)
 def tool_role(tool: str) -> Role:
     """The role of a tool that names itself in a note."""
     return next((role for start, role in _TOOL_ROLES if tool.startswith(start)), Role.COMPILER)
@@ -37,18 +37,22 @@ def ltoir_makers(versions: LtoIrVersions, *, linked: bool = False) -> tuple[Make
     """
     if versions.nvvm_ir is None:
         return (_container_maker(versions.container),)
+    from ltocompat import facts
+
     known = facts.ltoir_releases()
     release = known.get(versions.nvvm_ir)
     evidence = f"NVVM IR {versions.nvvm_ir}" + (", linker's mark" if linked else "")
     if release is None:
-        known_sets = {version: (found,) for version, found in known.items()}
-        return (_outside(versions.nvvm_ir, known_sets, evidence),)
+        sets: dict[str, tuple[Release, ...]] = {text: (one,) for text, one in known.items()}
+        return (_outside(versions.nvvm_ir, sets, evidence),)
     role = Role.LINKER if linked else Role.COMPILER
     return (Maker(role, None, str(release), (release,), evidence),)
 
 
 def _container_maker(container: str) -> Maker:
     evidence = f"LTO-IR container {container}"
+    from ltocompat import facts
+
     containers = facts.ltoir_containers()
     releases = containers.get(container, ())
     if not releases:

@@ -9,23 +9,15 @@ from dataclasses import dataclass
 
 from ltocompat import inventory
 from ltocompat.api.progress import Progress, reporter
-from ltocompat.describing import Detail, describe, image_bytes
+from ltocompat.cutting import cut
+from ltocompat.describing import Detail, describe
 from ltocompat.errors import LtocompatError, Malformed, UsageError
 from ltocompat.filters import ImageFilter
 from ltocompat.limits import DEFAULT_LIMITS, Limits
-from ltocompat.model import Image, ImageKind, Skipped
+from ltocompat.model import Image, Skipped
 from ltocompat.place import Place
 from ltocompat.regions import StoredImage, StoredModule
-from ltocompat.regions.fatbin import single_entry_region
 
-_SUFFIXES = {
-    ImageKind.SASS: "cubin",
-    ImageKind.PTX: "ptx",
-    ImageKind.LTOIR: "ltoir",
-    ImageKind.TILEIR: "tileir",
-    ImageKind.UNKNOWN: "bin",
-}
-_SCRAMBLED_NOTE = "scrambled by its vendor: kept in a fatbin of one entry, which nvJitLink reads"
 _UNSAFE = re.compile(r"[^\w.+-]+")
 
 
@@ -101,23 +93,12 @@ def _extract_image(
     if where is not None and not where.matches(image):
         return
     try:
-        data, what, note = _contents(stored)
+        piece = cut(stored)
     except Malformed as error:
         yield unread or Skipped(stored.place, str(error), stored.stored_size)
         return
-    path = _write_new(directory, _stem(image), what, data)
-    yield Extracted(stored.place, path, what, note)
-
-
-def _contents(stored: StoredImage) -> tuple[bytes, str, str | None]:
-    if stored.scrambled:
-        if stored.entry_header is None:
-            raise Malformed("it is scrambled inside a concatenated entry and can't be cut out")
-        data = stored.payload.stored.all()
-        return single_entry_region(stored.entry_header, data), "fatbin", _SCRAMBLED_NOTE
-    if stored.stored_size is None:
-        raise Malformed("its length is not recorded, so that it can't be cut out")
-    return image_bytes(stored), _SUFFIXES[stored.kind], None
+    path = _write_new(directory, _stem(image), piece.what, piece.data)
+    yield Extracted(stored.place, path, piece.what, piece.note)
 
 
 def _stem(image: Image) -> str:

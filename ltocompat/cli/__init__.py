@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Annotated, cast
 
 import typer
 
 from ltocompat import __version__
-from ltocompat.cli import extract, inspect
+from ltocompat.cli import extract, inspect, link, nvjitlink
 from ltocompat.cli.outcome import INTERRUPTED, USAGE, wants_json, write_error
 
-VERBS = (inspect.inspect, extract.extract)
-"""Each verb is a function of this name; a new one is one new file and one entry here."""
+VERBS: tuple[Callable[..., int] | typer.Typer, ...] = (
+    inspect.inspect,
+    extract.extract,
+    link.link,
+    nvjitlink.nvjitlink,
+)
+"""Each verb is a function of this name, or a group of them; a new one is one file and one entry."""
 
 # click's usage error under whichever name this version of typer carries it
 _WrongUsage = cast("type[Exception]", typer.BadParameter.__bases__[0])
@@ -20,15 +26,18 @@ _WrongUsage = cast("type[Exception]", typer.BadParameter.__bases__[0])
 app = typer.Typer(
     name="ltocompat",
     help="Tell, before you ship, whether CUDA device code will link and load where it is going.",
-    epilog="Exit codes: 0 done, 2 wrong usage, 3 something could not be read, 70 internal error, "
-    "130 interrupted, 141 output closed early.",
+    epilog="Exit codes: 0 done, 1 findings, 2 wrong usage, 3 something could not be read, 4 "
+    "something asked for is missing, 70 internal error, 130 interrupted, 141 output closed early.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for verb in VERBS:
-    app.command()(verb)
+    if isinstance(verb, typer.Typer):
+        app.add_typer(verb)
+    else:
+        app.command()(verb)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so

@@ -14,7 +14,6 @@ from ltocompat.cli.output import Output, answer, terminal_width
 from ltocompat.filters import ImageFilter
 from ltocompat.model import Skipped
 from ltocompat.report import Failure, Options
-from ltocompat.report.extraction import REPORT
 
 if TYPE_CHECKING:
     from ltocompat.api.extracting import Extracted
@@ -54,5 +53,7 @@ def extract(
                 place, directory=directory, where=where or None, progress=output.progress
             ),
         )
+
+    from ltocompat.report.extraction import REPORT
 
     return answer(form, REPORT, Options(width=terminal_width()), records)

@@ -16,7 +16,6 @@ from ltocompat.filters import ImageFilter
 from ltocompat.model import Record
 from ltocompat.report import Failure, Options
 from ltocompat.report.folding import GROUPS
-from ltocompat.report.inspection import REPORT
 
 
 def inspect(
@@ -81,4 +80,6 @@ def inspect(
         hashes=hashes,
         named=frozenset(paths),
     )
+    from ltocompat.report.inspection import REPORT
+
     return answer(form, REPORT, options, records)

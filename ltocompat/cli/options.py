@@ -45,3 +45,15 @@ Format = Annotated[
         autocompletion=lambda: list(FORMATS),
     ),
 ]
+NvJitLinks = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--nvjitlink",
+        metavar="VERSION",
+        help="nvJitLink to ask: 12.4, 12.4.127 or a path; repeat it to compare (default: newest).",
+    ),
+]
+InstallMissing = Annotated[
+    bool,
+    typer.Option("--install-nvjitlink", help="Install versions that are not at hand, for trials."),
+]

@@ -12,6 +12,7 @@ from ltocompat.errors import (
     LimitExceeded,
     LtocompatError,
     Malformed,
+    Missing,
     UnreadableInput,
     UsageError,
 )
@@ -19,17 +20,20 @@ from ltocompat.report import Failure
 from ltocompat.report.text import escape
 
 OK = 0
+FINDINGS = 1
 USAGE = 2
 NOTHING_JUDGED = 3
+MISSING = 4
 INTERNAL = 70
 INTERRUPTED = 130
 CLOSED_PIPE = 141  # 128 + SIGPIPE, as the shell reports cat and grep
 
-_ORDER = (INTERNAL, USAGE, 4, 1, NOTHING_JUDGED, OK)
+_ORDER = (INTERNAL, USAGE, MISSING, FINDINGS, NOTHING_JUDGED, OK)
 """Where several codes apply, the first of these is the exit code."""
 
 _KINDS: tuple[tuple[type[LtocompatError], str, int], ...] = (
     (UsageError, "usage", USAGE),
+    (Missing, "missing", MISSING),
     (UnreadableInput, "unreadable", NOTHING_JUDGED),
     (LimitExceeded, "limit", NOTHING_JUDGED),
     (Malformed, "malformed", NOTHING_JUDGED),

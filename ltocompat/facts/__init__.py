@@ -4,10 +4,38 @@ from __future__ import annotations
 
 import functools
 import tomllib
+from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
 from ltocompat.arch import Release
+
+
+@dataclass(frozen=True, slots=True)
+class NvJitLinkWheel:
+    """One wheel of nvJitLink, as published.
+
+    Attributes:
+        release: minor release of the library, 12.4.
+        version: 12.4.127.
+        package: name of the package.
+        platform: ``linux-x86_64``, ``linux-aarch64`` or ``win-amd64``.
+        size: bytes of the wheel.
+        wheel_sha256: of the wheel.
+        library: the library's path in the wheel.
+        library_size: its bytes.
+        library_sha256: of the library.
+    """
+
+    release: Release
+    version: str
+    package: str
+    platform: str
+    size: int
+    wheel_sha256: str
+    library: str
+    library_size: int
+    library_sha256: str
 
 
 @functools.cache
@@ -29,3 +57,26 @@ def ltoir_containers() -> dict[str, tuple[Release, ...]]:
 def ltoir_releases() -> dict[str, Release]:
     """NVVM IR version of an LTO-IR image -> the one CUDA release that writes it."""
     return {row["nvvm_ir"]: Release.parse(row["cuda"]) for row in _table("ltoir")["release"]}
+
+
+@functools.cache
+def nvjitlink_wheels() -> tuple[NvJitLinkWheel, ...]:
+    """Every wheel of nvJitLink that is known, by platform, oldest first."""
+    kept = NvJitLinkWheel.__slots__[1:]
+    return tuple(
+        NvJitLinkWheel(Release.parse(row["cuda"]), *(row[name] for name in kept))
+        for row in _table("nvjitlink")["release"]
+    )
+
+
+@functools.cache
+def nvjitlink_result_name(code: int, release: Release) -> str | None:
+    """The name of a result code in nvJitLink of this release; None where no header names it.
+
+    A number means nothing without the release: 12.6 renumbered what follows 8.
+    """
+    for row in _table("nvjitlink_results")["result"]:
+        last = Release.parse(row["last"]) if "last" in row else release
+        if row["code"] == code and Release.parse(row["first"]) <= release <= last:
+            return str(row["name"])
+    return None

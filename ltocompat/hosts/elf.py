@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltocompat.byteview import ByteView
 from ltocompat.errors import LimitExceeded, Malformed
@@ -37,8 +37,7 @@ _MACHINES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SectionHeader:
+class SectionHeader(NamedTuple):
     """One section header, as stored; ``kind`` is pyelftools' name of sh_type, or the number."""
 
     name: str
@@ -51,8 +50,7 @@ class SectionHeader:
     info: int
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """One program header, as stored; ``kind`` is pyelftools' name of p_type, or the number."""
 
     kind: str

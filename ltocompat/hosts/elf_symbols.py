@@ -6,8 +6,8 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import compress, count
+from typing import NamedTuple
 
 from ltocompat.byteview import ByteView
 from ltocompat.errors import LimitExceeded
@@ -22,8 +22,7 @@ _SYM64 = struct.Struct("<IBBHQQ")
 _SYM32 = struct.Struct("<IIIBBH")
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(NamedTuple):
     """One symbol: st_name, type, section index, st_value, st_size."""
 
     name: int
@@ -33,8 +32,7 @@ class Symbol:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class SymbolTable:
+class SymbolTable(NamedTuple):
     """Where one symbol table and its strings lie in the file, clipped to it; bytes."""
 
     bits: int

@@ -6,12 +6,10 @@ from bisect import bisect_right
 
 from ltocompat.byteview import ByteView
 from ltocompat.errors import LimitExceeded, Malformed
-from ltocompat.hosts.coff import read_coff
 from ltocompat.hosts.elf import ELF_MAGIC
 from ltocompat.hosts.elf_host import read_elf
 from ltocompat.hosts.guard import guarded
 from ltocompat.hosts.libraries import libraries_of
-from ltocompat.hosts.pe import read_pe
 from ltocompat.hosts.section import Section
 from ltocompat.hosts.structure import Structure, Symbols
 from ltocompat.hosts.wrappers import Registration, read_registration
@@ -113,6 +111,11 @@ def _structure(view: ByteView, budget: Budget) -> Structure | None:
     """The reader that knows the format, by its first bytes."""
     if view.peek(0, 4) == ELF_MAGIC:
         return read_elf(view, budget)
+    # Imported here: most runs meet no Windows file.
     if view.peek(0, 2) == b"MZ":
+        from ltocompat.hosts.pe import read_pe
+
         return read_pe(view, budget)
+    from ltocompat.hosts.coff import read_coff
+
     return read_coff(view, budget)

@@ -17,8 +17,8 @@ every link order, against the symbols ``__fatbinwrap<id>`` (nm).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from ltocompat.byteview import ByteView
 from ltocompat.hosts.structure import Structure
@@ -30,8 +30,7 @@ _MODULE_ID_BYTES = 8 * MIB
 _DEFINITION = b"def "
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
+class Wrapper(NamedTuple):
     """One wrapper in the file.
 
     Attributes:

@@ -10,8 +10,8 @@ import sys
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import compress, count
+from typing import NamedTuple
 
 from ltocompat.byteview import ByteView
 from ltocompat.hosts.windows import TABLE_WINDOW, windows
@@ -36,8 +36,7 @@ ABSOLUTE_TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RelocationTable:
+class RelocationTable(NamedTuple):
     """One table in the file.
 
     Attributes:
@@ -55,8 +54,7 @@ class RelocationTable:
     symbols: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Relocation:
+class Relocation(NamedTuple):
     """One relocation: where it writes, its type, the symbol's index, and the addend.
 
     The addend is None where the format keeps it in the place that is written (REL, RELR); type 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ltocompat.byteview import ByteView
 
@@ -16,8 +16,7 @@ PRELINKED_SECTIONS = frozenset({"__nv_relfatbin", "__nv_rel"})
 _FIRST_PEEK = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """One stretch of the file with a name.
 
     Attributes:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ltocompat.hosts.section import Section
 
@@ -15,16 +14,14 @@ NVJITLINK_PREFIXES = ("__nvJitLink", "nvJitLink")
 SYMBOL_PREFIXES = tuple(name.encode() for name in REGISTRATION_PREFIXES + NVJITLINK_PREFIXES)
 
 
-@dataclass(frozen=True, slots=True)
-class Needed:
+class Needed(NamedTuple):
     """A library that the loader brings, by file name, and the table that says so."""
 
     file: str
     evidence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Symbols:
+class Symbols(NamedTuple):
     """Names around CUDA registration and nvJitLink that a host file leaves open or defines.
 
     Attributes:

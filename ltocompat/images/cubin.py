@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from ltocompat.arch import SmArch
+from ltocompat.arch import SmArch, shared_arch
 from ltocompat.byteview import ByteView
 from ltocompat.errors import LimitExceeded, Malformed
 from ltocompat.images.cubin_notes import Notes
@@ -47,8 +47,7 @@ _NAMES_BEGIN = b"\0.shstrtab\0"
 _COMPAT_ACCELERATED = 9
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """The ELF header of a cubin.
 
     Attributes:
@@ -92,7 +91,7 @@ def parse_header(head: bytes) -> Header:
         tables.append(phoff + phentsize * phnum)
     return Header(
         generation=generation,
-        arch=SmArch(number, "a" if suffix else ""),
+        arch=shared_arch(number, "a" if suffix else ""),
         virtual=(flags >> 16 & 0xFF) or None if first else None,
         toolkit=version if first and version > 1 else None,
         relocatable=kind == _ET_REL,
@@ -102,8 +101,7 @@ def parse_header(head: bytes) -> Header:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """One section of a cubin: name, type, place in the cubin (bytes), and its link."""
 
     name: str
@@ -113,8 +111,7 @@ class Section:
     link: int
 
 
-@dataclass(frozen=True, slots=True)
-class Cubin:
+class Cubin(NamedTuple):
     """A whole cubin: header, sections and the notes in them."""
 
     view: ByteView

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import re
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ltocompat.search import occurrences
 
@@ -27,8 +27,7 @@ _CUDA_VERSION = re.compile(r"release (\d+\.\d+), V(\d+(?:\.\d+)+)")
 _ARCH_OPTION = re.compile(r"(?:^|\s)(?:-arch|--gpu-name|-arch=)\s*=?\s*sm_\d+([af]?)(?:\s|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolNote:
+class ToolNote(NamedTuple):
     """One tool that worked on the cubin.
 
     Attributes:
@@ -44,8 +43,7 @@ class ToolNote:
     command: str
 
 
-@dataclass(frozen=True, slots=True)
-class Notes:
+class Notes(NamedTuple):
     """All notes of one cubin.
 
     Attributes:

@@ -21,7 +21,7 @@ at     size  field
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ltocompat.arch import ArchForm, SmArch
 from ltocompat.errors import Malformed
@@ -38,8 +38,7 @@ _TAG_ARCH = 1
 _TAG_ACCELERATED = 0x20
 
 
-@dataclass(frozen=True, slots=True)
-class LtoIr:
+class LtoIr(NamedTuple):
     """What the header of an LTO-IR image says.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ltocompat.arch import SmArch
 from ltocompat.codec import Payload
@@ -10,8 +10,7 @@ from ltocompat.model import Compression, ImageKind
 from ltocompat.place import Place
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredImage:
+class StoredImage(NamedTuple):
     """An image as it lies in the file, before its own bytes are read.
 
     ``arch``, ``debug``, ``host_os``, ``options`` and ``identifier`` are what the entry header says;
@@ -38,8 +37,7 @@ class StoredImage:
     entry_header: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredModule:
+class StoredModule(NamedTuple):
     """A module as it lies in the file: its place, section, registration and stored images."""
 
     place: Place

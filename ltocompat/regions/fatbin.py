@@ -6,9 +6,9 @@ A region has no count and no terminator; its last entry ends exactly at its end.
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ltocompat.arch import SmArch
@@ -47,6 +47,7 @@ _FLAG_ZSTD = 0x8000
 _FLAG_SCRAMBLED = 0x10000
 _FLAG_ACCELERATED = 0x100000
 _FLAG_FAMILY = 0x200000
+_FLAGS_SUFFIX = _FLAG_ACCELERATED | _FLAG_FAMILY
 _FLAG_COMPAT_BLOB = 0x1000000
 
 
@@ -69,8 +70,7 @@ class EntryHeader(NamedTuple):
     decoded_size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One entry of a region: its header fields, and its offset in the region (bytes)."""
 
     offset: int
@@ -96,8 +96,7 @@ class Entry:
         return Compression.LZ4 if self.fields.flags & _FLAG_LZ4 else Compression.NONE
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(NamedTuple):
     """A region that was walked.
 
     Attributes:
@@ -192,7 +191,8 @@ def stored_images(
     payload = _payload(view, entry, budget)
     outer = _stored(entry, payload, place, section)
     if outer.scrambled:
-        outer = replace(outer, entry_header=view.read(entry.offset, entry.fields.header_size))
+        header = view.read(entry.offset, entry.fields.header_size)
+        outer = outer._replace(entry_header=header)
     if entry.fields.kind == KIND_CONCATENATED:
         directory = view.sub(entry.offset, entry.fields.header_size)
         yield from _concatenated(directory, entry, outer)
@@ -213,7 +213,6 @@ def _stored(entry: Entry, payload: Payload, place: Place, section: str | None) -
     fields = entry.fields
     flags = fields.flags
     kind = _KINDS.get(fields.kind, ImageKind.UNKNOWN)
-    suffix = "a" if flags & _FLAG_ACCELERATED else "f" if flags & _FLAG_FAMILY else ""
     return StoredImage(
         place=place,
         section=section,
@@ -223,7 +222,7 @@ def _stored(entry: Entry, payload: Payload, place: Place, section: str | None) -
         stored_size=payload.stored.size,
         compression=payload.compression,
         version=(fields.version_major, fields.version_minor),
-        arch=SmArch(fields.sm, suffix, kind.arch_form) if fields.sm else None,
+        arch=_arch(fields.sm, flags & _FLAGS_SUFFIX, kind) if fields.sm else None,
         scrambled=bool(flags & _FLAG_SCRAMBLED),
         relocatable=True if fields.kind == KIND_RELOCATABLE_PTX else None,
         debug=bool(flags & _FLAG_DEBUG),
@@ -231,6 +230,12 @@ def _stored(entry: Entry, payload: Payload, place: Place, section: str | None) -
         options=entry.options,
         identifier=entry.identifier,
     )
+
+
+@functools.lru_cache(maxsize=1024)
+def _arch(number: int, flags: int, kind: ImageKind) -> SmArch:
+    suffix = "a" if flags & _FLAG_ACCELERATED else "f" if flags & _FLAG_FAMILY else ""
+    return SmArch(number, suffix, kind.arch_form)
 
 
 def _concatenated(directory: ByteView, entry: Entry, outer: StoredImage) -> Iterator[StoredImage]:
@@ -257,8 +262,7 @@ def _concatenated(directory: ByteView, entry: Entry, outer: StoredImage) -> Iter
         stored = data.sub(fields.header_size, fields.payload_size)
         payload = Payload(stored, Compression.NONE, None, budget)
         place = outer.place.at(outer.place.offset or 0, *outer.place.entry, number)
-        yield replace(
-            _stored(inner, payload, place, outer.section),
+        yield _stored(inner, payload, place, outer.section)._replace(
             # Each image takes its share of the stored bytes, so that sizes add up to the file's.
             stored_size=outer.payload.stored.size * stored.size // max(data.size, 1),
             compression=outer.compression,

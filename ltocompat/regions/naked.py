@@ -6,8 +6,6 @@ image raises ``Malformed``; the caller knows whether that is worth a word.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ltocompat.byteview import ByteView
 from ltocompat.codec import Payload, zstd_frame
 from ltocompat.images import cubin, ltoir
@@ -35,7 +33,7 @@ def ltoir_image(
     ltoir.parse(view.peek(0, ltoir.HEAD_SIZE))
     stored = view.sub(0, view.size if size is None else size)
     payload = Payload(stored, Compression.NONE, None, budget)
-    return replace(_image(place, section, ImageKind.LTOIR, payload), stored_size=size)
+    return _image(place, section, ImageKind.LTOIR, payload)._replace(stored_size=size)
 
 
 def zstd_cubin_image(

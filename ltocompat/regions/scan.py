@@ -14,7 +14,8 @@ from ltocompat.search import occurrences
 
 NEEDLES = (fatbin.NEEDLE, cubin.NEEDLE, ltoir.NEEDLE, codec.ZSTD_MAGIC)
 
-_WINDOW = 1 << 20
+# Small enough that it stays in the processor's cache while it is searched for each needle.
+_WINDOW = 256 << 10
 _OVERLAP = max(map(len, NEEDLES)) - 1
 # Images follow each other with at most this much padding (compilers align arrays to 32 bytes).
 _PADDING = 64

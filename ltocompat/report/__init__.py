@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from ltocompat.report.blocks import Block
 
@@ -24,8 +24,7 @@ class Writable(Protocol):
         """Write ``text``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What the reader of a report asked for.
 
     Attributes:
@@ -45,13 +44,12 @@ class Options:
     named: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """A path (or all the work) that gave no answer; it flows among the records.
 
     Attributes:
-        kind: ``unreadable``, ``usage``, ``malformed``, ``limit``, ``failed`` (a file can't
-            be written) or ``internal``.
+        kind: ``unreadable``, ``usage``, ``malformed``, ``limit``, ``missing``, ``failed``
+            (a file can't be written) or ``internal``.
         message: one sentence.
     """
 

@@ -7,7 +7,7 @@ format is one new file. Every string may come from a hostile file: formats escap
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class Code(str):
@@ -16,8 +16,7 @@ class Code(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """One column.
 
     Attributes:
@@ -36,46 +35,40 @@ class Column:
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A row of a listing, and what stands beneath it: pairs of a label and a text."""
 
     cells: tuple[str, ...]
     below: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """The first line about an artifact."""
 
     parts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(NamedTuple):
     """A line of its own."""
 
     parts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """Few rows, all at hand."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(NamedTuple):
     """Any number of rows, printed as they come; they must be used up before the next block."""
 
     columns: tuple[Column, ...]
     rows: Iterator[Row]
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(NamedTuple):
     """A title and lines beneath it.
 
     Attributes:
@@ -89,8 +82,7 @@ class Items:
     more: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One line of a list that is printed as it comes."""
 
     parts: tuple[str, ...]

@@ -21,7 +21,6 @@ from ltocompat.report.blocks import (
 )
 from ltocompat.report.folding import Summary, SummaryRow
 from ltocompat.report.hostneeds import HostNeeds
-from ltocompat.report.inspection_json import document
 from ltocompat.report.text import (
     binary_size,
     brief,
@@ -266,4 +265,11 @@ def _more(left_out: int) -> str | None:
     return f"and {left_out:,} more; --format json lists all" if left_out else None
 
 
-REPORT: Report[Record] = Report(blocks, document)
+def _document(records: Iterable[Record | Failure], options: Options) -> Iterator[str]:
+    # Imported here: a table needs no JSON.
+    from ltocompat.report.inspection_json import document
+
+    return document(records, options)
+
+
+REPORT: Report[Record] = Report(blocks, _document)

@@ -1,0 +1,52 @@
+"""Cutting an image out of its file: its bytes as a file of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ltocompat.describing import image_bytes
+from ltocompat.errors import Malformed
+from ltocompat.model import ImageKind
+from ltocompat.regions import StoredImage
+from ltocompat.regions.fatbin import single_entry_region
+
+_NAMES = {
+    ImageKind.SASS: "cubin",
+    ImageKind.PTX: "ptx",
+    ImageKind.LTOIR: "ltoir",
+    ImageKind.TILEIR: "tileir",
+    ImageKind.UNKNOWN: "bin",
+}
+_SCRAMBLED = "scrambled by its vendor: kept in a fatbin of one entry, which nvJitLink reads"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """An image on its own.
+
+    Attributes:
+        data: its bytes.
+        what: ``cubin``, ``ptx``, ``ltoir``, ``tileir``, ``bin``, or ``fatbin`` around an image
+            whose bytes can't be read.
+        note: what a user should know of it, None when nothing.
+    """
+
+    data: bytes
+    what: str
+    note: str | None = None
+
+
+def cut(stored: StoredImage) -> Cut:
+    """The image as a file of its own: decoded where that is possible.
+
+    Raises:
+        Malformed: its bytes can't be decoded, or nothing tells where it ends.
+    """
+    if stored.scrambled:
+        if stored.entry_header is None:
+            raise Malformed("it is scrambled inside a concatenated entry and can't be cut out")
+        data = stored.payload.stored.all()
+        return Cut(single_entry_region(stored.entry_header, data), "fatbin", _SCRAMBLED)
+    if stored.stored_size is None:
+        raise Malformed("its length is not recorded, so that it can't be cut out")
+    return Cut(image_bytes(stored), _NAMES[stored.kind])

@@ -1,0 +1,162 @@
+"""From places to inputs of a link, with what lies in each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ltocompat import inventory
+from ltocompat.byteview import ByteView
+from ltocompat.containers import container_of
+from ltocompat.containers.member import Member
+from ltocompat.cutting import cut
+from ltocompat.describing import Detail, describe
+from ltocompat.errors import Malformed, UsageError
+from ltocompat.hosts import read_host
+from ltocompat.inventory import Settings
+from ltocompat.limits import Budget, Limits
+from ltocompat.model import Image, ImageKind, Skipped
+from ltocompat.place import Place
+from ltocompat.regions import StoredImage, StoredModule
+from ltocompat.regions.fatbin import REGION_HEADER
+from ltocompat.trial import InputKind, TrialInput
+
+_KINDS = {
+    "cubin": InputKind.CUBIN,
+    "ptx": InputKind.PTX,
+    "ltoir": InputKind.LTOIR,
+    "fatbin": InputKind.FATBIN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Linkable:
+    """One input of a link.
+
+    Attributes:
+        place: where it lies.
+        trial: its bytes, as the linker gets them.
+        images: what is in it.
+    """
+
+    place: Place
+    trial: TrialInput
+    images: tuple[Image, ...]
+
+    @property
+    def ltoir(self) -> tuple[Image, ...]:
+        """Its LTO-IR images."""
+        return tuple(image for image in self.images if image.kind is ImageKind.LTOIR)
+
+    @property
+    def plain(self) -> tuple[Image, ...]:
+        """Its PTX and SASS images."""
+        kinds = (ImageKind.PTX, ImageKind.SASS)
+        return tuple(image for image in self.images if image.kind in kinds)
+
+
+def gather(place: Place, settings: Settings) -> Iterator[Linkable | Skipped]:
+    """What lies at a place, in the largest pieces that a linker takes.
+
+    An object or archive is one input, as a user would hand it to a linker; of anything else, every
+    module is one, and a place that names an image is that image alone.
+
+    Raises:
+        UnreadableInput: the path can't be opened.
+        UsageError: no device code lies there.
+    """
+    found = False
+    for path in inventory.files(place, settings.limits):
+        if isinstance(path, Skipped):
+            yield path
+            continue
+        with inventory.opened(path.path, settings.limits) as view:
+            for piece in _pieces(view, path, settings):
+                found = True
+                yield piece
+    if not found:
+        raise UsageError(f"no device code lies at {place}; list what does with: ltocompat inspect")
+
+
+def gather_each(place: Place, settings: Settings) -> Iterator[Linkable | Skipped]:
+    """Every image at a place as an input of its own.
+
+    Raises:
+        UnreadableInput: the path can't be opened.
+    """
+    for path in inventory.files(place, settings.limits):
+        if isinstance(path, Skipped):
+            yield path
+            continue
+        with inventory.opened(path.path, settings.limits) as view:
+            for stored in inventory.stored_in_file(view, path, settings):
+                if isinstance(stored, StoredModule):
+                    yield from map(linkable, stored.images)
+                elif isinstance(stored, Skipped):
+                    yield stored
+
+
+def linkable(stored: StoredImage) -> Linkable | Skipped:
+    """One image as an input, or why it can't be one."""
+    image, unread = describe(stored, Detail())
+    try:
+        piece = cut(stored)
+    except Malformed as error:
+        return unread or Skipped(stored.place, str(error), stored.stored_size)
+    if piece.what not in _KINDS:
+        return Skipped(stored.place, f"nvJitLink links no {image.kind} code", stored.stored_size)
+    # PTX is a C string to the library.
+    data = piece.data + b"\0" if piece.what == "ptx" else piece.data
+    trial = TrialInput(str(stored.place), _KINDS[piece.what], data)
+    return Linkable(stored.place, trial, (image,))
+
+
+def _pieces(view: ByteView, place: Place, settings: Settings) -> Iterator[Linkable | Skipped]:
+    kind = _whole(view, place, settings.limits)
+    images: list[Image] = []
+    for stored in inventory.stored_in_file(view, place, settings):
+        if isinstance(stored, Skipped):
+            yield stored
+        elif isinstance(stored, StoredModule) and kind is not None:
+            images += [describe(image, Detail())[0] for image in stored.images]
+        elif isinstance(stored, StoredModule):
+            yield from _module(view, stored, place)
+    if kind is not None and images:
+        trial = TrialInput(str(place), kind, view.all())
+        yield Linkable(place, trial, tuple(images))
+
+
+def _whole(view: ByteView, place: Place, limits: Limits) -> InputKind | None:
+    """How a linker takes the whole file, None when it takes its pieces."""
+    if place != Place(place.path):
+        return None
+    if container_of(view) is not None:
+        return InputKind.LIBRARY
+    host = read_host(view, Budget(limits))
+    return InputKind.OBJECT if host is not None and host.type == "object" else None
+
+
+def _module(view: ByteView, module: StoredModule, wanted: Place) -> Iterator[Linkable | Skipped]:
+    naked = all(image.kind_number is None for image in module.images)
+    if naked or wanted.entry:
+        yield from map(linkable, module.images)
+        return
+    place = module.place
+    inner = _innermost(view, place)
+    size = REGION_HEADER.size + inner.unpack(REGION_HEADER, place.offset or 0)[3]
+    trial = TrialInput(str(place), InputKind.FATBIN, inner.read(place.offset or 0, size))
+    yield Linkable(place, trial, tuple(describe(image, Detail())[0] for image in module.images))
+
+
+def _innermost(view: ByteView, place: Place) -> ByteView:
+    """The member that a place names, or the file itself."""
+    at = Place(place.path)
+    for _ in place.members:
+        container = container_of(view)
+        members = container.members(view, at, Budget()) if container else ()
+        found = (m for m in members if isinstance(m, Member) and m.place.contains(place))
+        inside = next(found, None)
+        if inside is None:
+            raise UsageError(f"{place} is no longer there; run again")
+        view, at = inside.view, inside.place
+    return view

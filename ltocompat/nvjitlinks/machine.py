@@ -1,0 +1,83 @@
+"""A machine that is looked at: files, environment, commands; in tests a recorded one."""
+
+from __future__ import annotations
+
+import glob
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+_MOST_LINKS = 40  # symbolic links followed on one path, as Linux allows
+_SECONDS = 10.0  # for one command
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Everything that may be asked of a machine; nothing else of it is ever looked at.
+
+    Attributes:
+        root: folder that stands for ``/``; every path that is given or returned is without it.
+        environ: environment variables.
+        run: runs a command and returns what it printed, nothing where it failed.
+        search_path: folders where this Python looks for packages.
+    """
+
+    root: str = "/"
+    environ: Mapping[str, str] = field(default_factory=dict)
+    run: Callable[[Sequence[str]], str] = field(default=lambda _: "")
+    search_path: tuple[str, ...] = ()
+
+    @classmethod
+    def here(cls) -> Machine:
+        """The machine that this program runs on."""
+        return cls("/", os.environ, _output_of, tuple(path for path in sys.path if path))
+
+    def on_disk(self, path: str) -> str:
+        """Where a path of the machine really lies."""
+        return path if self.root == "/" else os.path.join(self.root, path.lstrip("/"))
+
+    def files(self, folder: str, *patterns: str) -> list[str]:
+        """Paths in ``folder`` that match one of the patterns (``*`` and so on), sorted."""
+        where = self.on_disk(folder)
+        found = {hit for pattern in patterns for hit in glob.glob(pattern, root_dir=where)}
+        return [os.path.join(folder, hit) for hit in sorted(found)]
+
+    def text(self, path: str) -> str | None:
+        """A small text file; None where there is none."""
+        try:
+            with open(self.on_disk(path), encoding="utf-8", errors="replace") as file:
+                return file.read()
+        except OSError:
+            return None
+
+    def real(self, path: str) -> str:
+        """The path behind all symbolic links, whose absolute targets are below ``root`` too."""
+        if self.root == "/":
+            return os.path.realpath(path)
+        done, todo, links = "/", path.split("/"), 0
+        while todo:
+            part = todo.pop(0)
+            here = os.path.normpath(os.path.join(done, part))
+            if os.path.islink(self.on_disk(here)) and links < _MOST_LINKS:
+                links += 1
+                todo = os.readlink(self.on_disk(here)).split("/") + todo
+                done = "/" if not todo[0] else done
+            else:
+                done = here
+        return done
+
+
+def _output_of(command: Sequence[str]) -> str:
+    try:
+        done = subprocess.run(  # noqa: S603 - the commands are fixed words of ours
+            command,
+            capture_output=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            timeout=_SECONDS,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""

@@ -1,0 +1,105 @@
+"""Every nvJitLink that can be reached on a machine, and the one that fits a wish."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+
+from ltocompat.errors import LtocompatError, Malformed, Missing, UsageError
+from ltocompat.model import Skipped
+from ltocompat.nvjitlinks.cache import Cache
+from ltocompat.nvjitlinks.claims import claims
+from ltocompat.nvjitlinks.identify import Identity, identify
+from ltocompat.nvjitlinks.linker import NvJitLink
+from ltocompat.nvjitlinks.machine import Machine
+from ltocompat.nvjitlinks.places import places
+from ltocompat.nvjitlinks.wanted import is_version, matches
+from ltocompat.place import Place
+
+_MACHINES = {"amd64": "x86-64", "x86_64": "x86-64", "arm64": "AArch64", "aarch64": "AArch64"}
+
+
+def search(machine: Machine) -> Iterator[NvJitLink | Skipped]:
+    """Every file that looks like nvJitLink, once each, by path; what is none has a reason.
+
+    The trial cache is no place where a program finds its linker: it is left out.
+    """
+    ways: dict[str, list[str]] = {}
+    for path, via in places(machine):
+        ways.setdefault(machine.real(path), []).append(via)
+    ours = machine.real(Cache.of(machine.environ).folder)
+    for path, found in sorted(ways.items()):
+        if path.startswith(os.path.join(ours, "")):
+            continue
+        if os.path.basename(os.path.dirname(path)) == "stubs":
+            yield Skipped(Place(path), "it is a stub: names to link with, and no code")
+            continue
+        try:
+            identity = identify(machine.on_disk(path), claims(machine, path))
+        except LtocompatError as error:
+            yield Skipped(Place(path), str(error))
+        else:
+            yield _linker(path, ", ".join(dict.fromkeys(found)), identity)
+
+
+def find(machine: Machine) -> tuple[NvJitLink, ...]:
+    """Every copy that can be reached, oldest first; in no order that any loader would take."""
+    found = [one for one in search(machine) if isinstance(one, NvJitLink)]
+    return tuple(sorted(found, key=lambda linker: (linker.numbers, linker.path)))
+
+
+def resolve(
+    wanted: str, *, cache: Cache | None = None, machine: Machine | None = None
+) -> NvJitLink:
+    """The nvJitLink to run here: of the trial cache, else any copy that was found.
+
+    Args:
+        wanted: ``12.4`` (the newest patch level at hand), ``12.4.127``, or a path.
+        cache: where trial copies are; None for the user's own.
+        machine: where to look for others; None for this one.
+
+    Raises:
+        Missing: there is none; the text names the command that installs it.
+        UsageError: the path is no nvJitLink.
+    """
+    ours = cache or Cache.of()
+    if not is_version(wanted):
+        return _at(wanted, ours)
+    here = _MACHINES.get(platform.machine().lower())
+    for candidates in (ours.installed, lambda: find(machine or Machine.here())):
+        fitting = [
+            one for one in candidates() if one.machine == here and matches(wanted, one.version)
+        ]
+        if fitting:
+            return max(fitting, key=lambda linker: linker.numbers)
+    raise Missing(
+        f"nvJitLink {wanted} is not at hand; get it with: ltocompat nvjitlink install {wanted}"
+    )
+
+
+def _at(path: str, cache: Cache) -> NvJitLink:
+    real = os.path.realpath(path)
+    for linker in cache.installed():
+        if linker.path == real:
+            return linker
+    if not os.path.exists(real):
+        raise Missing(f"{path!r} does not exist; give a version such as 12.4, or a library's path")
+    try:
+        return _linker(real, "path", identify(real, claims(Machine(), real)))
+    except Malformed as error:
+        raise UsageError(
+            f"{path!r} can't be linked with: {error}; give a version or path"
+        ) from error
+
+
+def _linker(path: str, via: str, identity: Identity) -> NvJitLink:
+    return NvJitLink(
+        release=identity.release,
+        version=identity.version,
+        path=path,
+        found_via=via,
+        evidence=identity.evidence,
+        for_trials=False,
+        machine=identity.machine,
+    )

@@ -1,0 +1,155 @@
+"""Reading nvJitLink's logs: which symbols are open, and why an input was refused.
+
+Every text was measured on 15 versions, 12.0.140 .. 13.5.37 (tests/data/nvjitlink_logs.json, made
+by tests/wild/test_trial_logs.py); a log that none of them fits stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+# LTO: the assembler stops at the first function; variables get a definition of their own and a
+# warning in the info log. Otherwise the linker names all, on standard error up to 12.8 (there with
+# the mark of its severity before it) and in the error log since 12.9.
+_UNRESOLVED = (
+    re.compile(r"^ptxas fatal\s*: Unresolved extern function '([^']+)'", re.MULTILINE),
+    re.compile(r"^ptxas warning\s*: Unresolved extern variable '([^']+)'", re.MULTILINE),
+    re.compile(r"^(?:@E@)?error\s*: Undefined reference to '([^']+)' in ", re.MULTILINE),
+)
+
+
+def unresolved(log: str) -> tuple[str, ...]:
+    """Symbols that the log says no input defines, each once, in the log's order."""
+    found = [match for pattern in _UNRESOLVED for match in pattern.finditer(log)]
+    found.sort(key=lambda match: match.start())
+    return tuple(dict.fromkeys(match[1] for match in found))
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a link failed, as far as the log tells.
+
+    Attributes:
+        cause: a short name for tables and tests, such as ``ltoir too new``.
+        sentence: the same for people, with the values from the log.
+    """
+
+    cause: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text that the library writes; groups of the pattern fill the sentence's places."""
+
+    pattern: str
+    cause: str
+    sentence: str
+
+
+# The first that fits counts, so that a general text stands below the particular ones.
+_TEXTS = (
+    _Text(
+        r"LTOIR arch newer than target arch",
+        "ltoir arch too new",
+        "the LTO-IR is for a newer architecture than the link's target",
+    ),
+    _Text(
+        r"nvvmAddNVVMContainerToProgram",
+        "ltoir too new",
+        "the LTO-IR was made by a newer CUDA release than this nvJitLink",
+    ),
+    _Text(
+        r"IR version ([\d.]+) incompatible with current version ([\d.]+)",
+        "ltoir too old",
+        "the LTO-IR holds IR {0}, from before CUDA 12.0, and this nvJitLink wants {1}",
+    ),
+    _Text(
+        r"in nvvmGetArch",
+        "ltoir unreadable",
+        "this nvJitLink finds no LTO-IR that it can read in the input",
+    ),
+    _Text(
+        r"nvvm input without LTO|LTO-IR input cannot be used without LTO enabled",
+        "lto not enabled",
+        "LTO-IR was given without the option -lto",
+    ),
+    _Text(
+        r"NVVM_ERROR_NO_MODULE_IN_PROGRAM",
+        "no ltoir",
+        "the option -lto was given, but no input holds LTO-IR",
+    ),
+    _Text(
+        r"Unsupported \.version ([\d.]+); current version is '([\d.]+)'",
+        "ptx too new",
+        "the input is PTX ISA {0}, and this nvJitLink reads up to {1}",
+    ),
+    _Text(
+        r"Linking globals named '([^']+)': symbol multiply defined",
+        "duplicate symbol",
+        "two inputs define {0}",
+    ),
+    _Text(
+        r"Multiple definition of '([^']+)'",
+        "duplicate symbol",
+        "two inputs define {0}",
+    ),
+    _Text(
+        r"(?:unsupported|unrecognized) architecture \(compute_(\w+)\)",
+        "target unsupported",
+        "this nvJitLink does not link for the architecture {0}",
+    ),
+    _Text(
+        r"-arch=compute_(\w+) is an unsupported option",
+        "target unsupported",
+        "this nvJitLink does not link for the architecture {0}",
+    ),
+    _Text(
+        r"couldn't initialize arch state",
+        "target unsupported",
+        "this nvJitLink does not link for the architecture that was asked for",
+    ),
+    _Text(
+        r"unrecognized option: (\S+)",
+        "option unknown",
+        "this nvJitLink does not know the option {0}",
+    ),
+    _Text(
+        r"Instruction '([^']+)' not supported on \.target '([^']+)'",
+        "instruction unsupported",
+        "the code uses {0}, which {1} does not have",
+    ),
+    _Text(
+        r"binary format mismatch",
+        "cubin format",
+        "the cubin's format, of another generation of toolkits, does not go with the link's target",
+    ),
+    _Text(
+        r"Uncompress failed",
+        "compression unreadable",
+        "this nvJitLink can't decompress the fatbin",
+    ),
+    _Text(
+        r"does not match type NVJITLINK_INPUT_(CUBIN|PTX|LTOIR|FATBIN|OBJECT|LIBRARY)",
+        "wrong kind",
+        "the input is not of the kind {0} that it was given as",
+    ),
+    _Text(
+        r"bad input: ?(.+)",
+        "bad input",
+        "this nvJitLink can't use the input {0}: it is damaged, for another architecture, "
+        "or from a newer toolkit; the log does not say which",
+    ),
+)
+
+
+def explain(log: str) -> Reason | None:
+    """The reason that a log gives for a failure; None for a log that is not known."""
+    if names := unresolved(log):
+        more = "; there may be more, since the log stops at the first" * ("ptxas fatal" in log)
+        return Reason("unresolved", f"no input defines {', '.join(names)}{more}")
+    for text in _TEXTS:
+        if found := re.search(text.pattern, log):
+            return Reason(text.cause, text.sentence.format(*found.groups()))
+    return None

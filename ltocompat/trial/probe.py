@@ -1,0 +1,39 @@
+"""Does this nvJitLink compile a fragment without kernels when it links with ``-r``?
+
+Measured with ``fragment.ltoir``: LTO-IR of one device function that calls another, which nothing
+defines (NVRTC 12.0.140, ``-arch=sm_75 -dlto``), so that every nvJitLink reads it. 12.0 .. 12.9
+refuse the option, 13.0 .. 13.2 take it and write an empty output, 13.3 .. 13.5 compile the
+function and leave the call to a later link (2026-11-21). Other builds are asked.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from importlib import resources
+
+from ltocompat.trial.pool import Pool
+from ltocompat.trial.values import InputKind, Outcome, Request, TrialInput
+
+# A probe's target: above the fragment's architecture, and known to all versions.
+_OPTIONS = ("-arch=sm_80", "-lto", "-r")
+
+
+def compiles_relocatable(library: str | os.PathLike[str]) -> bool:
+    """Whether ``-r`` makes this library compile what has no kernel; asked once for each file.
+
+    Raises:
+        TrialImpossible: the library can't be loaded.
+    """
+    path = os.path.realpath(library)
+    status = os.stat(path)
+    return _asked(path, (status.st_size, status.st_mtime_ns))
+
+
+@functools.cache
+def _asked(path: str, _identity: tuple[int, int]) -> bool:
+    fragment = resources.files(__package__).joinpath("fragment.ltoir").read_bytes()
+    one = TrialInput("fragment.ltoir", InputKind.LTOIR, fragment)
+    with Pool(path, workers=1) as pool:
+        (answer,) = pool.run([Request((one,), _OPTIONS)])
+    return answer.outcome is Outcome.COMPILED

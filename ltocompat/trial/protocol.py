@@ -1,0 +1,120 @@
+"""Frames between the parent and a child: a JSON header and raw bytes, each with its length.
+
+No pickle: a child that ran foreign code must not be able to make its parent do anything but read.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from ltocompat.errors import Malformed
+from ltocompat.limits import MIB
+from ltocompat.trial.values import InputKind, Request, TrialInput
+
+Raw = bytes | bytearray | memoryview
+# Of each request: its inputs as name, kind and bytes; options; complete; keep_output.
+Rows = list[tuple[list[tuple[str, int, int]], list[str], bool, bool]]
+
+# Mark of a frame, bytes of the header, bytes of the body.
+_HEAD = struct.Struct("<4sIQ")
+_MARK = b"LTCT"
+_HEADER_LIMIT = 64 * MIB
+_NO_LIMIT = 1 << 62
+_KINDS = {int(kind): kind for kind in InputKind}
+
+# What the child writes down before each step, in memory that both share, so that a process that
+# ends is pinned to what it was doing: number of the request, step, number of the input, and
+# whether the reply is on its way.
+NOTES_SIZE = 16
+NOTE_REQUEST, NOTE_STEP, NOTE_INPUT, NOTE_REPLIED = range(4)
+AT_REST, AT_CREATE, AT_ADD, AT_COMPLETE, AT_GET, AT_DESTROY = range(6)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A message: its header (a JSON value) and its body."""
+
+    header: Any
+    body: memoryview
+
+
+def head_of(header: object, body_size: int) -> bytes:
+    """The bytes of a frame in front of its body."""
+    text = json.dumps(header, separators=(",", ":")).encode()
+    return _HEAD.pack(_MARK, len(text), body_size) + text
+
+
+class FrameReader:
+    """Puts frames together from bytes as they arrive.
+
+    Raises:
+        Malformed: (from ``feed``) these are no frames, or one is larger than ``body_limit`` bytes.
+    """
+
+    def __init__(self, body_limit: int) -> None:
+        self._buffer = bytearray()
+        self._body_limit = body_limit
+
+    def feed(self, data: Raw) -> Iterator[Frame]:
+        """The frames that ``data`` completes."""
+        self._buffer += data
+        while len(self._buffer) >= _HEAD.size:
+            header_size, body_size = _sizes(self._buffer, self._body_limit)
+            start = _HEAD.size + header_size
+            if len(self._buffer) < start + body_size:
+                return
+            whole = bytes(self._buffer[: start + body_size])
+            del self._buffer[: start + body_size]
+            yield Frame(_header(whole[_HEAD.size : start]), memoryview(whole)[start:])
+
+
+def _sizes(data: Raw, body_limit: int) -> tuple[int, int]:
+    mark, header_size, body_size = _HEAD.unpack_from(data)
+    if mark != _MARK or header_size > _HEADER_LIMIT or body_size > body_limit:
+        raise Malformed("a trial process sent bytes that are no reply")
+    return header_size, body_size
+
+
+def _header(text: bytes) -> Any:  # noqa: ANN401 - JSON is anything
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise Malformed("a trial process sent a reply that is no JSON") from error
+
+
+def encode_requests(requests: Sequence[Request]) -> list[Raw]:
+    """A frame with many requests, as parts to write one after the other (inputs aren't copied)."""
+    rows = [
+        [
+            [[one.name, int(one.kind), len(one.data)] for one in request.inputs],
+            request.options,
+            request.complete,
+            request.keep_output,
+        ]
+        for request in requests
+    ]
+    data = [one.data for request in requests for one in request.inputs]
+    return [head_of(rows, sum(map(len, data))), *data]
+
+
+def read_requests(stream: BinaryIO) -> Iterator[Request] | None:
+    """The requests of the next frame of a blocking stream; None at its end.
+
+    They must be taken one by one until the last, since each reads its inputs when it is taken.
+    """
+    head = stream.read(_HEAD.size)
+    if len(head) < _HEAD.size:
+        return None
+    header_size, _ = _sizes(head, _NO_LIMIT)
+    return _requests(stream, _header(stream.read(header_size)))
+
+
+def _requests(stream: BinaryIO, rows: Rows) -> Iterator[Request]:
+    for inputs, options, complete, keep_output in rows:
+        # Bytes objects end with a zero byte of their own, which readers of PTX rely on.
+        given = [TrialInput(name, _KINDS[kind], stream.read(size)) for name, kind, size in inputs]
+        yield Request(tuple(given), tuple(options), complete, keep_output)

@@ -1,0 +1,169 @@
+"""What is asked of nvJitLink, and what came of it."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from ltocompat.arch import Release
+from ltocompat.errors import LtocompatError
+from ltocompat.limits import GIB, KIB, MIB
+
+
+class TrialImpossible(LtocompatError):
+    """No trial can be made with a library at all: it can't be loaded, or it is not nvJitLink."""
+
+
+class InputKind(enum.IntEnum):
+    """The sort of an input, by its number in ``nvJitLinkInputType`` (nvJitLink.h 12.0 .. 13.5)."""
+
+    CUBIN = 1
+    PTX = 2
+    LTOIR = 3
+    FATBIN = 4
+    OBJECT = 5
+    LIBRARY = 6
+    ANY = 10
+    """The library looks for itself; since 12.4."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialInput:
+    """One input of a link.
+
+    Attributes:
+        name: what the library calls it in its log.
+        kind: what the library is told that it is.
+        data: its bytes.
+    """
+
+    name: str
+    kind: InputKind
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One link to try.
+
+    Attributes:
+        inputs: added in this order.
+        options: of nvJitLinkCreate, such as ``-arch=sm_90`` and ``-lto``.
+        complete: link for real; else the inputs are only added, which tells about IR versions.
+        keep_output: the answer brings the linked cubin (or, with ``-ptx``, PTX) along.
+    """
+
+    inputs: tuple[TrialInput, ...]
+    options: tuple[str, ...]
+    complete: bool = True
+    keep_output: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes of all inputs."""
+        return sum(len(one.data) for one in self.inputs)
+
+
+class Outcome(enum.StrEnum):
+    """How far a link came; each says what it proves and no more."""
+
+    ACCEPTED = "accepted"
+    """All inputs were added (and, where asked for, an output without any code came out)."""
+    COMPILED = "compiled"
+    """Code is in the output; symbols may be left to a later link (``-r``, ``-ptx``)."""
+    LINKED = "linked"
+    """A kernel is in the output, and no symbol is left open."""
+    UNRESOLVED = "unresolved"
+    """Symbols that no input defines, by the library's own log; no word on compatibility."""
+    REFUSED = "refused"
+    """The library returned an error."""
+    CRASHED = "crashed"
+    """The process ended without an answer."""
+    TIMED_OUT = "timed out"
+    """The time limit, of the clock or of the CPU, was used up."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it is confirmed in a fresh process before it is told."""
+        return self in (Outcome.REFUSED, Outcome.CRASHED, Outcome.TIMED_OUT)
+
+
+class Step(enum.StrEnum):
+    """The call of nvJitLink that a link came to."""
+
+    CREATE = "create"
+    ADD = "add"
+    COMPLETE = "complete"
+    GET = "get"
+    DESTROY = "destroy"
+
+
+@dataclass(frozen=True, slots=True)
+class Seconds:
+    """Wall-clock time inside the library, in seconds; None for a step that was not reached."""
+
+    create: float | None = None
+    add: float | None = None
+    complete: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the library did with a request.
+
+    Attributes:
+        outcome: how far it came.
+        step: the last call that was made; of a failure, the call that failed.
+        input_name: of a failure while adding, the input that was refused.
+        code: what that call returned; None of a crash.
+        code_name: the code's name in the version that gave it, None where our table has none.
+        log: error log, info log and what the library printed, cut to ``TrialLimits.log_bytes``.
+        unresolved: symbols that no input defines, as the log names them (it may stop at one).
+        signal: of a crash, the signal's name (``SIGSEGV``), None when the process just ended.
+        exit_status: of a crash without a signal, the status that the library ended with.
+        seconds: time in the library.
+        output_size: bytes of the output, None without one.
+        output: the output, where it was asked for and is not over ``TrialLimits.output_bytes``.
+        kernels_in_output: None without an output that can be read.
+        confirmed: a failure that a fresh process gave again; others are not asked twice.
+        release: version of the library that answered.
+    """
+
+    outcome: Outcome
+    step: Step
+    input_name: str | None = None
+    code: int | None = None
+    code_name: str | None = None
+    log: str = ""
+    unresolved: tuple[str, ...] = ()
+    signal: str | None = None
+    exit_status: int | None = None
+    seconds: Seconds = Seconds()
+    output_size: int | None = None
+    output: bytes | None = None
+    kernels_in_output: int | None = None
+    confirmed: bool = False
+    release: Release
+
+
+@dataclass(frozen=True, slots=True)
+class TrialLimits:
+    """What one request may cost; the defaults are far above any link that was measured."""
+
+    cpu_seconds: int = 60
+    """CPU time of one request."""
+    wall_seconds: float = 120.0
+    """Time on the clock for one request."""
+    start_seconds: float = 60.0
+    """Time on the clock until a child has loaded the library."""
+    memory_bytes: int = 8 * GIB
+    """Address space of a child."""
+    log_bytes: int = 64 * KIB
+    """Of each log; the rest is cut off."""
+    output_bytes: int = 256 * MIB
+    """A larger output is measured but not brought along."""
+    printed_bytes: int = 16 * MIB
+    """What the library may print during one request; the rest is lost."""
+
+
+DEFAULT_TRIAL_LIMITS = TrialLimits()

@@ -1,0 +1,172 @@
+"""The verbs ``nvjitlink list``, ``install`` and ``remove``, with a stand-in for pip."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from nvjitlink_trees import library, put, wheel
+from report_values import HOSTILE, valid_json, written
+
+from ltocompat.api.nvjitlinks import Change, Plan
+from ltocompat.arch import Release
+from ltocompat.cli import run
+from ltocompat.errors import Missing
+from ltocompat.model import Skipped
+from ltocompat.nvjitlinks import Machine, NvJitLink
+from ltocompat.place import Place
+from ltocompat.report import FORMATS
+from ltocompat.report.nvjitlinks import CHANGES, LISTING
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user with an empty cache, on a machine with one library and one file that is none."""
+    put(tmp_path, "/lib/libnvJitLink.so.12", library("12.6.85"))
+    put(tmp_path, "/lib/libnvJitLink.so.13", "text")
+    machine = Machine(str(tmp_path), {"LD_LIBRARY_PATH": "/lib"})
+    monkeypatch.setattr(Machine, "here", lambda: machine)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def bring(requirement: str, folder: str) -> None:
+    """Instead of pip: it knows 12.4.130 and 14.1.2."""
+    for version in ("12.4.130", "14.1.2"):
+        if version.startswith(requirement.partition("==")[2].removesuffix(".*")):
+            put(Path(folder), "x.whl", wheel(library(version)))
+            return
+    raise Missing(f"{requirement} can't be downloaded: the index lacks it")
+
+
+@pytest.fixture
+def pip(monkeypatch: pytest.MonkeyPatch) -> None:
+    defaults = (bring,)
+    monkeypatch.setattr("ltocompat.nvjitlinks.installing.install_one.__defaults__", defaults)
+    monkeypatch.setattr("sysconfig.get_platform", lambda: "linux-x86_64")
+
+
+@pytest.mark.usefixtures("pip")
+def test_install_list_remove(home: Path, capsys: Captured) -> None:
+    path = home / "cache/ltocompat/nvjitlink/12.4.130/libnvJitLink.so.12"
+    assert run(["nvjitlink", "install", "12.4.130", "--allow-unknown"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("1 wheel to download, of unknown size\nnvJitLink 12.4.130: installed, ")
+    assert out.endswith(f"iB, {path}\n")
+    assert run(["nvjitlink", "install", "12.4.130", "--allow-unknown"]) == 0
+    assert capsys.readouterr().out.startswith("nvJitLink 12.4.130: already there, ")
+    assert run(["nvjitlink", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].split() == [
+        *("12.6.85", "file", "banner", "LD_LIBRARY_PATH", "programs", "on", "x86-64"),
+        "/lib/libnvJitLink.so.12",
+    ]
+    assert lines[3].split()[-3:] == ["trials", "only", str(path)]
+    assert lines[4:] == [
+        "skipped:",
+        "  /lib/libnvJitLink.so.13: it is no library of Linux or Windows",
+    ]
+    assert run(["nvjitlink", "remove", "12.4"]) == 0
+    assert capsys.readouterr().out.startswith("nvJitLink 12.4.130: removed, ")
+    assert not path.exists()
+
+
+@pytest.mark.usefixtures("home", "pip")
+def test_json_says_what_was_done(capsys: Captured) -> None:
+    arguments = ["14.1", "--allow-unknown", "--format", "json"]
+    assert run(["nvjitlink", "install", *arguments]) == 0
+    value = valid_json(capsys.readouterr().out)
+    (row,) = value["nvjitlinks"]
+    assert (row["release"], row["version"], row["action"]) == ("14.1", "14.1.2", "installed")
+    assert run(["nvjitlink", "list", "--format", "json"]) == 0
+    value = valid_json(capsys.readouterr().out)
+    assert [row["for_trials"] for row in value["nvjitlinks"]] == [False, True]
+    assert [row["found_via"] for row in value["nvjitlinks"]] == [
+        ["LD_LIBRARY_PATH"],
+        ["trial cache"],
+    ]
+    assert value["summary"]["skipped"] == 1
+
+
+@pytest.mark.usefixtures("home", "pip")
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["install", "12.4.131", "--allow-unknown"], 4, "the index lacks it"),
+        (["install", "12.4.131"], 2, "--allow-unknown"),
+        (["install", "12.4.130", "nonsense", "--allow-unknown"], 2, "'nonsense' is not a version"),
+        (["remove", "12.4"], 4, "no nvJitLink '12.4' is installed for trials"),
+        (["list", "--format", "xml"], 2, "--format 'xml' is not known"),
+    ],
+)
+def test_what_cannot_be_had_is_one_sentence(
+    arguments: list[str], code: int, said: str, capsys: Captured
+) -> None:
+    assert run(["nvjitlink", *arguments]) == code
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.err.count("\n") == 1
+    if "--format" not in arguments:
+        assert run(["nvjitlink", *arguments, "--format", "json"]) == code
+        kind = {2: "usage", 4: "missing"}[code]
+        assert valid_json(capsys.readouterr().out)["error"]["kind"] == kind
+
+
+@pytest.mark.usefixtures("home", "pip")
+def test_what_was_installed_before_a_failure_stays(capsys: Captured) -> None:
+    arguments = ["14.1", "12.4.131", "--allow-unknown", "--format", "json"]
+    assert run(["nvjitlink", "install", *arguments]) == 4
+    value = valid_json(capsys.readouterr().out)
+    assert [row["version"] for row in value["nvjitlinks"]] == ["14.1.2"]
+    assert [error["kind"] for error in value["summary"]["errors"]] == ["missing"]
+
+
+def test_nothing_at_hand_names_the_command(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(Machine, "here", lambda: Machine(str(tmp_path)))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert run(["nvjitlink", "list"]) == 0
+    assert capsys.readouterr().out == (
+        "no nvJitLink is at hand; get one for trials with: ltocompat nvjitlink install 12.4\n"
+    )
+
+
+LINKER = NvJitLink(Release(12, 4), "12.4", HOSTILE, HOSTILE, HOSTILE, False, HOSTILE)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_hostile_names_are_escaped(form: str) -> None:
+    for text in (
+        written(form, LISTING, [LINKER, Skipped(Place(HOSTILE), HOSTILE)]),
+        written(form, CHANGES, [Plan((), 2, 3 << 20), Change("kept", LINKER, 5)]),
+    ):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        if form == "json":
+            assert valid_json(text)["summary"]["nvjitlinks"] == 1
+
+
+def test_the_size_is_said_first() -> None:
+    text = written("table", CHANGES, [Plan((), 2, 3 << 20), Change("installed", LINKER, 5)])
+    assert text.splitlines()[0] == "2 wheels to download, 3.0 MiB"
+
+
+@pytest.mark.parametrize("arguments", [[], ["list"], ["install"], ["remove"]])
+def test_help_of_a_group_imports_nothing_slow(arguments: list[str]) -> None:
+    code = (
+        "import sys; from ltocompat.cli import run; code = run(sys.argv[1:]);"
+        "bad = {'ltocompat.facts', 'ltocompat.nvjitlinks', 'elftools'} & {*sys.modules};"
+        "assert not bad, bad; sys.exit(code)"
+    )
+    command = [sys.executable, "-c", code, "nvjitlink", *arguments, "--help"]
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
+    assert done.returncode == 0, done.stderr
+    assert "Usage: ltocompat nvjitlink" in done.stdout

@@ -1,0 +1,66 @@
+"""What the bytes of a library prove of its version; real ones are read in tests/wild."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nvjitlink_trees import AARCH64, library, put
+
+from ltocompat.arch import Release
+from ltocompat.errors import Malformed, UnreadableInput
+from ltocompat.nvjitlinks.identify import identify
+
+CLAIM = [("12.4.99", "dist-info")]
+
+
+def test_the_banner_counts_most(tmp_path: Path) -> None:
+    path = put(tmp_path, "x", library("12.4.127", minors=["12.0", "12.4"]))
+    found = identify(str(path), CLAIM)
+    assert (found.version, found.evidence) == ("12.4.127", "file banner")
+    assert found.release == Release(12, 4)
+    assert found.machine == "x86-64"
+
+
+def test_without_a_banner_a_package_is_believed_where_the_names_agree(tmp_path: Path) -> None:
+    path = put(tmp_path, "x", library(minors=["12.0", "12.4"]))
+    assert identify(str(path), CLAIM).version == "12.4.99"
+    assert identify(str(path), CLAIM).evidence == "dist-info"
+    other = identify(str(path), [("12.5.40", "dist-info")])
+    assert (other.version, other.evidence) == ("12.4", "exported symbols")
+
+
+def test_the_highest_name_is_the_minor(tmp_path: Path) -> None:
+    path = put(tmp_path, "x", library(minors=["12.10", "12.0", "12.9"], machine=AARCH64))
+    found = identify(str(path))
+    assert (found.version, found.release) == ("12.10", Release(12, 10))
+    assert found.machine == "AArch64"
+
+
+def test_two_banners_prove_no_patch_level(tmp_path: Path) -> None:
+    path = put(tmp_path, "x", library("12.4.127", "12.5.40", minors=["12.5"]))
+    assert identify(str(path)).version == "12.5"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "no library"),
+        (b"INPUT(libnvJitLink.so.12)\n", "no library"),
+        (b"\x7fELF", "no library"),
+        (b"MZ", "no library"),
+        (library("12.4.127", soname="libnvrtc.so.12"), "calls itself 'libnvrtc.so.12'"),
+        (library(), "nothing in it tells the version"),
+    ],
+    ids=["empty", "script", "cut-elf", "cut-pe", "another", "mute"],
+)
+def test_what_is_no_nvjitlink_says_why(data: bytes, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(Malformed, match=reason):
+        identify(str(put(tmp_path, "x", data)))
+
+
+def test_what_cannot_be_opened_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableInput, match="can't be opened"):
+        identify(str(tmp_path / "none"))
+    with pytest.raises(UnreadableInput, match="not a regular file"):
+        identify(str(tmp_path))

@@ -1,0 +1,350 @@
+"""Installing with a stand-in for pip; the real one is run in tests/wild."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import sys
+import sysconfig
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from nvjitlink_trees import IN_WHEEL, library, put, wheel
+
+from ltocompat.errors import LtocompatError, Missing, UsageError
+from ltocompat.facts import NvJitLinkWheel, nvjitlink_wheels
+from ltocompat.nvjitlinks import Cache, installed, remove, resolve
+from ltocompat.nvjitlinks.fetching import fetch
+from ltocompat.nvjitlinks.installing import Fetch, install_one
+from ltocompat.nvjitlinks.wanted import Wanted, choose
+
+LINUX = "linux-x86_64"
+LIBRARY = library("12.4.127")
+WHEEL = wheel(LIBRARY)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(str(tmp_path / "cache" / "nvjitlink"))
+
+
+def known(library: bytes = LIBRARY, packed: bytes = WHEEL) -> Wanted:
+    """12.4.127 as if these were its bytes."""
+    (one,) = choose("12.4.127", allow_unknown=False, platform=LINUX)
+    assert one.wheel
+    whole, inside = (hashlib.sha256(data).hexdigest() for data in (packed, library))
+    return replace(one, wheel=replace(one.wheel, wheel_sha256=whole, library_sha256=inside))
+
+
+def bringing(data: bytes, name: str = "nvidia_nvjitlink_cu12-12.4.127-py3-none-any.whl") -> Fetch:
+    """A stand-in for pip that brings this wheel."""
+
+    def pip(_: str, folder: str) -> None:
+        put(Path(folder), name, data)
+
+    return pip
+
+
+def left(cache: Cache) -> list[str]:
+    """Every file and folder of the cache."""
+    return sorted(str(path.relative_to(cache.folder)) for path in Path(cache.folder).rglob("*"))
+
+
+def test_only_the_library_is_kept(cache: Cache) -> None:
+    asked = []
+
+    def pip(requirement: str, folder: str) -> None:
+        asked.append(requirement)
+        bringing(WHEEL)(requirement, folder)
+
+    linker = install_one(known(), cache, pip)
+    assert asked == ["nvidia-nvjitlink-cu12==12.4.127"]
+    assert left(cache) == ["12.4.127", "12.4.127/libnvJitLink.so.12", "12.4.127/origin.json"]
+    assert Path(linker.path).read_bytes() == LIBRARY
+    assert (linker.version, linker.found_via, linker.for_trials) == (
+        "12.4.127",
+        "trial cache",
+        True,
+    )
+    assert linker.evidence == "SHA-256 of the release"
+    assert installed(cache) == (linker,)
+    origin = json.loads((Path(cache.folder) / "12.4.127/origin.json").read_text())
+    assert origin["sha256"] == hashlib.sha256(LIBRARY).hexdigest()
+    assert origin["wheel"].endswith(".whl")
+
+
+def test_a_tool_that_unpacks_is_as_good(cache: Cache) -> None:
+    linker = install_one(known(), cache, bringing(LIBRARY, IN_WHEEL["12"]))
+    assert Path(linker.path).read_bytes() == LIBRARY
+
+
+def test_what_is_there_is_not_downloaded_again(cache: Cache) -> None:
+    first = install_one(known(), cache, bringing(WHEEL))
+
+    def pip(requirement: str, _: str) -> None:
+        raise AssertionError(requirement)
+
+    assert install_one(known(), cache, pip) == first
+
+
+def other_wheel() -> bytes:
+    return wheel(library("12.4.127", "x.1.2"))
+
+
+def interrupted(_: str, folder: str) -> None:
+    put(Path(folder), "half.whl", WHEEL[:100])
+    raise KeyboardInterrupt
+
+
+def offline(requirement: str, _: str) -> None:
+    raise Missing(f"{requirement} can't be downloaded")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "pip", "error", "said"),
+    [
+        (known(), bringing(other_wheel()), LtocompatError, "the wheel of .* has the SHA-256"),
+        (
+            known(packed=other_wheel()),
+            bringing(other_wheel()),
+            LtocompatError,
+            r"libnvJitLink\.so\.12 in the wheel of .* nothing of it was kept",
+        ),
+        (known(), bringing(b"x", IN_WHEEL["12"]), LtocompatError, "SHA-256"),
+        (known(packed=WHEEL[:-9]), bringing(WHEEL[:-9]), LtocompatError, "can't be unpacked"),
+        (known(packed=b""), bringing(b""), LtocompatError, "can't be unpacked"),
+        (known(), lambda _, __: None, LtocompatError, "holds 0 nvJitLinks, not 1"),
+        (known(packed=wheel(LIBRARY, "readme")), bringing(wheel(LIBRARY, "readme")),
+         LtocompatError, "holds 0 nvJitLinks, not 1"),
+        (known(), interrupted, KeyboardInterrupt, "^$"),
+        (known(), offline, Missing, "can't be downloaded"),
+        (
+            Wanted("12.4.130", "nvidia-nvjitlink-cu12"),
+            bringing(WHEEL),
+            LtocompatError,
+            r"==12\.4\.130 holds nvJitLink 12\.4\.127",
+        ),
+        (
+            Wanted("12.4.130", "nvidia-nvjitlink-cu12"),
+            bringing(wheel(b"no library")),
+            LtocompatError,
+            "is of no use: it is no library",
+        ),
+    ],
+)  # fmt: skip
+def test_whatever_goes_wrong_leaves_nothing_behind(
+    wanted: Wanted, pip: Fetch, error: type[BaseException], said: str, cache: Cache
+) -> None:
+    with pytest.raises(error, match=said):
+        install_one(wanted, cache, pip)
+    assert left(cache) == []
+    assert installed(cache) == ()
+
+
+def test_a_broken_wheel_without_a_sum_is_an_error_or_whole(cache: Cache) -> None:
+    """A version that is not in our tables has the checks of the zip format at least."""
+    wanted = Wanted("12.4", "nvidia-nvjitlink-cu12")
+    errors = 0
+    for at in range(0, len(WHEEL), 3):
+        broken = bytearray(WHEEL)
+        broken[at] ^= 1 << at % 8
+        try:
+            linker = install_one(wanted, cache, bringing(bytes(broken)))
+        except LtocompatError:
+            errors += 1
+            assert left(cache) == []
+        else:
+            assert Path(linker.path).read_bytes() == LIBRARY
+            remove("all", cache=cache)
+    assert errors > 50
+
+
+def test_the_first_of_two_parallel_installs_wins(cache: Cache) -> None:
+    def slow(requirement: str, folder: str) -> None:
+        install_one(known(), cache, bringing(WHEEL))
+        bringing(WHEEL)(requirement, folder)
+
+    linker = install_one(known(), cache, slow)
+    assert installed(cache) == (linker,)
+    assert len(left(cache)) == 3
+
+
+def test_a_damaged_copy_is_replaced_and_what_is_not_ours_is_not(cache: Cache) -> None:
+    linker = install_one(known(), cache, bringing(WHEEL))
+    Path(linker.path).write_bytes(b"cut")
+    assert installed(cache) == ()
+    assert install_one(known(), cache, bringing(WHEEL)) == linker
+    origin = Path(cache.folder) / "12.4.127/origin.json"
+    origin.unlink()
+    with pytest.raises(LtocompatError, match="not ours and in the way"):
+        install_one(known(), cache, bringing(WHEEL))
+    assert left(cache) == ["12.4.127", "12.4.127/libnvJitLink.so.12"]
+
+
+def test_a_killed_install_is_swept_a_day_later(cache: Cache) -> None:
+    fresh = put(Path(cache.folder), ".part-fresh/half", b"x").parent
+    old = put(Path(cache.folder), ".part-old/half", b"x").parent
+    long_ago = time.time() - 2 * 24 * 3600
+    os.utime(old, (long_ago, long_ago))
+    install_one(known(), cache, bringing(WHEEL))
+    assert fresh.exists()
+    assert not old.exists()
+
+
+@pytest.mark.parametrize("origin", ["", "[]", "{}", '{"version": "12.4"}', "\xff"])
+def test_a_folder_without_a_good_origin_is_ignored(origin: str, cache: Cache) -> None:
+    put(Path(cache.folder), "12.4.127/origin.json", origin)
+    put(Path(cache.folder), "12.4.127/libnvJitLink.so.12", LIBRARY)
+    assert installed(cache) == ()
+    with pytest.raises(Missing, match="is installed for trials"):
+        remove("12.4.127", cache=cache)
+
+
+def unknown(version: str, cache: Cache) -> None:
+    packed = wheel(library(version))
+    install_one(Wanted(version, "nvidia-nvjitlink-cu12"), cache, bringing(packed))
+
+
+def test_remove_takes_what_was_asked_for_and_nothing_else(cache: Cache) -> None:
+    for version in ("12.4.126", "12.4.127", "12.40.1", "12.5.1"):
+        unknown(version, cache)
+    put(Path(cache.folder), "12.4.9/mine", b"")
+    assert [one.version for one in remove("12.4", cache=cache)] == ["12.4.126", "12.4.127"]
+    assert [one.version for one in installed(cache)] == ["12.5.1", "12.40.1"]
+    with pytest.raises(Missing, match=r"no nvJitLink '\.\.' is installed"):
+        remove("..", cache=cache)
+    remove("all", cache=cache)
+    assert left(cache) == ["12.4.9", "12.4.9/mine"]
+
+
+def test_the_trial_cache_comes_first(cache: Cache) -> None:
+    unknown("12.4.126", cache)
+    (linker,) = installed(cache)
+    if linker.machine == {"x86_64": "x86-64", "aarch64": "AArch64"}.get(platform.machine()):
+        assert resolve("12.4", cache=cache) == linker
+    assert resolve(linker.path, cache=cache) == linker
+
+
+def test_the_cache_lies_where_xdg_says() -> None:
+    assert Cache.of({"XDG_CACHE_HOME": "/c", "HOME": "/h"}).folder == "/c/ltocompat/nvjitlink"
+    assert Cache.of({"XDG_CACHE_HOME": "c", "HOME": "/h"}).folder == "/h/.cache/ltocompat/nvjitlink"
+
+
+def test_a_cache_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    put(tmp_path, "file", b"")
+    with pytest.raises(LtocompatError, match="can't be written"):
+        install_one(known(), Cache(str(tmp_path / "file" / "x")), bringing(WHEEL))
+
+
+def test_a_minor_is_its_newest_patch_level_and_all_is_one_of_each() -> None:
+    (one,) = choose("12.4", allow_unknown=False, platform=LINUX)
+    assert one.asked == "12.4.127"
+    minors = [
+        w.asked.rpartition(".")[0] for w in choose("all", allow_unknown=False, platform=LINUX)
+    ]
+    assert minors == [f"12.{n}" for n in (0, 1, 2, 3, 4, 5, 6, 8, 9)] + [
+        f"13.{n}" for n in range(6)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("12.4.130", r"12\.4\.130 is not in our tables, which know 12\.4\.99, 12\.4\.127"),
+        ("12.7", r"which know 12\.0, .*--allow-unknown"),
+        ("12", "write it like 12.4"),
+        ("12.4 ; rm", "is not a version"),
+        ("-r", "is not a version"),
+        ("latest", "is not a version"),
+    ],
+)
+def test_what_is_not_known_is_wrong_usage(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        choose(text, allow_unknown=False, platform=LINUX)
+
+
+def test_unknown_versions_can_be_allowed() -> None:
+    asked = {
+        text: choose(text, allow_unknown=True, platform=LINUX)[0].requirement
+        for text in ("12.4.130", "14.1", "12.4")
+    }
+    assert asked == {
+        "12.4.130": "nvidia-nvjitlink-cu12==12.4.130",
+        "14.1": "nvidia-nvjitlink==14.1.*",
+        "12.4": "nvidia-nvjitlink-cu12==12.4.127",
+    }
+    with pytest.raises(UsageError, match=r"the first is 12\.0"):
+        choose("11.8", allow_unknown=True, platform=LINUX)
+
+
+def test_a_platform_without_nvjitlink_is_said() -> None:
+    with pytest.raises(Missing, match="there is no nvJitLink for macosx"):
+        choose("12.4", allow_unknown=False, platform="macosx-14.0-arm64")
+
+
+def test_the_table_of_wheels_is_whole() -> None:
+    rows = nvjitlink_wheels()
+    by_platform: dict[str, list[NvJitLinkWheel]] = {}
+    for row in rows:
+        by_platform.setdefault(row.platform, []).append(row)
+        assert len(row.wheel_sha256) == len(row.library_sha256) == 64
+        assert row.version.startswith(f"{row.release}.")
+        assert row.package == f"nvidia-nvjitlink{'-cu12' if row.release.major == 12 else ''}"
+        assert row.library_size > row.size // 10
+    # 32 releases; wheels for aarch64 begin with 12.3.101.
+    assert {name: len(found) for name, found in by_platform.items()} == {
+        "linux-x86_64": 32,
+        "linux-aarch64": 24,
+        "win-amd64": 32,
+    }
+    assert len({row.library_sha256 for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("said", "cause"),
+    [
+        ("WARNING: Retrying (Retry(total=4\nERROR: No matching distribution", "no package index"),
+        ("ERROR: No matching distribution found for x", "the index lacks it"),
+        ("  cause: there is no version of x==1 and", "the index lacks it"),
+        ("a\nERROR: disk full.\n\n", "ERROR: disk full; check"),
+        ("", "no reason was given"),
+    ],
+)
+def test_a_failed_download_is_one_sentence(
+    said: str, cause: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ltocompat.nvjitlinks.fetching._tool", saying(tmp_path, said))
+    with pytest.raises(Missing, match=rf"x==1 can't be downloaded: {cause}") as caught:
+        fetch("x==1", str(tmp_path))
+    assert "\n" not in str(caught.value)
+
+
+def saying(folder: Path, text: str) -> Callable[[str, str], list[str]]:
+    """A tool that writes ``text`` to standard error and fails."""
+    script = put(folder, "tool.py", f"import sys\nsys.stderr.write({text!r})\nsys.exit(1)\n")
+    return lambda *_: [sys.executable, str(script)]
+
+
+def test_a_machine_with_neither_pip_nor_uv_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Missing, match="there is no pip and no uv"):
+        fetch("x==1", str(tmp_path))
+    uv = put(tmp_path, "uv", '#!/bin/sh\necho "$@" > "$0.said"\n')
+    uv.chmod(0o755)
+    fetch("x==1", str(tmp_path / "to"))
+    said = (tmp_path / "uv.said").read_text()
+    assert said.startswith("pip install --quiet --no-deps")
+    assert said.endswith(f"--target {tmp_path / 'to'} --only-binary :all: x==1\n")
+
+
+def test_this_platform_is_named_as_the_table_names_it() -> None:
+    here = sysconfig.get_platform()
+    assert here in {row.platform for row in nvjitlink_wheels()} or not here.startswith("linux-x86")

@@ -1,0 +1,185 @@
+"""Recorded machines: each file is found once, by all of its ways."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from nvjitlink_trees import AARCH64, IN_WHEEL, library, put
+
+from ltocompat.errors import Missing, UsageError
+from ltocompat.model import Skipped
+from ltocompat.nvjitlinks import Cache, Machine, NvJitLink, find, resolve
+from ltocompat.nvjitlinks.searching import search
+
+SITE = "/home/u/venv/lib/python3.12/site-packages"
+VENV = {"VIRTUAL_ENV": "/home/u/venv"}
+V13 = library("13.0.88", soname="libnvJitLink.so.13")
+
+
+def seen(machine: Machine) -> list[tuple[str, str, str]]:
+    return [(one.version, one.found_via, one.path) for one in find(machine)]
+
+
+def test_wheels_of_both_layouts(tmp_path: Path) -> None:
+    put(tmp_path, f"{SITE}/{IN_WHEEL['12']}", library("12.9.86"))
+    put(tmp_path, f"{SITE}/{IN_WHEEL['13']}", V13)
+    expected = [
+        ("12.9.86", "wheel in site-packages", f"{SITE}/{IN_WHEEL['12']}"),
+        ("13.0.88", "wheel in site-packages", f"{SITE}/{IN_WHEEL['13']}"),
+    ]
+    assert seen(Machine(str(tmp_path), VENV)) == expected
+    assert seen(Machine(str(tmp_path), {"PATH": "/usr/bin:/home/u/venv/bin"})) == expected
+    assert seen(Machine(str(tmp_path), search_path=(SITE,))) == expected
+    assert seen(Machine(str(tmp_path))) == []
+
+
+def test_a_wheel_is_believed_only_of_the_files_that_it_records(tmp_path: Path) -> None:
+    put(tmp_path, f"{SITE}/{IN_WHEEL['12']}", library(minors=["12.4"]))
+    info = f"{SITE}/nvidia_nvjitlink_cu12-12.4.127.dist-info"
+    put(tmp_path, f"{info}/METADATA", "Metadata-Version: 2.1\nVersion: 12.4.127\n")
+    record = put(tmp_path, f"{info}/RECORD", f"{IN_WHEEL['12']},sha256=abc,1\n")
+    (one,) = find(Machine(str(tmp_path), VENV))
+    assert (one.version, one.evidence) == ("12.4.127", "dist-info")
+    record.write_text("another,sha256=abc,1\n")
+    (one,) = find(Machine(str(tmp_path), VENV))
+    assert (one.version, one.evidence) == ("12.4", "exported symbols")
+
+
+def test_conda(tmp_path: Path) -> None:
+    path = "/opt/conda/targets/x86_64-linux/lib/libnvJitLink.so.12.6.85"
+    put(tmp_path, path, library(minors=["12.6"]))
+    (tmp_path / "opt/conda/lib").mkdir()
+    link = tmp_path / "opt/conda/lib/libnvJitLink.so.12"
+    link.symlink_to("../targets/x86_64-linux/lib/libnvJitLink.so.12.6.85")
+    meta = '{"version": "12.6.85", "files": ["targets/x86_64-linux/lib/libnvJitLink.so.12.6.85"]}'
+    put(tmp_path, "/opt/conda/conda-meta/libnvjitlink-12.6.85-hbd13f7d_0.json", meta)
+    put(tmp_path, "/opt/conda/conda-meta/libnvjitlink-dev-12.6.85-h0.json", "{broken")
+    machine = Machine(str(tmp_path), {"CONDA_PREFIX": "/opt/conda"})
+    assert seen(machine) == [("12.6.85", "conda", path)]
+    assert find(machine)[0].evidence == "conda-meta"
+
+
+def test_one_row_a_file_however_many_ways_lead_to_it(tmp_path: Path) -> None:
+    path = "/usr/local/cuda-12.4/targets/x86_64-linux/lib/libnvJitLink.so.12.4.127"
+    put(tmp_path, path, library(minors=["12.4"]))
+    put(tmp_path, "/usr/local/cuda-12.4/version.json", '{"libnvjitlink": {"version": "12.4.127"}}')
+    folder = tmp_path / "usr/local/cuda-12.4/targets/x86_64-linux/lib"
+    (folder / "libnvJitLink.so.12").symlink_to("libnvJitLink.so.12.4.127")
+    (folder / "libnvJitLink.so").symlink_to("libnvJitLink.so.12")
+    (folder / "libnvJitLink_static.a").write_bytes(b"!<arch>\n")
+    # As NVIDIA's packages do it, by absolute links.
+    (tmp_path / "usr/local/cuda-12.4/lib64").symlink_to("targets/x86_64-linux/lib")
+    (tmp_path / "etc/alternatives").mkdir(parents=True)
+    (tmp_path / "etc/alternatives/cuda").symlink_to("/usr/local/cuda-12.4")
+    (tmp_path / "usr/local/cuda").symlink_to("/etc/alternatives/cuda")
+    cached = "/usr/local/cuda-12.4/lib64/libnvJitLink.so.12"
+
+    def run(command: Sequence[str]) -> str:
+        assert list(command[1:]) == ["-p"]
+        return (
+            "2 libs found in cache `/etc/ld.so.cache'\n"
+            f"\tlibnvJitLink.so.12 (libc6,x86-64) => {cached}\n"
+            "\tlibnvidia-ml.so.1 (libc6,x86-64) => /usr/lib/libnvidia-ml.so.1\n"
+        )
+
+    environ = {
+        "CUDA_HOME": "/usr/local/cuda-12.4",
+        "CUDA_PATH": "/nowhere",
+        "LD_LIBRARY_PATH": "/usr/local/cuda-12.4/lib64::relative:/none",
+    }
+    (one,) = find(Machine(str(tmp_path), environ, run))
+    assert (one.path, one.version, one.evidence) == (path, "12.4.127", "version.json")
+    assert one.found_via == "CUDA_HOME, /usr/local/cuda-12.4, ld.so cache, LD_LIBRARY_PATH"
+
+
+def test_a_link_that_goes_round_ends(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("/b")
+    (tmp_path / "b").symlink_to("/a")
+    assert Machine(str(tmp_path)).real("/a/x")
+
+
+def test_an_absolute_toolkit_link_is_followed_below_the_root(tmp_path: Path) -> None:
+    (tmp_path / "usr/local/cuda-13.0/lib").mkdir(parents=True)
+    (tmp_path / "cuda").symlink_to("/usr/local/cuda-13.0")
+    assert Machine(str(tmp_path)).real("/cuda/lib/x") == "/usr/local/cuda-13.0/lib/x"
+
+
+def test_libraries_of_windows_are_looked_for_in_path(tmp_path: Path) -> None:
+    put(tmp_path, "/cuda/bin/nvJitLink_120_0.dll", b"MZ")
+    (skipped,) = search(Machine(str(tmp_path), {"PATH": "/x;/cuda/bin"}))
+    assert isinstance(skipped, Skipped)
+    (skipped,) = search(Machine(str(tmp_path), {"CUDA_PATH_V12_4": "/cuda"}))
+    assert isinstance(skipped, Skipped)
+
+
+def test_what_is_no_library_is_skipped_with_a_reason(tmp_path: Path) -> None:
+    put(tmp_path, "/l/libnvJitLink.so.12", b"GROUP ( libnvJitLink.so.12.4 )")
+    (tmp_path / "l/libnvJitLink.so").symlink_to("gone")
+    put(tmp_path, "/l/libnvJitLink.so.13", V13)
+    machine = Machine(str(tmp_path), {"LD_LIBRARY_PATH": "/l"})
+    assert [one.version for one in find(machine)] == ["13.0.88"]
+    reasons = {r.place.path: r.reason for r in search(machine) if isinstance(r, Skipped)}
+    assert reasons["/l/libnvJitLink.so.12"] == "it is no library of Linux or Windows"
+    assert "can't be opened" in reasons["/l/gone"]
+
+
+def test_a_stub_is_no_linker(tmp_path: Path) -> None:
+    put(tmp_path, "/cuda/lib64/stubs/libnvJitLink.so", library(minors=["12.4"]))
+    (skipped,) = search(Machine(str(tmp_path), {"LD_LIBRARY_PATH": "/cuda/lib64/stubs"}))
+    assert isinstance(skipped, Skipped)
+    assert "it is a stub" in skipped.reason
+
+
+def test_the_trial_cache_is_never_found(tmp_path: Path) -> None:
+    environ = {
+        "XDG_CACHE_HOME": "/c",
+        "LOCALAPPDATA": "/c",
+        "LD_LIBRARY_PATH": "/c/ltocompat/nvjitlink/13.0.88",
+    }
+    put(tmp_path, "/c/ltocompat/nvjitlink/13.0.88/libnvJitLink.so.13", V13)
+    assert find(Machine(str(tmp_path), environ)) == ()
+
+
+def here(version: str, machine: int | None = None) -> bytes:
+    native = AARCH64 if platform.machine() in ("aarch64", "arm64") else 62
+    return library(version, machine=machine or native)
+
+
+def at(tmp_path: Path, *versions: str) -> Machine:
+    for version in versions:
+        put(tmp_path, f"/{version}/libnvJitLink.so.12", here(version))
+    folders = ":".join(f"/{version}" for version in versions)
+    return Machine(str(tmp_path), {"LD_LIBRARY_PATH": folders})
+
+
+def test_the_newest_patch_level_at_hand_is_taken(tmp_path: Path) -> None:
+    machine = at(tmp_path, "12.4.99", "12.4.127", "12.5.40")
+    empty = Cache(str(tmp_path / "cache"))
+    assert resolve("12.4", cache=empty, machine=machine).version == "12.4.127"
+    assert resolve("12.4.99", cache=empty, machine=machine).version == "12.4.99"
+    with pytest.raises(Missing, match=r"12\.6 is not at hand; get it with: .* install 12\.6"):
+        resolve("12.6", cache=empty, machine=machine)
+
+
+def test_a_library_for_another_processor_is_not_resolved(tmp_path: Path) -> None:
+    put(tmp_path, "/l/libnvJitLink.so.12", here("12.4.127", machine=243))
+    machine = Machine(str(tmp_path), {"LD_LIBRARY_PATH": "/l"})
+    assert find(machine)[0].machine == "RISC-V"
+    with pytest.raises(Missing):
+        resolve("12.4", cache=Cache(str(tmp_path / "cache")), machine=machine)
+
+
+def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
+    path = put(tmp_path, "lib.so", here("12.4.127"))
+    empty = Cache(str(tmp_path / "cache"))
+    found = resolve(str(path), cache=empty)
+    assert isinstance(found, NvJitLink)
+    assert (found.version, found.found_via, found.for_trials) == ("12.4.127", "path", False)
+    with pytest.raises(Missing, match="does not exist"):
+        resolve(str(tmp_path / "none"), cache=empty)
+    put(tmp_path, "text", b"text")
+    with pytest.raises(UsageError, match="no library of Linux or Windows"):
+        resolve(str(tmp_path / "text"), cache=empty)

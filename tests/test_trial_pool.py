@@ -1,0 +1,330 @@
+"""Isolation: whatever the library does to its process, an answer comes and nothing is left behind.
+
+The child is the real one; in place of NVIDIA's library it drives a few lines that crash, hang or
+print when the input says so.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ltocompat.errors import UsageError
+from ltocompat.trial import (
+    Answer,
+    InputKind,
+    Outcome,
+    Pool,
+    Request,
+    Step,
+    TrialImpossible,
+    TrialInput,
+    TrialLimits,
+    worker,
+)
+
+ROOT = Path(__file__).parent.parent
+
+CHILD = '''
+import ctypes, os, signal, sys, time
+from ltocompat.arch import Release
+from ltocompat.trial import child
+
+class Driver:
+    release, name, poisoned = Release(12, 9), "fake", False
+
+    def create(self, options):
+        return 0, 1, ""
+
+    def add(self, handle, kind, data, name):
+        word = data.decode()
+        if word == "crash":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if word == "exit":
+            os._exit(3)
+        if word == "hang":
+            time.sleep(1000)
+        if word == "hold":
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
+            time.sleep(1000)
+        if word == "spin":
+            while True:
+                pass
+        if word == "garbage":
+            for number in range(3, 20):
+                try:
+                    os.write(number, b"garbage" * 10)
+                except OSError:
+                    pass
+        if word == "print":
+            ctypes.CDLL(None).puts(b"on stdout")
+            os.write(2, b"on stderr")
+            return 3
+        if word == "flood":
+            for _ in range(100):
+                try:
+                    os.write(1, b"x" * 1000000)
+                except OSError:
+                    pass
+            return 3
+        if word == "memory":
+            bytearray(1 << 40)
+        if word == "poison":
+            Driver.poisoned = True
+        return 3 if word == "refuse" or word == "victim" and self.poisoned else 0
+
+    def complete(self, handle):
+        return 0
+
+    def logs(self, handle):
+        return b"", b""
+
+    def output_size(self, handle, want):
+        return 0, 3000000
+
+    def output(self, handle, want, size):
+        return 0, bytes(size)
+
+    def destroy(self, handle):
+        pass
+
+child.load = lambda path: Driver()
+child.main()
+'''
+
+
+@pytest.fixture(autouse=True)
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "fake_child.py"
+    path.write_text(CHILD)
+    monkeypatch.setattr(worker, "PROGRAM", (str(path),))
+    return path
+
+
+QUICK = TrialLimits(wall_seconds=1.0, cpu_seconds=5)
+
+
+def request(*words: str, complete: bool = False, keep: bool = False) -> Request:
+    inputs = tuple(TrialInput(w, InputKind.LTOIR, w.encode()) for w in words)
+    return Request(inputs, ("-arch=sm_80",), complete, keep)
+
+
+def ask(*requests: Request, workers: int = 2, limits: TrialLimits = QUICK) -> list[Answer]:
+    with Pool("fake", workers=workers, limits=limits) as pool:
+        return list(pool.run(requests))
+
+
+def children(of: int) -> list[int]:
+    """Processes that run a fake child and whose parent, or group, is not yet gone."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                state = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            ours = any(word.endswith(b"fake_child.py") for word in words)
+            if ours and state[0] != "Z" and f'"parent": {of},'.encode() in b" ".join(words):
+                found.append(int(entry.name))
+    return found
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    yield
+    assert children(os.getpid()) == []
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_answers_come_in_order(workers: int) -> None:
+    words = ["fine", "refuse", "fine", "crash", "fine"] * 40
+    answers = ask(*map(request, words), workers=workers)
+    want = {"fine": Outcome.ACCEPTED, "refuse": Outcome.REFUSED, "crash": Outcome.CRASHED}
+    assert [a.outcome for a in answers] == [want[w] for w in words]
+    assert all(a.confirmed == (a.outcome is not Outcome.ACCEPTED) for a in answers)
+
+
+def test_crash_is_pinned_to_its_input() -> None:
+    before, answer, after = ask(
+        request("fine"), request("fine", "crash", "refuse"), request("fine", "fine")
+    )
+    assert (before.outcome, after.outcome) == (Outcome.ACCEPTED, Outcome.ACCEPTED)
+    assert (answer.outcome, answer.step, answer.input_name) == (Outcome.CRASHED, Step.ADD, "crash")
+    assert (answer.signal, answer.exit_status, answer.confirmed) == ("SIGSEGV", None, True)
+    assert "Fatal Python error" not in answer.log
+
+
+def test_exit_without_a_reply_is_a_crash() -> None:
+    (answer,) = ask(request("exit"))
+    assert (answer.outcome, answer.signal, answer.exit_status) == (Outcome.CRASHED, None, 3)
+
+
+def test_refusal_names_code_and_input() -> None:
+    (answer,) = ask(request("fine", "refuse"))
+    assert (answer.outcome, answer.input_name, answer.code) == (Outcome.REFUSED, "refuse", 3)
+    assert answer.code_name == "INVALID_INPUT"
+    assert answer.confirmed
+
+
+def test_refusal_by_a_spoilt_process_does_not_count() -> None:
+    _, victim = ask(request("poison"), request("victim"), workers=1)
+    assert (victim.outcome, victim.confirmed) == (Outcome.ACCEPTED, False)
+    assert "answered: refused, INVALID_INPUT" in victim.log
+
+
+@pytest.mark.parametrize(
+    ("word", "signal_name"), [("hang", "SIGALRM"), ("hold", "SIGALRM"), ("spin", "SIGXCPU")]
+)
+def test_hang_ends_in_time(word: str, signal_name: str) -> None:
+    wall = 60.0 if word == "spin" else 0.3
+    limits = TrialLimits(wall_seconds=wall, cpu_seconds=0)
+    start = time.monotonic()
+    before, answer, after = ask(request("fine"), request(word), request("fine"), limits=limits)
+    assert time.monotonic() - start < 15
+    assert (before.outcome, after.outcome) == (Outcome.ACCEPTED, Outcome.ACCEPTED)
+    assert (answer.outcome, answer.signal) == (Outcome.TIMED_OUT, signal_name)
+    assert (answer.step, answer.input_name, answer.confirmed) == (Step.ADD, word, True)
+
+
+def test_garbage_is_a_crash() -> None:
+    before, answer, after = ask(request("fine"), request("garbage"), request("fine"))
+    assert [before.outcome, after.outcome] == [Outcome.ACCEPTED] * 2
+    assert answer.outcome is Outcome.CRASHED
+
+
+def test_memory_is_limited() -> None:
+    (answer,) = ask(request("memory"))
+    assert answer.outcome is Outcome.CRASHED
+
+
+def test_prints_are_evidence_and_stay_inside(capfd: pytest.CaptureFixture[str]) -> None:
+    answer, other = ask(request("print"), request("refuse"), workers=1)
+    assert "on stdout" in answer.log
+    assert "on stderr" in answer.log
+    assert other.log == ""
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_flood_of_prints_is_cut() -> None:
+    limits = TrialLimits(printed_bytes=1 << 20, log_bytes=1000)
+    (answer,) = ask(request("flood"), limits=limits)
+    assert answer.outcome is Outcome.REFUSED
+    assert len(answer.log) == 1000
+
+
+def test_output_comes_along_up_to_its_limit() -> None:
+    kept = request("fine", complete=True, keep=True)
+    (whole,) = ask(kept)
+    assert (whole.output, whole.output_size) == (bytes(3000000), 3000000)
+    (cut,) = ask(kept, limits=TrialLimits(output_bytes=2999999))
+    assert (cut.output, cut.output_size) == (None, 3000000)
+    (unwanted,) = ask(request("fine", complete=True))
+    assert (unwanted.output, unwanted.kernels_in_output) == (None, None)
+
+
+def test_large_inputs_pass_through_small_pipes() -> None:
+    many = [
+        Request((TrialInput("x", InputKind.LTOIR, b" " * 3_000_000),), (), complete=False)
+        for _ in range(20)
+    ]
+    assert {a.outcome for a in ask(*many)} == {Outcome.ACCEPTED}
+
+
+def test_leaving_early_leaves_no_process() -> None:
+    with Pool("fake", workers=2, limits=TrialLimits()) as pool:
+        answers = pool.run(map(request, ["fine"] * 5 + ["hang"] * 5))
+        assert next(answers).outcome is Outcome.ACCEPTED
+        answers.close()  # type: ignore[attr-defined]
+        assert len(children(os.getpid())) <= 2
+        assert [a.outcome for a in pool.run([request("fine")])] == [Outcome.ACCEPTED]
+
+
+def test_a_pool_answers_one_run_at_a_time() -> None:
+    with Pool("fake", workers=1) as pool:
+        run = pool.run([request("fine")] * 2)
+        next(run)
+        with pytest.raises(UsageError, match="one run at a time"):
+            next(pool.run([request("fine")]))
+
+
+def test_an_error_of_the_caller_passes_through() -> None:
+    def broken() -> Iterator[Request]:
+        yield request("fine")
+        raise ZeroDivisionError
+
+    with Pool("fake", workers=1) as pool, pytest.raises(ZeroDivisionError):
+        list(pool.run(broken()))
+
+
+SCRIPT = """
+import sys
+from ltocompat.trial import *
+from ltocompat.trial import worker
+worker.PROGRAM = (sys.argv[1],)
+if __name__ == "__main__":
+    word = TrialInput("x", InputKind.LTOIR, sys.argv[2].encode())
+    with Pool("fake", workers=2) as pool:
+        for answer in pool.run([Request((word,), (), complete=True)] * 4):
+            print(answer.outcome, file=sys.stderr)
+"""
+
+
+def script(program: Path, word: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(program), word],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        preexec_fn=lambda: os.close(1),  # noqa: PLW1509 - works without a standard output, too
+    )
+
+
+def until(count: int, of: int) -> bool:
+    """Whether so many children are there within a few seconds."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        if len(children(of)) == count:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_works_without_standard_output(program: Path) -> None:
+    with script(program, "fine") as process:
+        assert process.communicate()[1].split() == ["accepted"] * 4
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_process_outlives_its_parent(program: Path, number: signal.Signals) -> None:
+    with script(program, "hang") as process:
+        assert until(2, process.pid)
+        process.send_signal(number)
+        process.communicate()
+        assert until(0, process.pid)
+
+
+def test_what_is_no_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.undo()
+    text = tmp_path / "libnvJitLink.so.12"
+    text.write_text("no library")
+    with pytest.raises(TrialImpossible, match="can't be loaded"), Pool(text):
+        pass
+    with pytest.raises(TrialImpossible, match="can't be loaded"), Pool(tmp_path / "missing"):
+        pass
+
+
+def test_another_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        libc = next(line.split()[5] for line in maps if "libc" in line and ".so" in line)
+    with pytest.raises(TrialImpossible, match="no function of nvJitLink"), Pool(libc):
+        pass
