@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from ltocompat.arch import ArchForm, Release, SmArch
-from ltocompat.errors import LtocompatError, UnreadableInput, UsageError
+from ltocompat.errors import LtocompatError, Missing, UnreadableInput, UsageError
 from ltocompat.filters import ImageFilter
 from ltocompat.limits import Limits
 from ltocompat.model import (
@@ -35,7 +35,9 @@ from ltocompat.place import Place
 if TYPE_CHECKING:
     from ltocompat.api.extracting import Extracted, extract
     from ltocompat.api.inspecting import inspect
+    from ltocompat.api.linking import Linked, link
     from ltocompat.api.progress import Progress
+    from ltocompat.compile_options import Disagreement
 
 __version__ = "0.1.0"
 
@@ -45,15 +47,18 @@ __all__ = [
     "Compression",
     "CubinFacts",
     "CudaLibrary",
+    "Disagreement",
     "Extracted",
     "Host",
     "Image",
     "ImageFilter",
     "ImageKind",
     "Limits",
+    "Linked",
     "LtoIrVersions",
     "LtocompatError",
     "Maker",
+    "Missing",
     "Module",
     "Needs",
     "Place",
@@ -68,6 +73,7 @@ __all__ = [
     "__version__",
     "extract",
     "inspect",
+    "link",
 ]
 
 # The use cases bring every room of the house with them; a program that only asks for help, or for
@@ -75,6 +81,9 @@ __all__ = [
 _LAZY = {
     "Extracted": "ltocompat.api.extracting",
     "extract": "ltocompat.api.extracting",
+    "Disagreement": "ltocompat.compile_options",
+    "Linked": "ltocompat.api.linking",
+    "link": "ltocompat.api.linking",
     "Progress": "ltocompat.api.progress",
     "inspect": "ltocompat.api.inspecting",
 }

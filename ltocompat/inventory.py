@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from ltocompat.byteview import ByteView, FileSource
 from ltocompat.codec import Payload
@@ -22,12 +23,16 @@ from ltocompat.errors import LimitExceeded, UnreadableInput
 from ltocompat.hosts import HostFile, read_host
 from ltocompat.images import ptx, tileir
 from ltocompat.limits import DEFAULT_LIMITS, MIB, Budget, Limits
-from ltocompat.model import Artifact, Compression, Host, ImageKind, Module, Record, Skipped
+from ltocompat.model import Artifact, Compression, Host, Image, ImageKind, Module, Record, Skipped
 from ltocompat.place import Place
 from ltocompat.regions import StoredImage, StoredModule
 from ltocompat.regions.walk import Walk
 
 Stored = StoredModule | Skipped | Host
+Described = Module | Skipped | Host
+Refine = Callable[[Sequence[tuple[StoredImage, Image]]], list[Image]]
+
+_REFINED_TOGETHER = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +43,14 @@ class Settings:
         detail: what to read beyond the headers.
         limits: what one file may cost.
         progress: called with path, bytes done and bytes in all of the file at hand.
+        refine: given images as stored and as described, says more of them, in the same order; it
+            is called for many at a time.
     """
 
     detail: Detail = field(default_factory=Detail)
     limits: Limits = DEFAULT_LIMITS
     progress: Callable[[str, int, int], None] | None = None
+    refine: Refine | None = None
 
 
 def take(place: Place, settings: Settings) -> Iterator[Record]:
@@ -80,7 +88,7 @@ def _take_file(place: Place, settings: Settings) -> Iterator[Record]:
 def take_view(view: ByteView, place: Place, settings: Settings) -> Iterator[Record]:
     """The records of one file whose bytes are at hand; ``place`` names it, or a place in it."""
     counted = _Count(Place(place.path), settings.limits)
-    for record in _described(stored_in_file(view, place, settings), settings.detail):
+    for record in _described(stored_in_file(view, place, settings), settings):
         yield from counted.pass_on(record)
     yield from counted.rest()
     yield Artifact(place.path, view.size, counted.modules, counted.images, counted.skipped)
@@ -245,12 +253,36 @@ def _whole_file(view: ByteView, place: Place, budget: Budget) -> StoredModule | 
     return StoredModule(place, None, None, (image,))
 
 
-def _described(stored: Iterator[Stored], detail: Detail) -> Iterator[Module | Skipped | Host]:
+def _described(stored: Iterator[Stored], settings: Settings) -> Iterator[Described]:
     """The same, with every image decoded as far as it takes to say who made it."""
+    if settings.refine is not None:
+        while chunk := list(islice(stored, _REFINED_TOGETHER)):
+            yield from _refined(chunk, settings.detail, settings.refine)
+        return
     for one in stored:
         if isinstance(one, StoredModule):
-            module, skipped = describe_module(one, detail)
+            module, skipped = describe_module(one, settings.detail)
             yield module
             yield from skipped
         else:
+            yield one
+
+
+def _refined(chunk: list[Stored], detail: Detail, refine: Refine) -> Iterator[Described]:
+    described = [
+        describe_module(one, detail) if isinstance(one, StoredModule) else None for one in chunk
+    ]
+    pairs = [
+        pair
+        for one, found in zip(chunk, described, strict=True)
+        if isinstance(one, StoredModule) and found is not None
+        for pair in zip(one.images, found[0].images, strict=True)
+    ]
+    images = iter(refine(pairs))
+    for one, found in zip(chunk, described, strict=True):
+        if isinstance(one, StoredModule) and found is not None:
+            module, skipped = found
+            yield replace(module, images=tuple(islice(images, len(module.images))))
+            yield from skipped
+        elif not isinstance(one, StoredModule):
             yield one

@@ -32,7 +32,7 @@ from ltocompat.trial import (
 
 ROOT = Path(__file__).parent.parent
 
-CHILD = '''
+CHILD = """
 import ctypes, os, signal, sys, time
 from ltocompat.arch import Release
 from ltocompat.trial import child
@@ -97,7 +97,7 @@ class Driver:
 
 child.load = lambda path: Driver()
 child.main()
-'''
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -240,7 +240,8 @@ def test_large_inputs_pass_through_small_pipes() -> None:
 
 def test_leaving_early_leaves_no_process() -> None:
     with Pool("fake", workers=2, limits=TrialLimits()) as pool:
-        answers = pool.run(map(request, ["fine"] * 5 + ["hang"] * 5))
+        words = ["fine"] * 5 + ["hang"] * 5
+        answers = pool.run(request(word, complete=True) for word in words)
         assert next(answers).outcome is Outcome.ACCEPTED
         answers.close()  # type: ignore[attr-defined]
         assert len(children(os.getpid())) <= 2

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 
 from ltocompat import inventory
@@ -20,6 +22,8 @@ def inspect(
     *paths: str | os.PathLike[str],
     kernels: bool = False,
     hashes: bool = False,
+    trial_link: bool = False,
+    install_missing: bool = False,
     where: ImageFilter | None = None,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
@@ -30,6 +34,9 @@ def inspect(
         paths: files, folders, places as ``Place`` writes them, or ``-`` for standard input.
         kernels: also read the names of kernels.
         hashes: also take the SHA-256 of every decoded image.
+        trial_link: narrow the releases of scrambled LTO-IR by asking nvJitLinks which of them first
+            accepts it.
+        install_missing: install nvJitLinks that are needed and not at hand, for trials.
         where: leave out images that don't match, and modules without a match.
         limits: what one file may cost.
         progress: called as reading goes on.
@@ -41,10 +48,23 @@ def inspect(
     Raises:
         UnreadableInput: a path can't be opened.
         UsageError: nothing lies at a place.
+        Missing: an nvJitLink that must be asked is not at hand.
     """
     settings = inventory.Settings(Detail(kernels, hashes), limits, reporter(progress))
-    for path in paths:
-        yield from _inspect(Place.parse(os.fspath(path)), settings, where)
+    with ExitStack() as stack:
+        if trial_link:
+            settings = replace(settings, refine=_narrow(stack, install_missing=install_missing))
+        for path in paths:
+            yield from _inspect(Place.parse(os.fspath(path)), settings, where)
+
+
+def _narrow(stack: ExitStack, *, install_missing: bool) -> inventory.Refine:
+    """The question to linkers; their processes end with ``stack``."""
+    from ltocompat.narrowing import Narrower
+    from ltocompat.nvjitlinks import obtain
+
+    resolve = functools.partial(obtain, install_missing=install_missing)
+    return stack.enter_context(Narrower(resolve)).narrow
 
 
 def _inspect(

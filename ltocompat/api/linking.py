@@ -16,7 +16,7 @@ from ltocompat.gathering import Linkable, gather, gather_each
 from ltocompat.inventory import Settings
 from ltocompat.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model import Skipped
-from ltocompat.nvjitlinks import Cache, Machine, NvJitLink, find, install, installed, resolve
+from ltocompat.nvjitlinks import Machine, NvJitLink, find, installed, obtain
 from ltocompat.place import Place
 from ltocompat.trial import Answer, Outcome, Pool, Request, compiles_relocatable, explain
 
@@ -104,16 +104,7 @@ def _libraries(wanted: Sequence[str], *, install_missing: bool) -> list[NvJitLin
         if not at_hand:
             raise Missing("no nvJitLink is at hand; get one with: ltocompat nvjitlink install 13.5")
         return [max(at_hand, key=lambda linker: linker.numbers)]
-    found = []
-    for text in wanted:
-        try:
-            found.append(resolve(text))
-        except Missing:
-            if not install_missing:
-                raise
-            install(text, cache=Cache.of())
-            found.append(resolve(text))
-    return found
+    return [obtain(text, install_missing=install_missing) for text in wanted]
 
 
 def _together(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ltocompat.cli.options import Archs, Format, Kinds, MadeBy
+from ltocompat.cli.options import Archs, Format, InstallMissing, Kinds, MadeBy
 from ltocompat.cli.outcome import Outcome
 from ltocompat.cli.output import Output, answer, choose, terminal_width
 from ltocompat.errors import UsageError
@@ -43,6 +43,14 @@ def inspect(
     hashes: Annotated[
         bool, typer.Option("--hash", help="SHA-256 of each image; lists them as --images does.")
     ] = False,
+    trial_link: Annotated[
+        bool,
+        typer.Option(
+            "--trial-link",
+            help="Narrow the releases of scrambled LTO-IR: ask nvJitLinks which first accepts it.",
+        ),
+    ] = False,
+    install_nvjitlink: InstallMissing = False,
     form: Format = "table",
 ) -> int:
     """List every LTO-IR, PTX and SASS image in files, and who made each.
@@ -67,6 +75,8 @@ def inspect(
                 path,
                 kernels=kernels,
                 hashes=hashes,
+                trial_link=trial_link,
+                install_missing=install_nvjitlink,
                 where=where or None,
                 progress=output.progress,
             ),

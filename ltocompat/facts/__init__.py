@@ -70,6 +70,12 @@ def nvjitlink_wheels() -> tuple[NvJitLinkWheel, ...]:
 
 
 @functools.cache
+def nvjitlink_minors() -> tuple[Release, ...]:
+    """The minor releases of nvJitLink that were published, oldest first."""
+    return tuple(sorted({wheel.release for wheel in nvjitlink_wheels()}))
+
+
+@functools.cache
 def nvjitlink_result_name(code: int, release: Release) -> str | None:
     """The name of a result code in nvJitLink of this release; None where no header names it.
 

@@ -5,15 +5,42 @@ A library is told by its bytes and never loaded into this process.
 
 from __future__ import annotations
 
+from ltocompat.errors import Missing
 from ltocompat.nvjitlinks.cache import Cache
 from ltocompat.nvjitlinks.installing import install, remove
 from ltocompat.nvjitlinks.linker import NvJitLink
 from ltocompat.nvjitlinks.machine import Machine
 from ltocompat.nvjitlinks.searching import find, resolve
 
-__all__ = ["Cache", "Machine", "NvJitLink", "find", "install", "installed", "remove", "resolve"]
+__all__ = [
+    "Cache",
+    "Machine",
+    "NvJitLink",
+    "find",
+    "install",
+    "installed",
+    "obtain",
+    "remove",
+    "resolve",
+]
 
 
 def installed(cache: Cache | None = None) -> tuple[NvJitLink, ...]:
     """Those of the trial cache, oldest first; ``cache`` None for the user's own."""
     return (cache or Cache.of()).installed()
+
+
+def obtain(wanted: str, *, install_missing: bool) -> NvJitLink:
+    """The nvJitLink to run here, installed for trials first where that is wanted and needed.
+
+    Raises:
+        Missing: it is not at hand, and was not to be installed, or can't be.
+        UsageError: it is no version and no library.
+    """
+    try:
+        return resolve(wanted)
+    except Missing:
+        if not install_missing:
+            raise
+    install(wanted)
+    return resolve(wanted)

@@ -71,8 +71,8 @@ class Shim:
         code = self._function("Create")(ctypes.byref(handle), len(options), texts)
         log = ""
         if code and handle.value:
+            # The handle stays: up to 12.6, Destroy crashes after a failed Create (measured).
             log = self.logs(handle.value)[0].decode("utf-8", "replace")
-            self.destroy(handle.value)
         return code, handle.value or 0, log
 
     def add(self, handle: int, kind: int, data: bytes, name: str) -> int:

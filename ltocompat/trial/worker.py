@@ -45,6 +45,7 @@ class Worker:
     """
 
     def __init__(self, library: str, limits: TrialLimits, *, fresh: bool) -> None:
+        self._library = library
         self._limits = limits
         self.last_words = ""
         self._unsent: deque[memoryview] = deque()
@@ -53,12 +54,17 @@ class Worker:
         # On Linux and elsewhere TemporaryFile has no name, so that nothing is left behind.
         with tempfile.TemporaryFile() as file:
             file.truncate(protocol.NOTES_SIZE)
-            self._memory = mmap.mmap(file.fileno(), protocol.NOTES_SIZE)
-            self.notes = memoryview(self._memory).cast("I")
+            # Not 0, 1 or 2, which are the child's streams and may be free here.
+            notes = fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 3)
+        try:
+            self._memory = mmap.mmap(notes, protocol.NOTES_SIZE)
             self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end()
             append = fcntl.fcntl(self._printed, fcntl.F_GETFL) | os.O_APPEND
             fcntl.fcntl(self._printed, fcntl.F_SETFL, append)
-            self._process = self._start(library, file.fileno(), fresh=fresh)
+            self._process = self._start(notes, fresh=fresh)
+        finally:
+            os.close(notes)
+        self.notes = memoryview(self._memory).cast("I")
         pipes = (self._process.stdin, self._process.stdout)
         self.requests_fd, self.replies_fd = (pipe.fileno() for pipe in pipes if pipe)
         _widen(self.requests_fd)
@@ -68,14 +74,13 @@ class Worker:
         self._last_noted = -1
         self.release: Release | None = None
         self.heard = 0
-        self._library = library
 
-    def _start(self, library: str, notes: int, *, fresh: bool) -> subprocess.Popen[bytes]:
+    def _start(self, notes: int, *, fresh: bool) -> subprocess.Popen[bytes]:
         # The kernel would end a child with the thread that started it, not with its process.
         parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
         settings = child.Settings(parent, notes, fresh, self._limits)
         return subprocess.Popen(  # noqa: S603 - our own program
-            [*_PYTHON, *PROGRAM, library, settings.dump()],
+            [*_PYTHON, *PROGRAM, self._library, settings.dump()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._printed,

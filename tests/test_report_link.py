@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+from report_values import HOSTILE, valid_json, written
+from syrupy.assertion import SnapshotAssertion
+
+from ltocompat.api.linking import Linked
+from ltocompat.arch import Release, SmArch
+from ltocompat.compile_options import Disagreement
+from ltocompat.model import Skipped
+from ltocompat.nvjitlinks import NvJitLink
+from ltocompat.place import Place
+from ltocompat.report import FORMATS, Failure, Options
+from ltocompat.report.linking import REPORT
+from ltocompat.trial import Answer, Outcome, Seconds, Step
+
+
+def library(version: str) -> NvJitLink:
+    release = Release.parse(version)
+    path = f"/cache/{version}/libnvJitLink.so"
+    return NvJitLink(release, version, path, "trial cache", "file banner", True, "x86-64")
+
+
+def tried(
+    version: str,
+    way: str,
+    outcome: Outcome,
+    reason: str | None = None,
+    *,
+    place: Place | None = None,
+    at: str | None = None,
+) -> Linked:
+    done = outcome in (Outcome.LINKED, Outcome.COMPILED)
+    answer = Answer(
+        outcome=outcome,
+        step=Step.COMPLETE if done else Step.ADD,
+        input_name=at,
+        code=0 if done else 14,
+        code_name="SUCCESS" if done else "OUTDATED_LIBRARY",
+        log="" if done else "ERROR",
+        seconds=Seconds(0.001, 0.002, 0.05) if done else Seconds(),
+        output_size=5000 if done else None,
+        kernels_in_output=1 if done else None,
+        release=Release.parse(version),
+    )
+    return Linked(library(version), way, SmArch(90), place, answer, 0.02 if done else None, reason)
+
+
+TOO_NEW = "the LTO-IR was made by a newer CUDA release than this nvJitLink"
+TOGETHER = [
+    Disagreement("-ftz", (("0", (Place("a.o"),)), (None, (Place("b.o"), Place(HOSTILE))))),
+    tried("12.4.127", "lto", Outcome.REFUSED, TOO_NEW, at="a.o"),
+    tried("13.5.37", "lto", Outcome.LINKED),
+    tried("13.5.37", "plain", Outcome.UNRESOLVED, f"no input defines {HOSTILE}"),
+    tried("13.0.88", "plain", Outcome.CRASHED, "the library ended its process (SIGSEGV)", at="b.o"),
+    Skipped(Place("c.o"), "it is not a regular file"),
+]
+EACH = [
+    *(
+        tried("13.2.86", "lto", Outcome.REFUSED, TOO_NEW, place=Place("x.so", (), n))
+        for n in range(30)
+    ),
+    *(tried("13.3.33", "lto", Outcome.ACCEPTED, place=Place("x.so", (), n)) for n in range(3)),
+]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("records", [TOGETHER, EACH], ids=["together", "each"])
+def test_every_library_and_way_has_its_row(
+    form: str, records: list[Linked], snapshot: SnapshotAssertion
+) -> None:
+    text = written(form, REPORT, records, Options(width=80))
+    assert "\x1b" not in text
+    if form == "json":
+        value = valid_json(text)
+        assert len(value["results"]) == sum(isinstance(r, Linked) for r in records)
+    assert text == snapshot
+
+
+def test_nothing_but_errors_is_an_error() -> None:
+    value = valid_json(written("json", REPORT, [Failure("missing", "nvJitLink 12.4 is missing")]))
+    assert value["error"]["kind"] == "missing"
+    assert written("table", REPORT, [Failure("missing", "gone")]) == "nothing was linked\n"

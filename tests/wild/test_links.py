@@ -1,0 +1,182 @@
+"""Real links with real nvJitLinks, of samples whose makers are known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import pytest
+import samples
+import wheels
+
+from ltocompat import facts
+from ltocompat.api.inspecting import inspect
+from ltocompat.api.linking import Linked, link
+from ltocompat.arch import Release
+from ltocompat.compile_options import Disagreement
+from ltocompat.errors import LtocompatError
+from ltocompat.model import Module
+from ltocompat.trial import Outcome
+
+pytestmark = pytest.mark.wild
+
+MINORS = tuple(map(str, facts.nvjitlink_minors()))
+MEASURED = Path(__file__).parent.parent / "data" / "ltoir_links.json"
+OBJECTS = samples.FOLDER / "objects"
+LTOIR = samples.FOLDER / "ltoir"
+
+
+def links(*places: Path | str, **options: object) -> list[Linked]:
+    ask: Callable[..., object] = link
+    found = list(ask(*places, install_missing=True, **options))  # type: ignore[call-overload]
+    return [one for one in found if isinstance(one, Linked)]
+
+
+def producers(folder: str) -> dict[str, samples.Sample]:
+    """One sample of each compiler release, for sm_80: raw, or scrambled in a fatbin."""
+    found: dict[str, samples.Sample] = {}
+    for sample in samples.GOOD:
+        made_by = {release for row in sample.images for release in row["made_by"]}
+        plain = "linked" not in sample.name and "nvjitlink" not in sample.name
+        one = len(sample.images) == 1 and sample.images[0]["arch"] == "lto_80"
+        if (
+            sample.name.startswith(folder)
+            and plain
+            and one
+            and sample.images[0].get("scrambled", False) == (folder == "fatbin-ltoir/")
+        ):
+            found.setdefault(*made_by, sample)
+    return found
+
+
+def measure(folder: str) -> dict[str, dict[str, str]]:
+    """Outcome of a whole link of every producer by every nvJitLink."""
+    table: dict[str, dict[str, str]] = {}
+    for release, sample in sorted(producers(folder).items(), key=lambda p: Release.parse(p[0])):
+        found = links(sample.path, arch="sm_80", nvjitlinks=MINORS)
+        outcomes = {
+            one.nvjitlink.release: str(one.answer.outcome) for one in found if one.way == "lto"
+        }
+        table[release] = {str(minor): outcome for minor, outcome in sorted(outcomes.items())}
+    return table
+
+
+@pytest.mark.parametrize("folder", ["ltoir/", "fatbin-ltoir/"])
+def test_the_measured_table_still_holds(folder: str) -> None:
+    stored = json.loads(MEASURED.read_text("utf-8"))
+    assert measure(folder) == stored["tables"][folder]
+
+
+def test_the_law_predicts_the_raw_table() -> None:
+    """Links iff the producer is 12.0 or later and the linker's minor is not older."""
+    stored = json.loads(MEASURED.read_text("utf-8"))["tables"]["ltoir/"]
+    assert len(stored) == 16
+    for producer, row in stored.items():
+        assert list(row) == list(MINORS)
+        for linker, outcome in row.items():
+            made, links_with = Release.parse(producer), Release.parse(linker)
+            expected = Release(12, 0) <= made <= links_with
+            assert (outcome == "linked") == expected, (producer, linker)
+
+
+def test_fatbins_of_later_writers_need_12_4() -> None:
+    stored = json.loads(MEASURED.read_text("utf-8"))["tables"]["fatbin-ltoir/"]
+    assert len(stored) == 16
+    for producer, row in stored.items():
+        for linker, outcome in row.items():
+            made, links_with = Release.parse(producer), Release.parse(linker)
+            expected = Release(12, 0) <= made <= links_with and links_with >= Release(12, 4)
+            assert (outcome == "linked") == expected, (producer, linker)
+
+
+def test_two_translation_units_link_as_plain_code() -> None:
+    units = [OBJECTS / f"nvcc-13.0-rdc-{name}.o" for name in ("axpy", "scale")]
+    found = links(*units, arch="sm_90", nvjitlinks=["12.4", "13.0", "13.5"])
+    assert [(str(f.nvjitlink.release), str(f.answer.outcome)) for f in found] == [
+        ("12.4", "refused"),
+        ("13.0", "linked"),
+        ("13.5", "linked"),
+    ]
+    assert found[0].reason == "the input is PTX ISA 9.0, and this nvJitLink reads up to 8.4"
+    assert found[1].answer.kernels_in_output == 1
+
+
+def test_a_missing_definition_is_named() -> None:
+    (one,) = links(OBJECTS / "nvcc-13.5-lto.o", arch="sm_90", nvjitlinks=["13.5"])
+    assert one.answer.outcome is Outcome.UNRESOLVED
+    assert one.answer.unresolved == ("_Z5scalef",)
+
+
+def test_an_architecture_below_the_inputs_is_refused_with_a_reason() -> None:
+    (one,) = links(LTOIR / "nvrtc-12.9-lto_90a.ltoir", arch="sm_80", nvjitlinks=["13.5"])
+    assert one.answer.outcome is Outcome.REFUSED
+    assert one.reason == "the LTO-IR is for a newer architecture than the link's target"
+
+
+def test_an_accelerated_fragment_may_serve_a_plain_target() -> None:
+    (one,) = links(LTOIR / "nvrtc-12.9-lto_90a.ltoir", arch="sm_90", nvjitlinks=["13.5"])
+    assert one.answer.outcome is Outcome.LINKED
+
+
+def test_the_result_can_be_kept(tmp_path: Path) -> None:
+    output = tmp_path / "out.cubin"
+    sample = LTOIR / "nvrtc-12.4-lto_80.ltoir"
+    links(sample, arch="sm_90", nvjitlinks=["13.0"], output=output)
+    (module, _) = inspect(output, kernels=True)
+    assert isinstance(module, Module)
+    (image,) = module.images
+    assert (str(image.arch), image.kernels) == ("sm_90", ("saxpy",))
+    with pytest.raises(LtocompatError, match="can't be written"):
+        links(sample, arch="sm_90", nvjitlinks=["13.0"], output=output)
+
+
+def test_scrambled_fragments_are_narrowed_to_their_maker() -> None:
+    """All but those of 12.0 and 12.1: linkers that old can't unpack what fatbins hold today."""
+    for release, sample in producers("fatbin-ltoir/").items():
+        module, _ = inspect(sample.path, trial_link=True, install_missing=True)
+        assert isinstance(module, Module)
+        found = {str(r) for m in module.images[0].made_by for r in m.releases}
+        if release in ("11.8", "12.0", "12.1"):
+            assert release in found
+        else:
+            assert found == {release}
+
+
+def test_real_fragments_are_accepted_from_13_3_on() -> None:
+    library = wheels.member("libcuvs-cu13==26.10.0", "libcuvs/lib64/libcuvs.so")
+    from ltocompat import ImageFilter, ImageKind
+
+    where = ImageFilter(kinds=frozenset({ImageKind.LTOIR}))
+    found = links(
+        library, each=True, add_only=True, nvjitlinks=["13.2", "13.3", "13.5"], where=where
+    )
+    counted: dict[tuple[str, str], int] = {}
+    for one in found:
+        key = (str(one.nvjitlink.release), str(one.answer.outcome))
+        counted[key] = counted.get(key, 0) + 1
+    assert counted == {
+        ("13.2", "refused"): 1549,
+        ("13.3", "accepted"): 1549,
+        ("13.5", "accepted"): 1549,
+    }
+
+
+def test_differing_options_are_named() -> None:
+    options = samples.FOLDER / "fatbin-ltoir" / "nvfatbin-13.0-options.fatbin"
+    other = OBJECTS / "nvcc-13.5-lto.o"
+    ask: Callable[..., object] = link
+    found = list(ask(options, other, arch="sm_90", nvjitlinks=["13.5"]))  # type: ignore[call-overload]
+    assert any(isinstance(one, Disagreement) for one in found)
+
+
+def main() -> None:
+    """Measure again, and store the tables with the day's date."""
+    tables = {folder: measure(folder) for folder in ("ltoir/", "fatbin-ltoir/")}
+    text = json.dumps({"date": str(date.today()), "tables": tables}, indent=1)  # noqa: DTZ011
+    MEASURED.write_text(text + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
