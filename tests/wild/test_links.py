@@ -47,7 +47,8 @@ def producers(folder: str) -> dict[str, samples.Sample]:
             and one
             and sample.images[0].get("scrambled", False) == (folder == "fatbin-ltoir/")
         ):
-            found.setdefault(*made_by, sample)
+            (release,) = made_by
+            found.setdefault(release, sample)
     return found
 
 

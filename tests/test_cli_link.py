@@ -1,0 +1,59 @@
+"""``ltocompat link`` and ``inspect --trial-link`` where no nvJitLink is at hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from report_values import valid_json
+from samples import FOLDER
+
+LTOIR = FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir"
+SCRAMBLED = FOLDER / "fatbin-ltoir" / "nvfatbin-13.3-of-13.3-lto_80.fatbin"
+
+
+def run(tmp_path: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """With a cache of trials that is empty."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "LD_LIBRARY_PATH": ""}
+    return subprocess.run(
+        [sys.executable, "-m", "ltocompat", *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("link", LTOIR, "--arch", "sm_90", "--nvjitlink", "12.4.127"),
+        ("inspect", SCRAMBLED, "--trial-link"),
+    ],
+    ids=["link", "inspect"],
+)
+def test_a_linker_that_is_missing_is_one_sentence_with_the_command_to_get_it(
+    tmp_path: Path, arguments: tuple[str | Path, ...]
+) -> None:
+    done = run(tmp_path, *arguments)
+    assert done.returncode == 4
+    assert "ltocompat nvjitlink install" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_it_is_an_error_in_json_too(tmp_path: Path) -> None:
+    done = run(
+        tmp_path, "link", LTOIR, "--arch", "sm_90", "--nvjitlink", "12.4.127", "--format", "json"
+    )
+    assert valid_json(done.stdout)["error"]["kind"] == "missing"
+    assert json.loads(done.stdout)["schema"] == "ltocompat/error/v1"
+
+
+def test_nothing_needs_a_linker_where_nothing_is_to_be_narrowed(tmp_path: Path) -> None:
+    done = run(tmp_path, "inspect", LTOIR, "--trial-link")
+    assert done.returncode == 0
+    assert "12.4 (NVVM IR 2.71)" in done.stdout
