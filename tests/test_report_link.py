@@ -43,7 +43,8 @@ def tried(
         kernels_in_output=1 if done else None,
         release=Release.parse(version),
     )
-    return Linked(library(version), way, SmArch(90), place, answer, 0.02 if done else None, reason)
+    again, cached = (0.04, 0.02) if done else (None, None)
+    return Linked(library(version), way, SmArch(90), place, answer, again, cached, reason)
 
 
 TOO_NEW = "the LTO-IR was made by a newer CUDA release than this nvJitLink"

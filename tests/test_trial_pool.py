@@ -140,7 +140,7 @@ def children(of: int) -> list[int]:
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
     yield
-    assert children(os.getpid()) == []
+    assert until(0, os.getpid())  # what was killed may take a moment to go
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -177,7 +177,7 @@ def test_refusal_names_code_and_input() -> None:
 def test_refusal_by_a_spoilt_process_does_not_count() -> None:
     _, victim = ask(request("poison"), request("victim"), workers=1)
     assert (victim.outcome, victim.confirmed) == (Outcome.ACCEPTED, False)
-    assert "answered: refused, INVALID_INPUT" in victim.log
+    assert victim.note.endswith("answered: refused (INVALID_INPUT)")
 
 
 @pytest.mark.parametrize(

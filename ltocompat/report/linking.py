@@ -24,7 +24,8 @@ _TOGETHER = (
     Column("way"),
     Column("target"),
     Column("result"),
-    Column("time", right=True),
+    Column("first", right=True),
+    Column("again", right=True),
     Column("cached", right=True),
     Column("size", right=True),
     Column("kernels", right=True),
@@ -103,15 +104,16 @@ def _row(one: Linked) -> tuple[str, ...]:
         one.way,
         str(one.arch),
         str(answer.outcome),
-        _milliseconds(seconds(answer)) if answer.output_size is not None else "",
-        "" if one.cached_seconds is None else _milliseconds(one.cached_seconds),
+        _milliseconds(None if size is None else seconds(answer)),
+        _milliseconds(one.again_seconds),
+        _milliseconds(one.cached_seconds),
         "" if size is None else binary_size(size),
         "" if answer.kernels_in_output is None else str(answer.kernels_in_output),
     )
 
 
-def _milliseconds(time: float) -> str:
-    return f"{time * 1000:.1f} ms"
+def _milliseconds(time: float | None) -> str:
+    return "" if time is None else f"{time * 1000:.1f} ms"
 
 
 def _why(one: Linked) -> tuple[str, ...]:
@@ -190,6 +192,7 @@ def _value(one: Linked) -> dict[str, object]:
             "create": answer.seconds.create,
             "add": answer.seconds.add,
             "complete": answer.seconds.complete,
+            "again": one.again_seconds,
             "cached": one.cached_seconds,
         },
         "output_size": answer.output_size,

@@ -203,6 +203,7 @@ def main() -> None:
     confinement.die_with(settings.parent)
     confinement.confine(limits.memory_bytes, limits.printed_bytes)
     confinement.unbuffer_stdout()
+    confinement.keep_memory()
     notes = memoryview(mmap.mmap(settings.notes, protocol.NOTES_SIZE)).cast("I")
     try:
         driver = load(library)

@@ -99,9 +99,10 @@ def confirm(first: Answer, second: Answer) -> Answer:
     says = (second.outcome, second.step, second.input_name, second.code)
     if said == says:
         return replace(second, confirmed=True)
-    what = first.code_name or first.signal or first.code
-    note = f"(a process that had served other inputs answered: {first.outcome}, {what})"
-    return replace(second, log=f"{second.log}\n{note}".lstrip())
+    what = first.code_name or first.signal or first.code or first.exit_status
+    return replace(
+        second, note=f"a process that had served other requests answered: {first.outcome} ({what})"
+    )
 
 
 def _signal_name(number: int) -> str:

@@ -6,7 +6,7 @@ tests that need no library; LTOCOMPAT_RECORD=1 writes it anew.
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import json
 import os
 from functools import cache
@@ -134,7 +134,7 @@ def row(answer: Answer) -> dict[str, object]:
 def test_logs_are_as_recorded() -> None:
     found = {case: {v: row(measured(v)[case]) for v in VERSIONS} for case in CASES}
     if os.environ.get("LTOCOMPAT_RECORD"):
-        today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        today = dt.datetime.now(dt.UTC).date().isoformat()
         content = {"made_by": "tests/wild/test_trial_links.py", "date": today, "cases": found}
         RECORD.write_text(json.dumps(content, indent=1) + "\n")
     recorded = json.loads(RECORD.read_text())["cases"]
