@@ -222,6 +222,8 @@ def _each(
                 pieces.append(piece)
     if not pieces:
         raise UsageError("no image to try lies there; list what does with: ltocompat inspect")
+    total = sum(len(piece.trial.data) for piece in pieces) * len(libraries)
+    done = 0
     with ExitStack() as stack:
         for library in libraries:
             # Without -r a fragment that has no kernel would not be compiled at all.
@@ -231,6 +233,9 @@ def _each(
             requests = [_alone(piece, target, extra, complete=not add_only) for piece in pieces]
             answers = pool.run(request for _, _, request in requests)
             for piece, (way, arch, _), answer in zip(pieces, requests, answers, strict=True):
+                done += len(piece.trial.data)
+                if settings.progress is not None:
+                    settings.progress(f"nvJitLink {library.version}", done, total)
                 said = _reason(answer)
                 yield Linked(library, way, arch, piece.place, answer, reason=said)
             pool.close()
