@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from ltocompat.arch import Release
 from ltocompat.errors import UsageError
 from ltocompat.trial import (
     Answer,
@@ -29,6 +30,7 @@ from ltocompat.trial import (
     TrialLimits,
     worker,
 )
+from ltocompat.trial.judging import Report, judge
 
 ROOT = Path(__file__).parent.parent
 
@@ -198,6 +200,12 @@ def test_garbage_is_a_crash() -> None:
     before, answer, after = ask(request("fine"), request("garbage"), request("fine"))
     assert [before.outcome, after.outcome] == [Outcome.ACCEPTED] * 2
     assert answer.outcome is Outcome.CRASHED
+
+
+def test_wild_notes_are_a_crash_all_the_same() -> None:
+    reply = {"died": -11, "step": 1734698849, "input": 1734698849}
+    answer = judge(request("fine"), Report(reply), Release(12, 9), QUICK)
+    assert (answer.outcome, answer.input_name) == (Outcome.CRASHED, None)
 
 
 def test_memory_is_limited() -> None:

@@ -179,10 +179,12 @@ def seconds(answer: Answer) -> float:
 
 
 def _reason(answer: Answer) -> str | None:
-    """Why a link did not succeed; None where it did."""
-    if not answer.outcome.failed and answer.outcome is not Outcome.UNRESOLVED:
-        return None
+    """Why a link did not succeed, or should not have; None where all is well."""
     known = explain(answer.log)
+    if not answer.outcome.failed and answer.outcome is not Outcome.UNRESOLVED:
+        # Since 12.6 two definitions in PTX are linked, and no more than printed.
+        doubled = known is not None and known.cause == "duplicate symbol"
+        return known.sentence if known is not None and doubled else None
     if known is not None:
         return known.sentence
     if answer.outcome is Outcome.CRASHED:

@@ -18,7 +18,8 @@ from typing import Any
 
 from ltocompat.trial import confinement, protocol
 from ltocompat.trial.drivers import Driver, load
-from ltocompat.trial.values import Request, TrialImpossible, TrialLimits
+from ltocompat.trial.protocol import Asked
+from ltocompat.trial.values import TrialImpossible, TrialLimits
 
 Reply = dict[str, Any]
 
@@ -58,7 +59,7 @@ class Server:
         self.notes = notes
         self._limits = limits
 
-    def serve(self, request: Request) -> tuple[Reply, bytes]:
+    def serve(self, request: Asked) -> tuple[Reply, bytes]:
         """The reply to one request, and its output; only what is not the usual is in a reply."""
         reply: Reply = {}
         output = self._link(request, reply)
@@ -67,14 +68,13 @@ class Server:
             reply["printed"] = printed.decode("utf-8", "replace")
         return reply, output
 
-    def _link(self, request: Request, reply: Reply) -> bytes:
+    def _link(self, request: Asked, reply: Reply) -> bytes:
         """Call the library, and write what it did into ``reply``; returns the output to keep."""
         driver, notes = self._driver, self.notes
         notes[protocol.NOTE_STEP] = protocol.AT_CREATE
         start = perf_counter()
         code, handle, log = driver.create(request.options)
-        created = perf_counter()
-        reply["create"] = round(created - start, 6)
+        reply["create"] = _microseconds(start)
         if code:
             reply.update(step=protocol.AT_CREATE, code=code, error=self._cut(log.encode()))
             return b""
@@ -86,25 +86,25 @@ class Server:
         driver.destroy(handle)
         return output
 
-    def _added(self, handle: int, request: Request, reply: Reply) -> bool:
+    def _added(self, handle: int, request: Asked, reply: Reply) -> bool:
         self.notes[protocol.NOTE_STEP] = protocol.AT_ADD
         start = perf_counter()
         code = number = 0
-        for number, one in enumerate(request.inputs):
+        for number, (name, kind, data) in enumerate(request.inputs):
             self.notes[protocol.NOTE_INPUT] = number
-            code = self._driver.add(handle, one.kind, one.data, one.name)
+            code = self._driver.add(handle, kind, data, name)
             if code:
                 break
-        reply["add"] = round(perf_counter() - start, 6)
+        reply["add"] = _microseconds(start)
         if code:
             reply.update(step=protocol.AT_ADD, input=number, code=code)
         return not code
 
-    def _completed(self, handle: int, request: Request, reply: Reply) -> bytes:
+    def _completed(self, handle: int, request: Asked, reply: Reply) -> bytes:
         self.notes[protocol.NOTE_STEP] = protocol.AT_COMPLETE
         start = perf_counter()
         code = self._driver.complete(handle)
-        reply.update(step=protocol.AT_COMPLETE, complete=round(perf_counter() - start, 6))
+        reply.update(step=protocol.AT_COMPLETE, complete=_microseconds(start))
         if code:
             reply["code"] = code
             return b""
@@ -135,6 +135,10 @@ class Server:
         return log[: self._limits.log_bytes].rstrip(b"\0").decode("utf-8", "replace")
 
 
+def _microseconds(start: float) -> int:
+    return int((perf_counter() - start) * 1e6)
+
+
 def send(descriptor: int, header: object, body: bytes = b"") -> None:
     """Write a whole frame."""
     data = memoryview(protocol.head_of(header, len(body)) + body)
@@ -143,7 +147,7 @@ def send(descriptor: int, header: object, body: bytes = b"") -> None:
 
 
 def serve_each(
-    server: Server, requests: Iterator[Request], replies: int, limits: TrialLimits
+    server: Server, requests: Iterator[Asked], replies: int, limits: TrialLimits
 ) -> None:
     """Serve the requests of a frame one after the other, and answer with one frame.
 
@@ -165,7 +169,7 @@ def serve_each(
 
 
 def serve_in_forks(
-    server: Server, requests: Iterator[Request], replies: int, limits: TrialLimits
+    server: Server, requests: Iterator[Asked], replies: int, limits: TrialLimits
 ) -> None:
     """Serve each request in a fork, and answer for those that end without an answer."""
     notes = server.notes
@@ -205,6 +209,7 @@ def main() -> None:
     confinement.unbuffer_stdout()
     confinement.keep_memory()
     notes = memoryview(mmap.mmap(settings.notes, protocol.NOTES_SIZE)).cast("I")
+    os.close(settings.notes)
     try:
         driver = load(library)
     except TrialImpossible as error:

@@ -2,8 +2,10 @@
 
 Both return codes as integers. ``cuda.bindings`` (13.4.4 was measured) follows a library that is
 already loaded and serves 12.3 and later; before, the library exports only names with a version,
-like ``__nvJitLinkCreate_12_0``, and the shim calls those. The shim also helps where
-``cuda.bindings`` loses something: it drops the handle of a failed Create, and with it the log.
+like ``__nvJitLinkCreate_12_0``, and the shim calls those. The shim also makes two calls that
+``cuda.bindings`` makes badly. It drops the handle of a failed Create, and with it the log; and it
+frees the name of an input after AddData, though the library keeps the pointer: with 13.5.37, "two
+inputs define saxpy" then names the second input twice, and other names come out as garbage.
 """
 
 from __future__ import annotations
@@ -18,6 +20,14 @@ from ltocompat.trial.values import TrialImpossible
 
 _UNVERSIONED_SINCE = Release(12, 3)
 _NEWEST_MINOR = 99
+# Handle, kind, data, size, name.
+_ADD_ARGUMENTS: tuple[Any, ...] = (
+    ctypes.c_void_p,
+    ctypes.c_int,
+    ctypes.c_char_p,
+    ctypes.c_size_t,
+    ctypes.c_char_p,
+)
 
 
 class Driver(Protocol):
@@ -57,6 +67,10 @@ class Shim:
         self._library = library
         self.release = _release(library)
         self._suffix = f"_{self.release.major}_{self.release.minor}"
+        self._names: list[bytes] = []
+        add: Any = self._function("AddData")
+        add.argtypes = _ADD_ARGUMENTS
+        self._add: Callable[[int, int, bytes, int, bytes], int] = add
 
     def _function(self, name: str) -> Callable[..., int]:
         function: Callable[..., int] = getattr(
@@ -77,9 +91,9 @@ class Shim:
 
     def add(self, handle: int, kind: int, data: bytes, name: str) -> int:
         """See ``Driver``."""
-        size = ctypes.c_size_t(len(data))
-        pointer = ctypes.c_void_p(handle)
-        return self._function("AddData")(pointer, kind, data, size, name.encode())
+        # Every version keeps the pointer to the name until Destroy, and logs what lies there then.
+        self._names.append(name.encode())
+        return self._add(handle, kind, data, len(data), self._names[-1])
 
     def complete(self, handle: int) -> int:
         """See ``Driver``."""
@@ -114,6 +128,11 @@ class Shim:
     def destroy(self, handle: int) -> None:
         """See ``Driver``."""
         self._function("Destroy")(ctypes.byref(ctypes.c_void_p(handle)))
+        self.forget_names()
+
+    def forget_names(self) -> None:
+        """Let go of the names of inputs, once their handle is destroyed."""
+        self._names.clear()
 
 
 _OUTPUTS = {"cubin": "LinkedCubin", "ptx": "LinkedPtx"}
@@ -147,11 +166,7 @@ class Bindings:
 
     def add(self, handle: int, kind: int, data: bytes, name: str) -> int:
         """See ``Driver``."""
-        try:
-            self._module.add_data(handle, kind, data, len(data), name)
-        except self._errors as error:
-            return _code(error)
-        return 0
+        return self._shim.add(handle, kind, data, name)
 
     def complete(self, handle: int) -> int:
         """See ``Driver``."""
@@ -193,6 +208,7 @@ class Bindings:
     def destroy(self, handle: int) -> None:
         """See ``Driver``."""
         self._module.destroy(handle)
+        self._shim.forget_names()
 
 
 def _code(error: Exception) -> int:

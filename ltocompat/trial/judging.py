@@ -21,6 +21,7 @@ _STEPS = {
     protocol.AT_GET: Step.GET,
     protocol.AT_DESTROY: Step.DESTROY,
 }
+_LOGS = ("error", "info", "printed")
 # Of the clock and of the CPU; SIGKILL is the kernel short of memory.
 _OUT_OF_TIME = {signal.SIGALRM, signal.SIGXCPU}
 
@@ -40,8 +41,7 @@ def judge(request: Request, report: Report, release: Release, limits: TrialLimit
         return _ended(request, reply, release, limits)
     code = int(reply.get("code", 0))
     step = _STEPS[reply.get("step", protocol.AT_ADD)]
-    parts = (str(reply.get(key, "")).rstrip("\n") for key in ("error", "info", "printed"))
-    log = "\n".join(filter(None, parts))
+    log = "\n".join(reply[key].rstrip("\n") for key in _LOGS if key in reply)
     open_symbols = logs.unresolved(log)
     return Answer(
         outcome=_outcome(request, reply, code, open_symbols),
@@ -51,7 +51,7 @@ def judge(request: Request, report: Report, release: Release, limits: TrialLimit
         code_name=facts.nvjitlink_result_name(code, release),
         log=_cut(log, limits),
         unresolved=open_symbols,
-        seconds=Seconds(reply.get("create"), reply.get("add"), reply.get("complete")),
+        seconds=Seconds(*(_seconds(reply.get(step)) for step in ("create", "add", "complete"))),
         output_size=reply.get("size"),
         output=report.output or None,
         kernels_in_output=reply.get("kernels"),
@@ -79,7 +79,8 @@ def _ended(
     request: Request, reply: Mapping[str, Any], release: Release, limits: TrialLimits
 ) -> Answer:
     status = int(reply["died"])
-    step = _STEPS[reply["step"]]
+    # A process that went wild may have written anything where its notes were.
+    step = _STEPS.get(reply["step"], Step.CREATE)
     late = -status in _OUT_OF_TIME
     return Answer(
         outcome=Outcome.TIMED_OUT if late else Outcome.CRASHED,
@@ -103,6 +104,10 @@ def confirm(first: Answer, second: Answer) -> Answer:
     return replace(
         second, note=f"a process that had served other requests answered: {first.outcome} ({what})"
     )
+
+
+def _seconds(microseconds: int | None) -> float | None:
+    return None if microseconds is None else microseconds / 1e6
 
 
 def _signal_name(number: int) -> str:

@@ -21,6 +21,8 @@ _UNRESOLVED = (
 
 def unresolved(log: str) -> tuple[str, ...]:
     """Symbols that the log says no input defines, each once, in the log's order."""
+    if not log:
+        return ()
     found = [match for pattern in _UNRESOLVED for match in pattern.finditer(log)]
     found.sort(key=lambda match: match.start())
     return tuple(dict.fromkeys(match[1] for match in found))

@@ -4,126 +4,22 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from ltocompat.arch import Release
 from ltocompat.errors import UsageError
 from ltocompat.limits import MIB
-from ltocompat.trial import protocol
 from ltocompat.trial.judging import Report, confirm, judge
+from ltocompat.trial.seat import BATCH_REQUESTS, Seat, Task
 from ltocompat.trial.values import DEFAULT_TRIAL_LIMITS, Answer, Request, TrialLimits
-from ltocompat.trial.worker import Worker
 
-# Requests that only add inputs take some 0.1 ms each, so that they travel together.
-_BATCH_REQUESTS = 32
 _BATCH_BYTES = 4 * MIB
 # How far ahead of the first open request others are taken up, for each worker.
-_AHEAD_REQUESTS = 8 * _BATCH_REQUESTS
+_AHEAD_REQUESTS = 8 * BATCH_REQUESTS
 _AHEAD_BYTES = 64 * MIB
-
-
-@dataclass(slots=True)
-class _Task:
-    """A request on its way to an answer."""
-
-    request: Request
-    first: Answer | None = None
-    """A failure that is to be confirmed."""
-    answer: Answer | None = None
-
-
-class _Seat:
-    """A worker for requests and a fresh one for confirmations, of which one works at a time."""
-
-    def __init__(self, library: str, limits: TrialLimits) -> None:
-        self._library = library
-        self._limits = limits
-        self._workers: dict[bool, Worker] = {}
-        self._fresh = False
-        self.sent: deque[_Task] = deque()
-        self.returned: list[_Task] = []
-        """What a child that ended had not come to."""
-
-    def worker(self, *, fresh: bool) -> Worker:
-        """The worker of this sort, started when there is none."""
-        if fresh not in self._workers:
-            self._workers[fresh] = Worker(self._library, self._limits, fresh=fresh)
-        return self._workers[fresh]
-
-    @property
-    def current(self) -> Worker:
-        """The worker that has the tasks in ``sent``."""
-        return self._workers[self._fresh]
-
-    def takes(self, task: _Task) -> bool:
-        """Whether it can be given this task now: one batch is worked at, and one may wait."""
-        if not self.sent:
-            return True
-        same_worker = (task.first is not None) == self._fresh
-        slow = task.request.complete or self.sent[0].request.complete
-        return same_worker and not slow and len(self.sent) <= _BATCH_REQUESTS
-
-    def give(self, tasks: list[_Task]) -> None:
-        """Send tasks of one sort."""
-        self._fresh = tasks[0].first is not None
-        worker = self.worker(fresh=self._fresh)
-        worker.send([task.request for task in tasks], idle=not self.sent)
-        self.sent.extend(tasks)
-
-    def hear(self) -> Iterator[tuple[_Task, Report]]:
-        """Tasks that were reported; of a child that ended, the one that it was at."""
-        worker = self.current
-        frames, alive = worker.read()
-        for frame in frames:
-            if not isinstance(frame.header, list) or len(frame.header) > len(self.sent):
-                alive = False
-                break
-            worker.heard += len(frame.header)
-            position = 0
-            for reply in frame.header:
-                size = int(reply.get("output", 0))
-                output = bytes(frame.body[position : position + size])
-                position += size
-                yield self.sent.popleft(), Report(reply, output)
-        if not alive and self.sent:
-            yield self._ended(worker)
-
-    def hurry(self) -> Iterator[tuple[_Task, Report]]:
-        """End a child that is stuck, and report its task as out of time."""
-        if self.sent and self.current.seconds_left() < 0:
-            if self.current.release is None:
-                self.current.greet()
-            yield self._ended(self.current, status=-signal.SIGALRM)
-
-    def _ended(self, worker: Worker, status: int | None = None) -> tuple[_Task, Report]:
-        """The report on the task that a child ended with."""
-        exit_status = worker.end()
-        del self._workers[self._fresh]
-        # Replies of a batch come together, so that tasks before the guilty one may be open too.
-        notes = worker.notes
-        number = max(0, min(notes[protocol.NOTE_REQUEST] - worker.heard, len(self.sent) - 1))
-        task = self.sent[number]
-        del self.sent[number]
-        self.returned.extend(self.sent)
-        self.sent.clear()
-        reply = {
-            "died": exit_status if status is None else status,
-            "step": notes[protocol.NOTE_STEP],
-            "input": notes[protocol.NOTE_INPUT],
-            "printed": worker.last_words,
-        }
-        return task, Report(reply)
-
-    def end(self) -> None:
-        """End the children."""
-        while self._workers:
-            self._workers.popitem()[1].end()
-        self.sent.clear()
 
 
 class Pool:
@@ -145,7 +41,7 @@ class Pool:
         self.library = os.path.realpath(library)
         self.workers = workers or _cores()
         self.limits = limits
-        self._seats = [_Seat(self.library, limits) for _ in range(self.workers)]
+        self._seats = [Seat(self.library, limits) for _ in range(self.workers)]
         self._release: Release | None = None
         self._running = False
 
@@ -208,13 +104,13 @@ class Pool:
 class _Run:
     """One run: which task is where."""
 
-    def __init__(self, seats: list[_Seat], release: Release, limits: TrialLimits) -> None:
+    def __init__(self, seats: list[Seat], release: Release, limits: TrialLimits) -> None:
         self._seats = seats
         self._release = release
         self._limits = limits
-        self._open: deque[_Task] = deque()
-        self._queue: deque[_Task] = deque()
-        self._suspects: deque[_Task] = deque()
+        self._open: deque[Task] = deque()
+        self._queue: deque[Task] = deque()
+        self._suspects: deque[Task] = deque()
         self._open_bytes = 0
         self._exhausted = False
 
@@ -237,14 +133,14 @@ class _Run:
 
     def _take_up(self, source: Iterator[Request]) -> None:
         """Take up at most a batch, so that children are heard in between."""
-        for _ in range(_BATCH_REQUESTS):
+        for _ in range(BATCH_REQUESTS):
             if not self._wants_more():
                 return
             request = next(source, None)
             if request is None:
                 self._exhausted = True
                 return
-            task = _Task(request)
+            task = Task(request)
             self._open_bytes += request.size
             self._open.append(task)
             self._queue.append(task)
@@ -277,7 +173,7 @@ class _Run:
                 (self._suspects if task.first else self._queue).appendleft(task)
             seat.returned.clear()
 
-    def _settle(self, task: _Task, report: Report) -> None:
+    def _settle(self, task: Task, report: Report) -> None:
         """Take a report as the answer, or have it confirmed first."""
         answer = judge(task.request, report, self._release, self._limits)
         if task.first is not None:
@@ -289,11 +185,11 @@ class _Run:
             task.answer = answer
 
 
-def _batch(queue: deque[_Task]) -> list[_Task]:
+def _batch(queue: deque[Task]) -> list[Task]:
     """Tasks to send together: one link, or some that only add their inputs."""
     tasks = [queue.popleft()]
     size = tasks[0].request.size
-    while queue and len(tasks) < _BATCH_REQUESTS and not tasks[0].request.complete:
+    while queue and len(tasks) < BATCH_REQUESTS and not tasks[0].request.complete:
         size += queue[0].request.size
         if queue[0].request.complete or size > _BATCH_BYTES:
             break
