@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ltocompat import inventory
 from ltocompat.describing import image_bytes
 from ltocompat.errors import Malformed
-from ltocompat.model import ImageKind
-from ltocompat.regions import StoredImage
+from ltocompat.model import ImageKind, Skipped
+from ltocompat.place import Place
+from ltocompat.regions import StoredImage, StoredModule
 from ltocompat.regions.fatbin import single_entry_region
 
 _NAMES = {
@@ -50,3 +53,21 @@ def cut(stored: StoredImage) -> Cut:
     if stored.stored_size is None:
         raise Malformed("its length is not recorded, so that it can't be cut out")
     return Cut(image_bytes(stored), _NAMES[stored.kind])
+
+
+def images_at(place: Place, settings: inventory.Settings) -> Iterator[StoredImage | Skipped]:
+    """Every image at a place, as it is stored, while its file is open.
+
+    Raises:
+        UnreadableInput: the path can't be opened.
+    """
+    for path in inventory.files(place, settings.limits):
+        if isinstance(path, Skipped):
+            yield path
+            continue
+        with inventory.opened(path.path, settings.limits) as view:
+            for stored in inventory.stored_in_file(view, path, settings):
+                if isinstance(stored, StoredModule):
+                    yield from stored.images
+                elif isinstance(stored, Skipped):
+                    yield stored

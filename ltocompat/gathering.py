@@ -9,7 +9,7 @@ from ltocompat import inventory
 from ltocompat.byteview import ByteView
 from ltocompat.containers import container_of
 from ltocompat.containers.member import Member
-from ltocompat.cutting import cut
+from ltocompat.cutting import cut, images_at
 from ltocompat.describing import Detail, describe
 from ltocompat.errors import Malformed, UsageError
 from ltocompat.hosts import read_host
@@ -84,16 +84,8 @@ def gather_each(place: Place, settings: Settings) -> Iterator[Linkable | Skipped
     Raises:
         UnreadableInput: the path can't be opened.
     """
-    for path in inventory.files(place, settings.limits):
-        if isinstance(path, Skipped):
-            yield path
-            continue
-        with inventory.opened(path.path, settings.limits) as view:
-            for stored in inventory.stored_in_file(view, path, settings):
-                if isinstance(stored, StoredModule):
-                    yield from map(linkable, stored.images)
-                elif isinstance(stored, Skipped):
-                    yield stored
+    for stored in images_at(place, settings):
+        yield stored if isinstance(stored, Skipped) else linkable(stored)
 
 
 def linkable(stored: StoredImage) -> Linkable | Skipped:

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from ltocompat import inventory
 from ltocompat.api.progress import Progress, reporter
-from ltocompat.cutting import cut
+from ltocompat.cutting import cut, images_at
 from ltocompat.describing import Detail, describe
 from ltocompat.errors import LtocompatError, Malformed, UsageError
 from ltocompat.filters import ImageFilter
 from ltocompat.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model import Image, Skipped
 from ltocompat.place import Place
-from ltocompat.regions import StoredImage, StoredModule
+from ltocompat.regions import StoredImage
 
 _UNSAFE = re.compile(r"[^\w.+-]+")
 
@@ -63,7 +63,7 @@ def extract(
     for text in places:
         place = Place.parse(os.fspath(text))
         found = False
-        for stored in _stored(place, settings):
+        for stored in images_at(place, settings):
             found = True
             if isinstance(stored, Skipped):
                 yield stored
@@ -71,19 +71,6 @@ def extract(
                 yield from _extract_image(stored, target, where)
         if not found and (place.members or place.offset is not None):
             raise UsageError(f"no image lies at {place}; list what does with: ltocompat inspect")
-
-
-def _stored(place: Place, settings: inventory.Settings) -> Iterator[StoredImage | Skipped]:
-    for path in inventory.files(place, settings.limits):
-        if isinstance(path, Skipped):
-            yield path
-            continue
-        with inventory.opened(path.path, settings.limits) as view:
-            for stored in inventory.stored_in_file(view, path, settings):
-                if isinstance(stored, StoredModule):
-                    yield from stored.images
-                elif isinstance(stored, Skipped):
-                    yield stored
 
 
 def _extract_image(
