@@ -1,9 +1,9 @@
 """Does this nvJitLink compile a fragment without kernels when it links with ``-r``?
 
-Measured with ``fragment.ltoir``: LTO-IR of one device function that calls another, which nothing
-defines (NVRTC 12.0.140, ``-arch=sm_75 -dlto``), so that every nvJitLink reads it. 12.0 .. 12.9
-refuse the option, 13.0 .. 13.2 take it and write an empty output, 13.3 .. 13.5 compile the
-function and leave the call to a later link (2026-11-21). Other builds are asked.
+Measured with ``fragment.ltoir``, LTO-IR of ``fragment.cu``: a device function that calls another,
+which nothing defines (NVRTC 12.0.140, ``-arch=sm_75 -dlto``, so that every nvJitLink reads it).
+12.0 .. 12.9 refuse the option, 13.0 .. 13.2 take it and write an empty output, 13.3 .. 13.5 compile
+the function and leave the call to a later link (2026-11-21). Other builds are asked.
 """
 
 from __future__ import annotations
