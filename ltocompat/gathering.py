@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ltocompat import inventory
 from ltocompat.byteview import ByteView
 from ltocompat.containers import container_of
-from ltocompat.containers.member import Member
+from ltocompat.containers.archive import ArchiveFormat
 from ltocompat.cutting import cut, images_at
 from ltocompat.describing import Detail, describe
 from ltocompat.errors import Malformed, UsageError
@@ -18,7 +18,6 @@ from ltocompat.limits import Budget, Limits
 from ltocompat.model import Image, ImageKind, Skipped
 from ltocompat.place import Place
 from ltocompat.regions import StoredImage, StoredModule
-from ltocompat.regions.fatbin import REGION_HEADER
 from ltocompat.trial import InputKind, TrialInput
 
 _KINDS = {
@@ -112,7 +111,7 @@ def _pieces(view: ByteView, place: Place, settings: Settings) -> Iterator[Linkab
         elif isinstance(stored, StoredModule) and kind is not None:
             images += [describe(image, Detail())[0] for image in stored.images]
         elif isinstance(stored, StoredModule):
-            yield from _module(view, stored, place)
+            yield from _module(stored, place)
     if kind is not None and images:
         trial = TrialInput(str(place), kind, view.all())
         yield Linkable(place, trial, tuple(images))
@@ -122,33 +121,17 @@ def _whole(view: ByteView, place: Place, limits: Limits) -> InputKind | None:
     """How a linker takes the whole file, None when it takes its pieces."""
     if place != Place(place.path):
         return None
-    if container_of(view) is not None:
-        return InputKind.LIBRARY
+    container = container_of(view)
+    if container is not None:
+        return InputKind.LIBRARY if isinstance(container, ArchiveFormat) else None
     host = read_host(view, Budget(limits))
     return InputKind.OBJECT if host is not None and host.type == "object" else None
 
 
-def _module(view: ByteView, module: StoredModule, wanted: Place) -> Iterator[Linkable | Skipped]:
-    naked = all(image.kind_number is None for image in module.images)
-    if naked or wanted.entry:
+def _module(module: StoredModule, wanted: Place) -> Iterator[Linkable | Skipped]:
+    if module.region is None or wanted.entry or not module.images:
         yield from map(linkable, module.images)
         return
-    place = module.place
-    inner = _innermost(view, place)
-    size = REGION_HEADER.size + inner.unpack(REGION_HEADER, place.offset or 0)[3]
-    trial = TrialInput(str(place), InputKind.FATBIN, inner.read(place.offset or 0, size))
-    yield Linkable(place, trial, tuple(describe(image, Detail())[0] for image in module.images))
-
-
-def _innermost(view: ByteView, place: Place) -> ByteView:
-    """The member that a place names, or the file itself."""
-    at = Place(place.path)
-    for _ in place.members:
-        container = container_of(view)
-        members = container.members(view, at, Budget()) if container else ()
-        found = (m for m in members if isinstance(m, Member) and m.place.contains(place))
-        inside = next(found, None)
-        if inside is None:
-            raise UsageError(f"{place} is no longer there; run again")
-        view, at = inside.view, inside.place
-    return view
+    trial = TrialInput(str(module.place), InputKind.FATBIN, module.region.all())
+    images = tuple(describe(image, Detail())[0] for image in module.images)
+    yield Linkable(module.place, trial, images)

@@ -11,26 +11,26 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 
 from ltocompat.byteview import ByteView, FileSource
 from ltocompat.codec import Payload
 from ltocompat.containers import container_of, folder
-from ltocompat.containers.member import Member
+from ltocompat.containers.member import Member, concerns
 from ltocompat.describing import Detail, describe_module
 from ltocompat.errors import LimitExceeded, UnreadableInput
 from ltocompat.hosts import HostFile, read_host
 from ltocompat.images import ptx, tileir
 from ltocompat.limits import DEFAULT_LIMITS, MIB, Budget, Limits
-from ltocompat.model import Artifact, Compression, Host, Image, ImageKind, Module, Record, Skipped
+from ltocompat.model import Artifact, Compression, Host, ImageKind, Module, Record, Skipped
 from ltocompat.place import Place
 from ltocompat.regions import StoredImage, StoredModule
 from ltocompat.regions.walk import Walk
 
 Stored = StoredModule | Skipped | Host
 Described = Module | Skipped | Host
-Refine = Callable[[Sequence[tuple[StoredImage, Image]]], list[Image]]
+Refine = Callable[[Sequence[tuple[StoredModule, Module]]], list[Module]]
 
 _REFINED_TOGETHER = 1024
 
@@ -43,8 +43,8 @@ class Settings:
         detail: what to read beyond the headers.
         limits: what one file may cost.
         progress: called with path, bytes done and bytes in all of the file at hand.
-        refine: given images as stored and as described, says more of them, in the same order; it
-            is called for many at a time.
+        refine: given modules as stored and as described, says more of them, in the same order;
+            it is called for many at a time.
     """
 
     detail: Detail = field(default_factory=Detail)
@@ -174,17 +174,21 @@ def stored_in_file(view: ByteView, place: Place, settings: Settings) -> Iterator
     top = Place(place.path)
     for stored in _stored(view, top, place, budget, settings):
         if settings.progress is not None and not isinstance(stored, Skipped):
-            settings.progress(place.path, _reached(stored), view.size)
-        if place == top or place.contains(stored.place):
+            settings.progress(place.path, _reached(stored, budget), view.size)
+        # A limit that was hit around the place may be why nothing is found there.
+        limited = isinstance(stored, Skipped) and stored.limit and stored.place.contains(place)
+        if place == top or place.contains(stored.place) or limited:
             yield stored
-        elif isinstance(stored, StoredModule) and stored.place.contains(place):
+        elif isinstance(stored, StoredModule):
+            # Prelinked images lie elsewhere than the module that they belong to.
             images = tuple(image for image in stored.images if place.contains(image.place))
             if images:
-                yield StoredModule(stored.place, stored.section, stored.registered, images)
+                yield stored._replace(images=images)
 
 
-def _reached(stored: StoredModule | Host) -> int:
-    return stored.place.offset or 0
+def _reached(stored: StoredModule | Host, budget: Budget) -> int:
+    """How far the file has been read: in a container, to the member at hand."""
+    return budget.reached if stored.place.members else stored.place.offset or 0
 
 
 def _stored(
@@ -199,10 +203,12 @@ def _stored(
         yield Skipped(at, reason, view.size, "depth")
         return
     try:
-        for member in container.members(view, at, budget):
+        for member in container.members(view, at, wanted, budget):
             budget.check_time()
             if isinstance(member, Member):
-                if member.place.contains(wanted) or wanted.contains(member.place):
+                if not at.members:
+                    budget.reached = member.position
+                if concerns(member.place, wanted):
                     yield from _stored(member.view, member.place, wanted, budget, settings)
             else:
                 yield member
@@ -273,16 +279,14 @@ def _refined(chunk: list[Stored], detail: Detail, refine: Refine) -> Iterator[De
         describe_module(one, detail) if isinstance(one, StoredModule) else None for one in chunk
     ]
     pairs = [
-        pair
+        (one, found[0])
         for one, found in zip(chunk, described, strict=True)
         if isinstance(one, StoredModule) and found is not None
-        for pair in zip(one.images, found[0].images, strict=True)
     ]
-    images = iter(refine(pairs))
+    modules = iter(refine(pairs))
     for one, found in zip(chunk, described, strict=True):
-        if isinstance(one, StoredModule) and found is not None:
-            module, skipped = found
-            yield replace(module, images=tuple(islice(images, len(module.images))))
-            yield from skipped
-        elif not isinstance(one, StoredModule):
+        if isinstance(one, StoredModule):
+            yield next(modules)
+            yield from () if found is None else found[1]
+        else:
             yield one

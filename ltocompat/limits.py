@@ -11,6 +11,8 @@ KIB = 1 << 10
 MIB = 1 << 20
 GIB = 1 << 30
 
+_RATIO_FROM = 16 * MIB
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -28,6 +30,18 @@ class Limits:
     """Decoded bytes over one input file."""
     spool_bytes: int = 16 * GIB
     """Bytes taken from standard input."""
+    unpacked_bytes: int = 16 * GIB
+    """Bytes that the compressed members of one input file unpack to, nested ones counted again."""
+    unpacked_ratio: int = 1000
+    """Unpacked bytes for each stored byte of a member or a stream; not applied below 16 MiB.
+
+    Deflate can't exceed 1032; real wheels stay below 10.
+    """
+    window_bytes: int = 256 * MIB
+    """What a member asks its decompressor to keep in memory: the window or dictionary, bytes.
+
+    The strongest preset of xz needs 64 MiB, that of zstd 128 MiB.
+    """
     depth: int = 4
     """Containers inside containers."""
     members: int = 200_000
@@ -51,10 +65,20 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(slots=True)
 class Budget:
-    """The account of one input file against its ``Limits``."""
+    """The account of one input file against its ``Limits``.
+
+    Attributes:
+        limits: the bounds.
+        decoded: bytes that images were decoded to.
+        unpacked: bytes that members were unpacked to.
+        reached: offset of the member at hand in the file, bytes; for progress.
+        deadline: when the time is used up, on the monotonic clock, seconds.
+    """
 
     limits: Limits = DEFAULT_LIMITS
     decoded: int = 0
+    unpacked: int = 0
+    reached: int = 0
     deadline: float = field(default=0.0)
 
     def __post_init__(self) -> None:
@@ -82,6 +106,34 @@ class Budget:
                 "image_ratio",
                 f"{stored} bytes that decode to {decoded} are over the limit of "
                 f"{limits.image_ratio} to 1",
+            )
+
+    def check_unpacked(self, stored: int, unpacked: int) -> None:
+        """Raise ``LimitExceeded`` when ``stored`` bytes must not unpack to ``unpacked`` bytes."""
+        limits = self.limits
+        if unpacked > _RATIO_FROM and unpacked > limits.unpacked_ratio * max(stored, 1):
+            raise LimitExceeded(
+                "unpacked_ratio",
+                f"{stored} bytes that unpack to {unpacked} or more are over the limit of "
+                f"{limits.unpacked_ratio} to 1",
+            )
+
+    def check_room(self, unpacked: int) -> None:
+        """Raise ``LimitExceeded`` when ``unpacked`` bytes more are over this file's total."""
+        if self.unpacked + unpacked > self.limits.unpacked_bytes:
+            raise LimitExceeded(
+                "unpacked_bytes",
+                f"this file's members unpack to more than {self.limits.unpacked_bytes} bytes; "
+                "raise Limits.unpacked_bytes to read on",
+            )
+
+    def check_window(self, size: int) -> None:
+        """Raise ``LimitExceeded`` when a decompressor must not keep ``size`` bytes in memory."""
+        if size > self.limits.window_bytes:
+            raise LimitExceeded(
+                "window_bytes",
+                f"its decompressor would need {size} bytes of memory; the limit is "
+                f"{self.limits.window_bytes}",
             )
 
     def spend(self, decoded: int) -> None:

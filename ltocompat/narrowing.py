@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import islice
 from types import TracebackType
 from typing import Self
 
@@ -17,9 +18,9 @@ from ltocompat import facts
 from ltocompat.arch import Release
 from ltocompat.cutting import cut
 from ltocompat.errors import Malformed, Missing
-from ltocompat.model import Image, Maker
+from ltocompat.model import Image, Maker, Module
 from ltocompat.nvjitlinks import NvJitLink
-from ltocompat.regions import StoredImage
+from ltocompat.regions import StoredImage, StoredModule
 from ltocompat.trial import Answer, InputKind, Outcome, Pool, Request, TrialInput, explain
 
 Pair = tuple[StoredImage, Image]
@@ -59,12 +60,24 @@ class Narrower:
     ) -> None:
         self._stack.close()
 
-    def narrow(self, pairs: Sequence[Pair]) -> list[Image]:
-        """The images, in order; the maker of those that are a set of releases is narrowed.
+    def narrow(self, modules: Sequence[tuple[StoredModule, Module]]) -> list[Module]:
+        """The modules, in order; the makers of their images that are a set are narrowed.
 
         Raises:
             Missing: a linker that must be asked is not at hand.
         """
+        pairs = [
+            pair
+            for stored, module in modules
+            for pair in zip(stored.images, module.images, strict=True)
+        ]
+        images = iter(self._narrow(pairs))
+        return [
+            replace(module, images=tuple(islice(images, len(module.images))))
+            for _, module in modules
+        ]
+
+    def _narrow(self, pairs: Sequence[Pair]) -> list[Image]:
         images = [image for _, image in pairs]
         waiting: dict[tuple[Release, ...], list[_Open]] = {}
         for number, (stored, image) in enumerate(pairs):

@@ -7,7 +7,10 @@ from typing import Protocol
 
 from ltocompat.byteview import ByteView
 from ltocompat.containers.archive import ArchiveFormat
+from ltocompat.containers.compressed import CompressedFormat
 from ltocompat.containers.member import Member
+from ltocompat.containers.tar import TarFormat
+from ltocompat.containers.zip import ZipFormat
 from ltocompat.limits import Budget
 from ltocompat.model import Skipped
 from ltocompat.place import Place
@@ -17,13 +20,27 @@ class ContainerFormat(Protocol):
     """How to recognise a container and walk its members."""
 
     def sniff(self, view: ByteView) -> bool:
-        """Whether the bytes begin such a container."""
+        """Whether the bytes are such a container."""
 
-    def members(self, view: ByteView, place: Place, budget: Budget) -> Iterator[Member | Skipped]:
-        """Its members in file order; broken ones as ``Skipped``."""
+    def members(
+        self, view: ByteView, place: Place, wanted: Place, budget: Budget
+    ) -> Iterator[Member | Skipped]:
+        """Its members in file order; broken ones as ``Skipped``.
+
+        Those that have nothing to do with ``wanted`` may be left out, which saves unpacking them.
+
+        Raises:
+            LimitExceeded: reading on would cost more than the limits allow.
+        """
 
 
-CONTAINERS: tuple[ContainerFormat, ...] = (ArchiveFormat(),)
+# Zip comes last: it is also recognised by its end, behind anything.
+CONTAINERS: tuple[ContainerFormat, ...] = (
+    ArchiveFormat(),
+    TarFormat(),
+    CompressedFormat(),
+    ZipFormat(),
+)
 
 
 def container_of(view: ByteView) -> ContainerFormat | None:

@@ -34,8 +34,11 @@ class ArchiveFormat:
         """Whether this is a static archive."""
         return view.peek(0, len(_MAGIC)) in (_MAGIC, _THIN_MAGIC)
 
-    def members(self, view: ByteView, place: Place, budget: Budget) -> Iterator[Member | Skipped]:
+    def members(
+        self, view: ByteView, place: Place, wanted: Place, budget: Budget
+    ) -> Iterator[Member | Skipped]:
         """The members; those of a thin archive are read from beside it."""
+        del wanted  # a view of a member costs nothing
         thin = view.peek(0, len(_MAGIC)) == _THIN_MAGIC
         names = b""
         position = len(_MAGIC)
@@ -60,7 +63,11 @@ class ArchiveFormat:
                 count += 1
                 if count > budget.limits.members:
                     raise LimitExceeded("members", f"the archive has over {count - 1} members")
-                yield _thin_member(place, name) if thin else Member(place.member(name), body)
+                yield (
+                    _thin_member(place, name)
+                    if thin
+                    else Member(place.member(name), body, position)
+                )
             position = end + end % 2
 
 

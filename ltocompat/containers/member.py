@@ -10,7 +10,19 @@ from ltocompat.place import Place
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member: its place and its bytes."""
+    """One member: its place and its bytes.
+
+    Attributes:
+        place: where it lies.
+        view: its bytes, unpacked.
+        position: how far its container had been read when it was found, bytes; for progress.
+    """
 
     place: Place
     view: ByteView
+    position: int = 0
+
+
+def concerns(place: Place, wanted: Place) -> bool:
+    """Whether a member at ``place`` is asked for, whole or in part."""
+    return place.contains(wanted) or wanted.contains(place)

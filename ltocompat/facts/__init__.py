@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-import tomllib
 from dataclasses import dataclass
-from importlib import resources
-from typing import Any
 
 from ltocompat.arch import Release
+from ltocompat.facts.tables import table
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +37,10 @@ class NvJitLinkWheel:
 
 
 @functools.cache
-def _table(name: str) -> dict[str, Any]:
-    text = resources.files(__package__).joinpath(f"{name}.toml").read_text("utf-8")
-    return tomllib.loads(text)
-
-
-@functools.cache
 def ltoir_containers() -> dict[str, tuple[Release, ...]]:
     """LTO-IR container version -> the CUDA releases that write it, oldest first."""
     found: dict[str, list[Release]] = {}
-    for row in _table("ltoir")["release"]:
+    for row in table("ltoir")["release"]:
         found.setdefault(row["container"], []).append(Release.parse(row["cuda"]))
     return {container: tuple(sorted(releases)) for container, releases in found.items()}
 
@@ -56,7 +48,7 @@ def ltoir_containers() -> dict[str, tuple[Release, ...]]:
 @functools.cache
 def ltoir_releases() -> dict[str, Release]:
     """NVVM IR version of an LTO-IR image -> the one CUDA release that writes it."""
-    return {row["nvvm_ir"]: Release.parse(row["cuda"]) for row in _table("ltoir")["release"]}
+    return {row["nvvm_ir"]: Release.parse(row["cuda"]) for row in table("ltoir")["release"]}
 
 
 @functools.cache
@@ -65,7 +57,7 @@ def nvjitlink_wheels() -> tuple[NvJitLinkWheel, ...]:
     kept = NvJitLinkWheel.__slots__[1:]
     return tuple(
         NvJitLinkWheel(Release.parse(row["cuda"]), *(row[name] for name in kept))
-        for row in _table("nvjitlink")["release"]
+        for row in table("nvjitlink")["release"]
     )
 
 
@@ -81,7 +73,7 @@ def nvjitlink_result_name(code: int, release: Release) -> str | None:
 
     A number means nothing without the release: 12.6 renumbered what follows 8.
     """
-    for row in _table("nvjitlink_results")["result"]:
+    for row in table("nvjitlink_results")["result"]:
         last = Release.parse(row["last"]) if "last" in row else release
         if row["code"] == code and Release.parse(row["first"]) <= release <= last:
             return str(row["name"])

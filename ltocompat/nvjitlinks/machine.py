@@ -22,21 +22,62 @@ class Machine:
         environ: environment variables.
         run: runs a command and returns what it printed, nothing where it failed.
         search_path: folders where this Python looks for packages.
+        python: path of the Python program whose loading is looked at; empty where none is known.
+        folder: the current folder, which empty and relative search paths mean.
     """
 
     root: str = "/"
     environ: Mapping[str, str] = field(default_factory=dict)
     run: Callable[[Sequence[str]], str] = field(default=lambda _: "")
     search_path: tuple[str, ...] = ()
+    python: str = ""
+    folder: str = "/"
 
     @classmethod
     def here(cls) -> Machine:
         """The machine that this program runs on."""
-        return cls("/", os.environ, _output_of, tuple(path for path in sys.path if path))
+        return cls(
+            "/",
+            os.environ,
+            _output_of,
+            tuple(path for path in sys.path if path),
+            sys.executable or "",
+            _current_folder(),
+        )
 
     def on_disk(self, path: str) -> str:
-        """Where a path of the machine really lies."""
-        return path if self.root == "/" else os.path.join(self.root, path.lstrip("/"))
+        """Where a path of the machine really lies; links never lead out of ``root``."""
+        return path if self.root == "/" else self._below(self.real(path))
+
+    def _below(self, path: str) -> str:
+        return os.path.join(self.root, path.lstrip("/"))
+
+    def is_file(self, path: str) -> bool:
+        """Whether a file, behind all links, is there."""
+        return os.path.isfile(self.on_disk(path))
+
+    def is_folder(self, path: str) -> bool:
+        """Whether a folder, behind all links, is there."""
+        return os.path.isdir(self.on_disk(path))
+
+    def exists(self, path: str) -> bool:
+        """Whether anything, behind all links, is there."""
+        return os.path.exists(self.on_disk(path))
+
+    def size(self, path: str) -> int | None:
+        """Bytes of a file; None where there is none."""
+        try:
+            return os.path.getsize(self.on_disk(path))
+        except OSError:
+            return None
+
+    def read_bytes(self, path: str, most: int) -> bytes | None:
+        """The first ``most`` bytes of a file; None where there is none."""
+        try:
+            with open(self.on_disk(path), "rb") as file:
+                return file.read(most)
+        except OSError:
+            return None
 
     def files(self, folder: str, *patterns: str) -> list[str]:
         """Paths in ``folder`` that match one of the patterns (``*`` and so on), sorted."""
@@ -60,13 +101,20 @@ class Machine:
         while todo:
             part = todo.pop(0)
             here = os.path.normpath(os.path.join(done, part))
-            if os.path.islink(self.on_disk(here)) and links < _MOST_LINKS:
+            if os.path.islink(self._below(here)) and links < _MOST_LINKS:
                 links += 1
-                todo = os.readlink(self.on_disk(here)).split("/") + todo
+                todo = os.readlink(self._below(here)).split("/") + todo
                 done = "/" if not todo[0] else done
             else:
                 done = here
         return done
+
+
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return "/"
 
 
 def _output_of(command: Sequence[str]) -> str:

@@ -55,8 +55,11 @@ def _below(
     return ((path, via) for path in machine.files(root, *patterns)) if root else iter(())
 
 
-def _wheels(machine: Machine) -> Iterator[tuple[str, str]]:
-    """In this Python, and in each whose commands are at hand (this tool may have its own)."""
+def package_folders(machine: Machine) -> list[str]:
+    """Where this Python keeps packages, and each whose commands are at hand.
+
+    This tool may have a Python of its own.
+    """
     environ = machine.environ
     prefixes = [environ.get("VIRTUAL_ENV", ""), environ.get("CONDA_PREFIX", "")]
     prefixes += [os.path.dirname(folder.rstrip("/\\")) for folder in _folders(machine, "PATH")]
@@ -65,7 +68,11 @@ def _wheels(machine: Machine) -> Iterator[tuple[str, str]]:
     folders = list(machine.search_path)
     for prefix in filter(None, prefixes):
         folders += machine.files(prefix, *_PACKAGES)
-    for folder in dict.fromkeys(folders):
+    return list(dict.fromkeys(folders))
+
+
+def _wheels(machine: Machine) -> Iterator[tuple[str, str]]:
+    for folder in package_folders(machine):
         for path in machine.files(folder, *_IN_WHEELS):
             yield path, "wheel in site-packages"
 

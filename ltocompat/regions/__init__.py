@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ltocompat.arch import SmArch
+from ltocompat.byteview import ByteView
 from ltocompat.codec import Payload
 from ltocompat.model import Compression, ImageKind
 from ltocompat.place import Place
@@ -38,9 +39,13 @@ class StoredImage(NamedTuple):
 
 
 class StoredModule(NamedTuple):
-    """A module as it lies in the file: its place, section, registration and stored images."""
+    """A module as it lies in the file: its place, section, registration and stored images.
+
+    ``region`` is all of its fatbin region, None around an image that has none.
+    """
 
     place: Place
     section: str | None
     registered: bool | None
     images: tuple[StoredImage, ...]
+    region: ByteView | None = None

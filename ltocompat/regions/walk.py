@@ -113,8 +113,9 @@ class Walk:
                 images += self._read_region(part).images
             if images or not read.unread:
                 registered = self._host.registration().registered(offset) if self._host else None
-                place = self._place.at(offset)
-                yield StoredModule(place, self._section(offset), registered, tuple(images))
+                place, section = self._place.at(offset), self._section(offset)
+                whole = self._view.sub(offset, read.said - offset)
+                yield StoredModule(place, section, registered, tuple(images), whole)
         yield from read.unread
 
     def _read_region(self, offset: int) -> _Reading:

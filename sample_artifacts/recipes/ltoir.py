@@ -12,6 +12,8 @@ from workshop import Workshop
 from recipes.recipe import Sample, compression
 
 NEWER_ARCHES = ("90a", "100", "100f", "120")
+# What a linker picks is read from entry headers, so that these are what it is asked about.
+SELECTED = ("75", "90", "90a", "100a", "100f", "103a", "103f", "110f", "120a", "120f", "121a")
 LINKS = (  # nvJitLink release, architecture, releases of axpy's and of scale's compiler
     ("13.4", "80", "12.4", "12.4"),
     ("13.4", "100", "13.0", "13.0"),
@@ -89,6 +91,9 @@ def _fatbins() -> Iterator[Sample]:
     for release in ("12.4", "13.5"):
         path = f"fatbin-ltoir/nvfatbin-{release}-of-{release}-lto_80-none.fatbin"
         yield Sample(path, partial(packed, writer=release, release=release, mode="none"))
+    for arch in SELECTED:
+        path = f"fatbin-ltoir/nvfatbin-13.0-of-13.0-lto_{arch}-none.fatbin"
+        yield Sample(path, partial(packed, writer="13.0", release="13.0", arch=arch, mode="none"))
     yield Sample(
         "fatbin-ltoir/nvfatbin-13.5-of-12.4-lto_80.fatbin",
         partial(packed, writer="13.5", release="12.4"),

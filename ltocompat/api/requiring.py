@@ -1,0 +1,51 @@
+"""What artifacts ask of wherever they go: the inverse of a check."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+from ltocompat.api.progress import Progress, reporter
+from ltocompat.api.studies import ptx_images, studies
+from ltocompat.inventory import Settings
+from ltocompat.limits import DEFAULT_LIMITS, Limits
+from ltocompat.required import Required
+from ltocompat.studying import Student
+from ltocompat.verdicts.asking import required
+
+
+def require(
+    *paths: str | os.PathLike[str],
+    trial_link: bool = False,
+    install_missing: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Callable[[Progress], None] | None = None,
+) -> Iterator[Required]:
+    """Say what every file at these paths asks of drivers, GPUs and nvJitLinks.
+
+    Args:
+        paths: files, folders, places, or ``-`` for standard input.
+        trial_link: narrow sets of makers by asking nvJitLinks which of them first takes the code.
+        install_missing: install nvJitLinks that are needed and not at hand.
+        limits: what reading one file may cost.
+        progress: called as files are read.
+
+    Raises:
+        UnreadableInput: a path can't be opened.
+        UsageError: nothing lies at a place.
+        Missing: an nvJitLink that must be asked is not at hand.
+    """
+    settings = Settings(limits=limits, progress=reporter(progress))
+    with ExitStack() as stack:
+        narrow = None
+        if trial_link:
+            from ltocompat.narrowing import Narrower
+            from ltocompat.nvjitlinks import obtain
+
+            ask = functools.partial(obtain, install_missing=install_missing)
+            narrow = stack.enter_context(Narrower(ask)).narrow
+        student = Student(ptx_images, narrow=narrow)
+        for study in studies(student, paths, settings):
+            yield required(study)

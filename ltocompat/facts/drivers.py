@@ -1,0 +1,137 @@
+"""NVIDIA drivers: which came with which CUDA release, and what a driver branch is."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from ltocompat.arch import Release
+from ltocompat.facts.tables import table
+from ltocompat.target import DriverVersion
+
+
+@dataclass(frozen=True, slots=True)
+class ToolkitDriver:
+    """The driver that one patch release of the toolkit came with.
+
+    Attributes:
+        cuda: minor release of the toolkit, 12.4.
+        update: ``GA``, ``U1`` ...; with the patch level where it is not the first (``GA(11.0.2)``).
+        linux: the Linux driver, ``550.54.14``; a branch (``615``) where the driver isn't bundled;
+            None where nothing says.
+        windows: the Windows driver; None where it isn't bundled or nothing says.
+        source: where the row is from.
+    """
+
+    cuda: Release
+    update: str
+    linux: str | None
+    windows: str | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class MajorFloor:
+    """The oldest driver that runs what any toolkit of a CUDA major built, for its own minor apart.
+
+    Attributes:
+        major: 12.
+        branch: the driver branch, 525: what today's guide names.
+        linux_patch: the patch level on Linux that older texts name, ``525.60.13``.
+        windows_patch: likewise on Windows; None where only the branch is known.
+        source: where the row is from.
+    """
+
+    major: int
+    branch: int
+    linux_patch: str | None
+    windows_patch: str | None
+    source: str
+
+
+def _version(text: str) -> DriverVersion:
+    return DriverVersion(tuple(map(int, text.split("."))))
+
+
+@functools.cache
+def toolkit_drivers() -> tuple[ToolkitDriver, ...]:
+    """The driver of every toolkit release from 11.0 on, oldest first."""
+    return tuple(
+        ToolkitDriver(
+            Release.parse(row["cuda"]),
+            row["update"],
+            row.get("linux"),
+            row.get("windows"),
+            row["source"],
+        )
+        for row in table("drivers")["toolkit"]
+    )
+
+
+def stock_driver(cuda: Release, system: str) -> DriverVersion | None:
+    """The driver that the first release of a CUDA minor came with.
+
+    Args:
+        cuda: 12.4.
+        system: ``linux`` or ``windows`` (WSL 2 has the driver of its Windows).
+
+    Returns:
+        The driver; only its branch for 13.4 on Linux; None where nothing names one (13.5, Windows
+        from 13.0 on, releases outside the table).
+    """
+    for row in toolkit_drivers():
+        if row.cuda == cuda and row.update.startswith("GA"):
+            text = {"linux": row.linux, "windows": row.windows}.get(system)
+            return _version(text) if text else None
+    return None
+
+
+@functools.cache
+def _branches() -> dict[int, Release]:
+    rows = table("drivers")["branch"]
+    return {row["branch"]: Release.parse(row["cuda"]) for row in rows}
+
+
+def driver_branches() -> tuple[int, ...]:
+    """Every driver branch whose CUDA release is known, oldest first: 450 .. 615."""
+    return tuple(sorted(_branches()))
+
+
+def branch_cuda(branch: int) -> Release | None:
+    """What cuDriverGetVersion() says in drivers of this branch: 12.4 of 550."""
+    return _branches().get(branch)
+
+
+def cuda_branch(cuda: Release) -> int | None:
+    """The driver branch of a CUDA release: 550 of 12.4; 565 of 12.7, which was no toolkit."""
+    return next((branch for branch, release in _branches().items() if release == cuda), None)
+
+
+@functools.cache
+def _releases() -> dict[int, tuple[DriverVersion, ...]]:
+    texts = {row.linux for row in toolkit_drivers() if row.linux and "." in row.linux}
+    texts |= {row["version"] for row in table("drivers")["release"]}
+    found: dict[int, list[DriverVersion]] = {}
+    for version in sorted(map(_version, texts)):
+        found.setdefault(version.branch, []).append(version)
+    return {branch: tuple(versions) for branch, versions in found.items()}
+
+
+def driver_releases(branch: int) -> tuple[DriverVersion, ...]:
+    """The Linux drivers of a branch that are known by number, oldest first; far from every one."""
+    return _releases().get(branch, ())
+
+
+def first_production(branch: int) -> DriverVersion:
+    """The oldest Linux driver of a branch that is known; the bare branch where none is."""
+    return next(iter(driver_releases(branch)), DriverVersion((branch,)))
+
+
+def major_floor(major: int) -> MajorFloor | None:
+    """Where minor version compatibility of a CUDA major starts; None for an unknown major."""
+    for row in table("drivers")["major"]:
+        if row["major"] == major:
+            return MajorFloor(
+                major, row["branch"], row.get("linux"), row.get("windows"), row["source"]
+            )
+    return None

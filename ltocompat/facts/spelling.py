@@ -1,0 +1,79 @@
+"""Names of GPUs as users and nvidia-smi spell them."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+
+# What nvidia-smi writes around a name, and words that make no other GPU of it.
+_NOISE = re.compile(
+    r"\b(?:nvidia|[0-9]+ ?gb|hbm[0-9a-z]*|sxm[0-9]*|pcie|nvl|laptop|mobile|notebook|gpu|graphics|"
+    r"max q|with|design|generation|edition)\b"
+)
+_VENDOR = frozenset({"geforce", "tesla", "quadro"})
+# Words that users leave out.
+_OPTIONAL = _VENDOR | {
+    "jetson", "agx", "rtx", "gtx", "gt", "mx", "pro", "ada", "blackwell", "pascal", "workstation",
+}  # fmt: skip
+_Words = tuple[str, ...]
+
+
+@functools.lru_cache(maxsize=1024)
+def _words(text: str) -> _Words:
+    """``RTX A4000-8GB`` as (``rtx``, ``a``, ``4000``)."""
+    spaced = re.sub(r"[^0-9a-z]+", " ", text.lower())
+    return tuple(re.findall(r"[a-z]+|[0-9]+", _NOISE.sub(" ", spaced)))
+
+
+def _left_out(said: _Words, full: _Words) -> set[str] | None:
+    """The words of ``full`` that ``said`` leaves out; None where it isn't a short form of it."""
+    missing: set[str] = set()
+    kept = 0
+    for number, word in enumerate(full):
+        if kept < len(said) and said[kept] == word:
+            before = full[number - 1] if number else ""
+            # The A of A4000 belongs to its number, the RTX of RTX 4000 doesn't.
+            if word.isdecimal() and len(before) == 1 and before in missing:
+                return None
+            kept += 1
+        else:
+            missing.add(word)
+    return missing if kept == len(said) else None
+
+
+def meant(text: str, names: tuple[str, ...]) -> list[str]:
+    """The names that a text can mean, by the strictest reading that finds any.
+
+    That is: word by word; else without words that users leave out (``RTX 4000`` is Quadro RTX 4000,
+    RTX 4000 Ada and RTX PRO 4000 Blackwell); else as any part of a name, in order (``titan``).
+    """
+    said = _words(text)
+    exact = [name for name in names if _words(name) == said]
+    if exact:
+        return exact
+    said = tuple(word for word in said if word not in _VENDOR)
+    if not said:
+        return []
+    found = {}
+    for name in names:
+        missing = _left_out(said, _words(name))
+        if missing is not None:
+            found[name] = missing
+    # One word without a number (titan, orin) is a range of models, never the plainest of them.
+    if len(said) > 1 or said[0].isdecimal():
+        usual = [name for name, missing in found.items() if missing <= _OPTIONAL]
+        if usual:
+            return usual
+    return list(found)
+
+
+def near(text: str, names: tuple[str, ...]) -> list[str]:
+    """Up to three names that look like a text, the nearest first."""
+    spelled: dict[str, str] = {}
+    for name in names:
+        words = _words(name)
+        spelled.setdefault("".join(words), name)
+        spelled.setdefault("".join(word for word in words if word not in _VENDOR), name)
+    keys = difflib.get_close_matches("".join(_words(text)), spelled, n=3)
+    return list(dict.fromkeys(spelled[key] for key in keys))

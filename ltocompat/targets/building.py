@@ -1,0 +1,102 @@
+"""Keys and values -> a ``Target``: explicit keys beat the lock, the lock beats stock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ltocompat.arch import Release
+from ltocompat.errors import UsageError
+from ltocompat.facts.gpus import find_gpu
+from ltocompat.target import DriverVersion, Gpu, Known, System, Target
+from ltocompat.targets.driver_versions import read_driver
+from ltocompat.targets.inline import EXAMPLE
+from ltocompat.targets.release_versions import read_releases
+from ltocompat.targets.systems import marker_environment, read_system
+
+_LIBRARIES = ("compat", "nvjitlink", "nvrtc", "nvlink")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where keys were written.
+
+    Attributes:
+        source: what ``Known.source`` says: ``given``, ``prod.toml``.
+        folder: what the path of a lock is relative to.
+    """
+
+    source: str
+    folder: str
+
+
+def build(name: str, keys: Mapping[str, str], origin: Origin) -> Target:
+    """The target of these keys.
+
+    Args:
+        name: what to call it, unless the keys name it.
+        keys: as ``inline.KEYS`` lists them, with values as in the inline form.
+        origin: where they were written.
+
+    Raises:
+        UsageError: a value has no meaning, a lock can't be read, or stock knows no driver.
+    """
+    if not keys.keys() - {"name", "python"}:
+        raise UsageError(f"{name!r} says nothing of a deploy target; write {EXAMPLE}")
+    system = read_system(keys["os"]) if "os" in keys else System()
+    if "python" in keys:
+        marker_environment(system, keys["python"])
+    driver = _driver(keys, system, origin)
+    libraries = _libraries(keys, system, origin)
+    gpus = _gpus(keys["gpu"]) if "gpu" in keys else ()
+    sources = {key: origin.source for key in ("os", "gpu") if key in keys}
+    sources |= {"driver": driver.source} if driver else {}
+    sources |= {key: known.source for key, known in libraries.items()}
+    return Target(
+        name=keys.get("name", name),
+        system=system,
+        driver=driver,
+        gpus=gpus,
+        sources=tuple(sorted(sources.items())),
+        compat=libraries.get("compat"),
+        nvjitlink=libraries.get("nvjitlink"),
+        nvrtc=libraries.get("nvrtc"),
+        nvlink=libraries.get("nvlink"),
+    )
+
+
+def _driver(keys: Mapping[str, str], system: System, origin: Origin) -> Known[DriverVersion] | None:
+    if "driver" in keys:
+        return read_driver(keys["driver"], origin.source)
+    if "stock" in keys:
+        from ltocompat.targets.stock import stock_driver, stock_release
+
+        return stock_driver(stock_release(keys["stock"]), system)
+    return None
+
+
+def _libraries(
+    keys: Mapping[str, str], system: System, origin: Origin
+) -> dict[str, Known[Release]]:
+    found: dict[str, Known[Release]] = {}
+    if "stock" in keys:
+        from ltocompat.targets.stock import stock_libraries, stock_release
+
+        found |= stock_libraries(stock_release(keys["stock"]))
+    if "lock" in keys:
+        from ltocompat.targets.lockfiles import locked_libraries
+
+        path = os.path.join(origin.folder, keys["lock"])
+        found |= locked_libraries(os.path.normpath(path), system, keys.get("python"))
+    for key in _LIBRARIES:
+        if key in keys:
+            found[key] = read_releases(key, keys[key], origin.source)
+    return found
+
+
+def _gpus(text: str) -> tuple[Gpu, ...]:
+    names = [name.strip() for name in text.split("+")]
+    if not all(names):
+        raise UsageError(f"gpu={text} has an empty name; write several like gpu=h100+sm_80")
+    return tuple(dict.fromkeys(find_gpu(name) for name in names))

@@ -1,0 +1,99 @@
+"""What is written of a driver (``550.54.15``, ``550``, ``>=550``) -> the drivers that it can be."""
+
+from __future__ import annotations
+
+from ltocompat.errors import UsageError
+from ltocompat.facts import drivers
+from ltocompat.target import DriverVersion, Known
+from ltocompat.targets.comparing import Clause, admitted, is_range, read_clauses, read_numbers
+
+# Stands for every release of a branch behind its first production release; higher than any.
+LATER = 9999
+
+
+def read_driver(text: str, source: str) -> Known[DriverVersion]:
+    """The drivers that ``text`` means.
+
+    A branch alone is its first production release or a later one. A range is every branch in it, by
+    the first production release that is in it. ``535+580`` means both, ``535.54.03|580.65.06`` one
+    of them. A number that no table knows is taken as it is.
+
+    Args:
+        text: one version, a range or several.
+        source: who says so.
+
+    Raises:
+        UsageError: it is no version, or no known driver is in the range.
+    """
+    if is_range(text):
+        return Known(text, _in_range(text), every=True, source=source)
+    if "+" in text:
+        several = {_first(part, text) for part in text.split("+")}
+        return Known(text, tuple(sorted(several)), every=True, source=source)
+    several = {driver for part in text.split("|") for driver in _releases(part, text)}
+    return Known(text, tuple(sorted(several)), every=False, source=source)
+
+
+def later(branch: int) -> DriverVersion:
+    """What stands for the releases of a branch behind its first production release."""
+    return DriverVersion((branch, LATER), f"a later {branch}")
+
+
+def _releases(part: str, text: str) -> tuple[DriverVersion, ...]:
+    """What one version can be."""
+    driver = _one(part, text)
+    if driver.branch not in drivers.driver_branches():
+        return (driver,)
+    if len(driver.numbers) == 1:
+        return drivers.first_production(driver.branch), later(driver.branch)
+    # 550.54 is 550.54.14 or 550.54.15; 570.26 is itself a release.
+    known = drivers.driver_releases(driver.branch)
+    if driver in known:
+        return (driver,)
+    size = len(driver.numbers)
+    return tuple(one for one in known if one.numbers[:size] == driver.numbers) or (driver,)
+
+
+def _first(part: str, text: str) -> DriverVersion:
+    """One version, or the first production release of a branch."""
+    driver = _one(part, text)
+    if len(driver.numbers) == 1 and driver.branch in drivers.driver_branches():
+        return drivers.first_production(driver.branch)
+    return driver
+
+
+def _one(part: str, text: str) -> DriverVersion:
+    numbers = read_numbers(part)
+    if numbers is None:
+        whole = "" if part == text else f" (in {text!r})"
+        raise UsageError(
+            f"{part!r}{whole} is not a driver; write driver=550.54.15, driver=550 or 'driver>=550'"
+        )
+    return later(numbers[0]) if numbers[1:] == (LATER,) else DriverVersion(numbers)
+
+
+def _in_range(text: str) -> tuple[DriverVersion, ...]:
+    clauses = read_clauses(text)
+    lows = [DriverVersion(clause.numbers) for clause in clauses if clause.is_low_end]
+    lows = [low for low in lows if admitted(low.numbers, clauses)]
+    branches = drivers.driver_branches()
+    found = [first for branch in branches for first in _first_in(branch, lows, clauses)]
+    found += [low for low in lows if low.branch not in branches]
+    if not found:
+        raise UsageError(
+            f"no driver that is known is {text}; known are the branches "
+            f"{', '.join(str(branch) for branch in branches)}"
+        )
+    return tuple(sorted(set(found)))
+
+
+def _first_in(
+    branch: int, lows: list[DriverVersion], clauses: tuple[Clause, ...]
+) -> tuple[DriverVersion, ...]:
+    """The release of a branch that stands for it in a range: its low end, else the first."""
+    own = [low for low in lows if low.branch == branch and len(low.numbers) > 1]
+    known = sorted(drivers.driver_releases(branch))
+    for driver in (*own, drivers.first_production(branch), *known, later(branch)):
+        if admitted(driver.numbers, clauses):
+            return (driver,)
+    return ()

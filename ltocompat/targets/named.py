@@ -1,0 +1,126 @@
+"""Named targets: ``[targets.NAME]`` of a TOML file, ``[tool.ltocompat.targets]`` of a pyproject."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from ltocompat.errors import UsageError
+from ltocompat.target import Target
+from ltocompat.targets.building import Origin, build
+from ltocompat.targets.inline import EXAMPLE, check, did_you_mean, is_inline, known_key, split
+from ltocompat.targets.text_file import read_toml
+
+PYPROJECT = "pyproject.toml"
+OWN = "ltocompat.toml"
+
+
+def targets_of_file(path: str, shown: str, name: str | None) -> tuple[Target, ...]:
+    """The targets of a TOML file, or the one that is asked for.
+
+    Args:
+        path: the file.
+        shown: the file as the user wrote it.
+        name: of one target; None for all.
+
+    Raises:
+        UsageError: the file has no such target, or one that means nothing.
+    """
+    tables = _targets(path)
+    if not tables:
+        _explain_missing(path, shown)
+    if name is None:
+        return tuple(_target(path, key, tables[key]) for key in tables)
+    if name not in tables:
+        raise UsageError(
+            f"{shown} has no target {name}{did_you_mean(name, tables)}; it has {', '.join(tables)}"
+        )
+    return (_target(path, name, tables[name]),)
+
+
+def target_of_project(name: str, where: str) -> Target | None:
+    """The target of this name that the nearest project defines; None where none does.
+
+    Raises:
+        UsageError: a file on the way can't be read, or its target means nothing.
+    """
+    path, tables = _project(where)
+    return _target(path, name, tables[name]) if name in tables else None
+
+
+def names_of_project(where: str) -> tuple[str, tuple[str, ...]]:
+    """The file that ``target_of_project`` looks in, by its base name, and the targets in it."""
+    path, tables = _project(where)
+    return os.path.basename(path), tuple(tables)
+
+
+def _project(where: str) -> tuple[str, dict[str, Any]]:
+    for folder in _parents(where):
+        for file in (OWN, PYPROJECT):
+            path = os.path.join(folder, file)
+            if os.path.isfile(path) and (tables := _targets(path)):
+                return path, tables
+    return "", {}
+
+
+def _parents(where: str) -> Iterator[str]:
+    folder = os.path.abspath(where)
+    yield folder
+    while (parent := os.path.dirname(folder)) != folder:
+        folder = parent
+        yield folder
+
+
+def _targets(path: str) -> dict[str, Any]:
+    tables = read_toml(path)
+    # A pyproject has its tools' tables under [tool]; any other file is ours.
+    steps = ("tool", "ltocompat") if os.path.basename(path) == PYPROJECT else ()
+    for step in (*steps, "targets"):
+        found = tables.get(step, {})
+        if not isinstance(found, dict):
+            raise UsageError(f"{path}: {step} is not a table; write [targets.NAME]")
+        tables = found
+    return tables
+
+
+def _explain_missing(path: str, shown: str) -> None:
+    from ltocompat.targets.lockfiles import is_lock
+
+    if is_lock(read_toml(path)):
+        raise UsageError(f"{shown} is a lock file; write --deploy-target lock={shown}")
+    table = "tool.ltocompat.targets" if os.path.basename(path) == PYPROJECT else "targets"
+    raise UsageError(f"{shown} names no target; write a table [{table}.NAME] with driver = ...")
+
+
+def _target(path: str, name: str, value: object) -> Target:
+    origin = Origin(os.path.basename(path), os.path.dirname(path))
+    try:
+        return build(name, _keys(value), origin)
+    except UsageError as error:
+        raise UsageError(f"{origin.source}: target {name}: {error}") from error
+
+
+def _keys(value: object) -> dict[str, str]:
+    """Keys as in the inline form, of a table or of a text in that form."""
+    if isinstance(value, str):
+        if not is_inline(value):
+            raise UsageError(f"{value!r} is not a deploy target; write {EXAMPLE}")
+        return split(value)
+    if not isinstance(value, dict):
+        raise UsageError(f"{str(value)[:60]} is not a table; write driver = ... in [targets.NAME]")
+    keys = {known_key(key): _value(key, one) for key, one in value.items()}
+    for key, text in keys.items():
+        check(key, text)
+    return keys
+
+
+def _value(key: str, value: object) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if key == "gpu" and isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return "+".join(value)
+    # A number with a point is none: 12.10 would be read as 12.1.
+    raise UsageError(f'{key} = {str(value)[:60]} is not a text; write it in quotes, {key} = "..."')

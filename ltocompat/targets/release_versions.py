@@ -1,0 +1,135 @@
+"""What is written of a library or tool (``12.4``, ``12``, ``>=12.4,<13``) -> CUDA releases."""
+
+from __future__ import annotations
+
+import functools
+
+from ltocompat.arch import Release
+from ltocompat.errors import UsageError
+from ltocompat.facts import compat as compat_facts
+from ltocompat.facts import drivers, nvjitlink_minors, nvjitlink_wheels
+from ltocompat.target import Known
+from ltocompat.targets.comparing import (
+    Numbers,
+    admitted,
+    is_range,
+    read_clauses,
+    read_numbers,
+)
+
+TITLES = {
+    "nvjitlink": "nvJitLink",
+    "nvrtc": "NVRTC",
+    "nvlink": "nvlink",
+    "compat": "cuda-compat package",
+    "toolkit": "CUDA toolkit",
+}
+
+
+@functools.cache
+def known_releases(part: str) -> tuple[Release, ...]:
+    """The releases of ``nvjitlink``, ``nvrtc``, ``nvlink``, ``compat`` or ``toolkit``, in order."""
+    if part == "nvjitlink":
+        return nvjitlink_minors()
+    if part == "compat":
+        return compat_facts.compat_packages()
+    # Each toolkit has an NVRTC and an nvlink. There was no toolkit 12.7, only a driver of that.
+    return tuple(sorted({row.cuda for row in drivers.toolkit_drivers()}))
+
+
+def read_releases(part: str, text: str, source: str) -> Known[Release]:
+    """The releases that ``text`` means, patch levels left out.
+
+    A major alone is one of its minors. A range is every known release in it, and its low end where
+    that is newer than the tables. ``12.4+13.0`` means both, ``12.4|13.0`` one of them.
+
+    Args:
+        part: ``nvjitlink``, ``nvrtc``, ``nvlink`` or ``compat``.
+        text: one version, a range or several; cuda-compat packages also as ``13-0``.
+        source: who says so.
+
+    Raises:
+        UsageError: it is no version, there is no such release, or the range is empty.
+    """
+    plain = text.replace("-", ".") if part == "compat" else text
+    if is_range(plain):
+        return Known(text, _in_range(part, plain), every=True, source=source)
+    every = "+" in plain
+    found = {one for word in plain.split("+" if every else "|") for one in _releases(part, word)}
+    return Known(text, tuple(sorted(found)), every=every, source=source)
+
+
+def exact_release(part: str, text: str) -> Release:
+    """The one release of ``12.4`` or ``12.4.1``.
+
+    Raises:
+        UsageError: it is no release, or there is none such.
+    """
+    numbers = read_numbers(text)
+    if numbers is None or len(numbers) < 2:
+        raise UsageError(f"{text!r} is not a release of a {TITLES[part]}; write it like 12.4")
+    return existing(part, Release(*numbers[:2]))
+
+
+def existing(part: str, release: Release) -> Release:
+    """``release``, if there is one such, or there may be one by now.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if _possible(part, release):
+        return release
+    raise UsageError(f"there is no {TITLES[part]} {release}; known are {_listed(part)}")
+
+
+def _possible(part: str, release: Release) -> bool:
+    known = known_releases(part)
+    if release in known or release > known[-1]:
+        return True
+    if release < known[0]:
+        # nvJitLink begins with 12.0; of the others the tables only leave out the oldest.
+        return part != "nvjitlink" and release.major > 0
+    # A minor that a major got after the tables were made; a gap among known ones stays a gap.
+    return release > max(one for one in known if one.major <= release.major)
+
+
+def _releases(part: str, word: str) -> tuple[Release, ...]:
+    numbers = read_numbers(word)
+    if numbers is None:
+        raise UsageError(
+            f"{word!r} is not a version of {TITLES[part]}; write it like 12.4, 12.4.127 or "
+            f"'{part}>=12.4,<13'"
+        )
+    if len(numbers) > 1:
+        return (existing(part, Release(*numbers[:2])),)
+    minors = tuple(one for one in known_releases(part) if one.major == numbers[0])
+    if not minors:
+        raise UsageError(
+            f"no {TITLES[part]} of {word} is known; write its minor too, like {word.strip()}.0, or "
+            f"one of {_listed(part)}"
+        )
+    return minors
+
+
+def _in_range(part: str, text: str) -> tuple[Release, ...]:
+    clauses = read_clauses(text)
+    candidates = list(_versions(part))
+    candidates += [(*clause.numbers, 0)[:4] for clause in clauses if clause.is_low_end]
+    found = {Release(*numbers[:2]) for numbers in candidates if admitted(numbers, clauses)}
+    releases = tuple(sorted(one for one in found if _possible(part, one)))
+    if not releases:
+        raise UsageError(f"no {TITLES[part]} that is known is {text}; known are {_listed(part)}")
+    return releases
+
+
+@functools.cache
+def _versions(part: str) -> tuple[Numbers, ...]:
+    """Full versions where the tables have them, so that ``>=12.4.100`` can be told."""
+    if part == "nvjitlink":
+        texts = {wheel.version for wheel in nvjitlink_wheels()}
+        return tuple(sorted(tuple(int(number) for number in text.split(".")) for text in texts))
+    return tuple((release.major, release.minor) for release in known_releases(part))
+
+
+def _listed(part: str) -> str:
+    return ", ".join(str(release) for release in known_releases(part))

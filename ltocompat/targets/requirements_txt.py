@@ -1,0 +1,123 @@
+"""requirements.txt and what ``pip freeze`` prints, as pip reads them -> pins."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ltocompat.errors import UsageError
+from ltocompat.targets.markers import Environment
+from ltocompat.targets.pins import Pin, is_wanted
+from ltocompat.targets.text_file import read_text
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+_COMMENT = re.compile(r"(?:^|(?<=\s))#.*$")
+# Options of one requirement, such as --hash=sha256:..., stand behind it.
+_OPTIONS = re.compile(r"\s--[a-z].*$")
+_INCLUDE = re.compile(r"(?:--requirement|--constraint)(?:\s+|=)(.+)|-[rc]\s*(.+)")
+# Requirements without a name: a folder, a file, something to fetch.
+_PLACE = re.compile(r".*[/\\].*|\.|.*\.(?:whl|zip|tar\.\w+|tgz)")
+_DEPTH = 20
+
+
+def read_requirements(path: str, environment: Environment) -> tuple[Pin, ...]:
+    """The pins that hold on a target; those of constraints too, since whatever is installed obeys.
+
+    Args:
+        path: the file; what it includes lies beside it.
+        environment: what its markers see.
+
+    Raises:
+        UsageError: a file can't be read, or a line is no requirement.
+    """
+    specifiers: dict[str, list[str]] = {}
+    for pin in _walk(path, environment, seen=[]):
+        specifiers.setdefault(pin.package, []).append(pin.specifiers)
+    return tuple(
+        Pin(package, ",".join(text for text in dict.fromkeys(texts) if text))
+        for package, texts in specifiers.items()
+    )
+
+
+def _walk(path: str, environment: Environment, seen: list[str]) -> Iterator[Pin]:
+    text = read_text(path)
+    real = os.path.realpath(path)
+    if real in seen:
+        return
+    seen.append(real)
+    if len(seen) > _DEPTH:
+        raise UsageError(f"{path} is one of more than {_DEPTH} files included; give one by itself")
+    for number, line in _lines(text):
+        included = _INCLUDE.fullmatch(line)
+        if included is not None:
+            name = (included[1] or included[2]).strip().strip("'\"")
+            yield from _walk(_beside(path, name), environment, seen)
+        elif not line.startswith("-"):
+            yield from _pin(line, f"{os.path.basename(path)}:{number}", environment)
+
+
+def _beside(path: str, name: str) -> str:
+    if "://" in name:
+        raise UsageError(f"{path} includes {name}, which is not fetched; put it beside {path}")
+    return os.path.join(os.path.dirname(path), name)
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Logical lines with their numbers: continued ones joined, comments and blanks left out."""
+    parts: list[str] = []
+    start = 0
+    # What is behind the last line ends a continuation that the file doesn't.
+    for number, line in enumerate((*text.splitlines(), ""), 1):
+        if not parts:
+            start = number
+        comment = line.lstrip().startswith("#")
+        if line.endswith("\\") and not comment:
+            parts.append(line[:-1])
+            continue
+        parts.append(f" {line}" if comment else line)
+        whole = _COMMENT.sub("", "".join(parts)).strip()
+        parts = []
+        if whole:
+            yield start, whole
+
+
+def _pin(line: str, place: str, environment: Environment) -> Iterator[Pin]:
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    text = _OPTIONS.sub("", line)
+    try:
+        requirement = Requirement(text)
+    except (ValueError, RecursionError) as error:
+        if _PLACE.fullmatch(text.partition(";")[0].strip()) is None:
+            raise UsageError(
+                f"{place}: {text[:80]!r} is not a requirement; give what pip freeze prints"
+            ) from error
+        yield from _wheel(text.partition(";")[0].strip())
+        return
+    name = canonicalize_name(requirement.name)
+    if is_wanted(name) and environment.holds(requirement.marker):
+        yield Pin(name, _specifiers(requirement))
+
+
+def _specifiers(requirement: Requirement) -> str:
+    if requirement.url is None:
+        return str(requirement.specifier)
+    return next((pin.specifiers for pin in _wheel(requirement.url)), "")
+
+
+def _wheel(place: str) -> Iterator[Pin]:
+    """What the file name of a wheel says: its package and version."""
+    from packaging.utils import parse_wheel_filename
+
+    name = re.split(r"[/\\]", re.split(r"[?#]", place)[0])[-1]
+    try:
+        package, version, _, _ = parse_wheel_filename(name)
+    except ValueError:
+        return
+    if is_wanted(package):
+        yield Pin(package, f"=={version}")

@@ -1,0 +1,44 @@
+"""``stock=12.4``: what that toolkit ships."""
+
+from __future__ import annotations
+
+from ltocompat.arch import Release
+from ltocompat.errors import UsageError
+from ltocompat.facts import drivers
+from ltocompat.target import DriverVersion, Known, System
+from ltocompat.targets.driver_versions import read_driver
+from ltocompat.targets.release_versions import exact_release, known_releases
+
+
+def stock_release(text: str) -> Release:
+    """The toolkit of ``stock=``.
+
+    Raises:
+        UsageError: it is no release, or there is none such.
+    """
+    return exact_release("toolkit", text)
+
+
+def stock_libraries(release: Release) -> dict[str, Known[Release]]:
+    """Its NVRTC, and its nvJitLink from 12.0 on, by their keys."""
+    parts = ["nvrtc"]
+    if release >= known_releases("nvjitlink")[0]:
+        parts.append("nvjitlink")
+    one = Known(str(release), (release,), every=False, source=f"stock {release}")
+    return dict.fromkeys(parts, one)
+
+
+def stock_driver(release: Release, system: System) -> Known[DriverVersion]:
+    """The driver of its first release (GA); of WSL2 that of Windows, which it runs on.
+
+    Raises:
+        UsageError: none is known.
+    """
+    table = "linux" if system.name == "linux" else "windows"
+    driver = drivers.stock_driver(release, table)
+    if driver is None:
+        raise UsageError(
+            f"no driver is known to come with CUDA {release} for {system}; give driver= as well as "
+            f"stock={release}"
+        )
+    return read_driver(str(driver), f"stock {release}")

@@ -1,0 +1,153 @@
+"""pylock.toml (PEP 751) and uv.lock -> pins."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ltocompat.errors import UsageError
+from ltocompat.targets.markers import Environment
+from ltocompat.targets.pins import Pin, is_wanted
+
+Table = dict[str, Any]
+
+
+def read_pylock(lock: Table, environment: Environment) -> tuple[Pin, ...]:
+    """The packages of a pylock.toml whose markers hold; with no extra, or with any one of them.
+
+    Raises:
+        UsageError: it hasn't the structure of one.
+    """
+    groups = _texts(lock.get("default-groups"))
+    choices: list[tuple[str, ...]] = [(), *((extra,) for extra in _texts(lock.get("extras")))]
+    found: list[Pin] = []
+    for extras in choices:
+        seen = environment.with_choice(extras, groups)
+        holding = (p for p in _tables(lock.get("packages")) if seen.holds(_text(p.get("marker"))))
+        found += [pin for package in holding for pin in _pin(package)]
+    return tuple(dict.fromkeys(found))
+
+
+def read_uv_lock(lock: Table, environment: Environment) -> tuple[Pin, ...]:
+    """The packages of a uv.lock that the project needs; with no extra, or with any one of them.
+
+    Development groups are left out, since they aren't deployed.
+
+    Raises:
+        UsageError: it hasn't the structure of one.
+    """
+    return tuple(dict.fromkeys(_Graph(lock).pins(environment)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """A package as something depends on it, perhaps for one of its extras."""
+
+    index: int
+    extra: str
+
+
+class _Graph:
+    """The packages of a uv.lock; its markers stand on the ways between them."""
+
+    def __init__(self, lock: Table) -> None:
+        self._packages = _tables(lock.get("package"))
+        self._by_name: dict[str, list[int]] = {}
+        for index, package in enumerate(self._packages):
+            self._by_name.setdefault(_text(package.get("name")), []).append(index)
+        manifest = _table(lock.get("manifest"))
+        members = set(_texts(manifest.get("members")))
+        self._required = _tables(manifest.get("requirements"))  # of a script
+        self._roots = [package for package in self._packages if _is_root(package, members)]
+
+    def pins(self, environment: Environment) -> Iterator[Pin]:
+        """The pins that hold with no extra of the project, or with any one of them."""
+        yield from self._reached(self._edges(self._required, environment), environment)
+        for root in self._roots:
+            name = _text(root.get("name"))
+            for extra in ("", *_table(root.get("optional-dependencies"))):
+                # How uv writes an extra of a project in the markers of conflicting extras.
+                encoded = f"extra-{len(name)}-{name}-{extra}" if extra else ""
+                seen = environment.with_extra(encoded)
+                yield from self._reached(self._edges(_dependencies(root, extra), seen), seen)
+
+    def _reached(self, first: Iterable[_Visit], environment: Environment) -> Iterator[Pin]:
+        waiting = deque(dict.fromkeys(first))
+        seen = set(waiting)
+        while waiting:
+            visit = waiting.popleft()
+            package = self._packages[visit.index]
+            yield from _pin(package)
+            edges = self._edges(_dependencies(package, visit.extra), environment)
+            new = [one for one in dict.fromkeys(edges) if one not in seen]
+            seen.update(new)
+            waiting += new
+
+    def _edges(self, dependencies: Iterable[Table], environment: Environment) -> Iterator[_Visit]:
+        for dependency in dependencies:
+            if not environment.holds(_text(dependency.get("marker"))):
+                continue
+            version = dependency.get("version")
+            for index in self._by_name.get(_text(dependency.get("name")), ()):
+                package = self._packages[index]
+                forks = _texts(package.get("resolution-markers"))
+                here = not forks or any(environment.holds(marker) for marker in forks)
+                if version == package.get("version") if version is not None else here:
+                    for extra in ("", *_texts(dependency.get("extra"))):
+                        yield _Visit(index, extra)
+
+
+def _is_root(package: Table, members: set[str]) -> bool:
+    if members:
+        return package.get("name") in members
+    source = _table(package.get("source"))
+    return "." in (source.get("virtual"), source.get("editable"))
+
+
+def _dependencies(package: Table, extra: str) -> list[Table]:
+    plain = _tables(package.get("dependencies"))
+    optional = _table(package.get("optional-dependencies")).get(extra) if extra else None
+    return plain + _tables(optional)
+
+
+def _pin(package: Table) -> Iterator[Pin]:
+    from packaging.utils import canonicalize_name
+
+    name = canonicalize_name(_text(package.get("name")))
+    if is_wanted(name):
+        version = _text(package.get("version"))
+        yield Pin(name, f"=={version}" if version else "")
+
+
+def _text(value: object) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    raise _broken(value, "a text")
+
+
+def _texts(value: object) -> list[str]:
+    if value is None:
+        return []
+    if isinstance(value, list):
+        return [_text(one) for one in value]
+    raise _broken(value, "a list")
+
+
+def _table(value: object) -> Table:
+    if value is None or isinstance(value, dict):
+        return value or {}
+    raise _broken(value, "a table")
+
+
+def _tables(value: object) -> list[Table]:
+    if value is None:
+        return []
+    if isinstance(value, list):
+        return [_table(one) for one in value]
+    raise _broken(value, "a list of tables")
+
+
+def _broken(value: object, wanted: str) -> UsageError:
+    return UsageError(f"{str(value)[:60]!r} stands where {wanted} belongs; make the lock anew")

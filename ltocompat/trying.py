@@ -1,0 +1,186 @@
+"""Trial links of modules with the nvJitLinks of targets, while the modules' bytes are at hand.
+
+Adding a fragment tells whether the linker takes its version, architecture and compression, and
+costs a tenth of a millisecond; linking it costs up to a tenth of a second. So every module is
+added, and those are linked of which the rules can't say whether their code goes: LTO-IR for one
+architecture (``a``, ``f``) on its way to another; besides the first of every shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from ltocompat.arch import Release, SmArch
+from ltocompat.cutting import cut
+from ltocompat.errors import Malformed
+from ltocompat.model import ImageKind, Module
+from ltocompat.nvjitlinks import NvJitLink, obtain
+from ltocompat.regions import StoredModule
+from ltocompat.selection import pick_for_linker
+from ltocompat.target import Target
+from ltocompat.traits import Shape, shape_of
+from ltocompat.trial import (
+    Answer,
+    InputKind,
+    Outcome,
+    Pool,
+    Request,
+    TrialInput,
+    compiles_relocatable,
+    explain,
+)
+from ltocompat.verdict import Route
+from ltocompat.verdicts.modules import ways
+from ltocompat.verdicts.trials import Trials, Tried
+
+# NCCL's 10 MB of LTO-IR takes minutes; what the rules are sure of need not be linked for that.
+_SMALL = 1 << 20
+
+_KINDS = {
+    "cubin": InputKind.CUBIN,
+    "ptx": InputKind.PTX,
+    "ltoir": InputKind.LTOIR,
+    "fatbin": InputKind.FATBIN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    """A linker and what it links for."""
+
+    release: Release
+    arch: SmArch
+
+
+class Trier:
+    """Asks the nvJitLinks of targets; use it as a context manager, which ends their processes.
+
+    Args:
+        targets: whose linkers are asked, for their GPUs; of a range every release.
+        install_missing: install those that are not at hand.
+    """
+
+    def __init__(self, targets: Sequence[Target], *, install_missing: bool) -> None:
+        self._goals = tuple(dict.fromkeys(_goals(targets)))
+        self._install = install_missing
+        self._stack = ExitStack()
+        self._linkers: dict[Release, tuple[NvJitLink, Pool, bool]] = {}
+        self._linked: set[tuple[Shape, _Goal]] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def try_links(self, modules: Sequence[tuple[StoredModule, Module]]) -> list[Trials]:
+        """What the linkers did with each module; nothing for those that are not linked.
+
+        Raises:
+            Missing: an nvJitLink is not at hand.
+        """
+        found: list[dict[tuple[Release, str], Tried]] = [{} for _ in modules]
+        for goal in self._goals:
+            asked = [
+                (number, request)
+                for number, (stored, module) in enumerate(modules)
+                if (request := self._request(stored, module, goal)) is not None
+            ]
+            if not asked:
+                continue
+            linker, pool, _ = self._linker(goal.release)
+            answers = pool.run(request for _, request in asked)
+            for (number, _), answer in zip(asked, answers, strict=True):
+                found[number][goal.release, str(goal.arch)] = _tried(linker, answer)
+        return list(found)
+
+    def _linker(self, release: Release) -> tuple[NvJitLink, Pool, bool]:
+        if release not in self._linkers:
+            library = obtain(str(release), install_missing=self._install)
+            pool = self._stack.enter_context(Pool(library.path))
+            self._linkers[release] = library, pool, compiles_relocatable(library.path)
+        return self._linkers[release]
+
+    def _request(self, stored: StoredModule, module: Module, goal: _Goal) -> Request | None:
+        shape = shape_of(module)
+        if Route.LINK not in ways(shape):
+            return None
+        pick = pick_for_linker(shape, goal.arch, goal.release)
+        inputs = _inputs(stored) if pick.images else ()
+        if not inputs:
+            return None
+        lto = any(image.kind is ImageKind.LTOIR for image in pick.images)
+        options = (f"-arch={goal.arch}", *(("-lto",) if lto else ()))
+        doubt = lto and any(_suffix_matters(image.arch, goal.arch) for image in pick.images)
+        small = sum(len(one.data) for one in inputs) <= _SMALL
+        complete = doubt or (small and (shape, goal) not in self._linked)
+        self._linked.add((shape, goal))
+        if complete and lto and self._linker(goal.release)[2]:
+            options += ("-r",)  # else a fragment that has no kernel would not be compiled at all
+        return Request(inputs, options, complete=complete)
+
+
+def _goals(targets: Sequence[Target]) -> Iterator[_Goal]:
+    for target in targets:
+        for release in target.nvjitlink.values if target.nvjitlink else ():
+            for gpu in target.gpus:
+                yield _Goal(release, gpu.arch)
+
+
+def _suffix_matters(code: SmArch | None, target: SmArch) -> bool:
+    exact = code is not None and (code.number, code.suffix) == (target.number, target.suffix)
+    return code is not None and bool(code.suffix) and not exact
+
+
+def _inputs(stored: StoredModule) -> tuple[TrialInput, ...]:
+    """A module's fatbin region, or its bare image; nothing where its bytes can't be had."""
+    name = str(stored.place)
+    if stored.region is not None:
+        return (TrialInput(name, InputKind.FATBIN, stored.region.all()),)
+    found = []
+    for image in stored.images:
+        try:
+            piece = cut(image)
+        except Malformed:
+            return ()
+        if piece.what not in _KINDS:
+            return ()
+        # PTX is a C string to the library.
+        data = piece.data + b"\0" if piece.what == "ptx" else piece.data
+        found.append(TrialInput(name, _KINDS[piece.what], data))
+    return tuple(found)
+
+
+_WORDS = {
+    Outcome.ACCEPTED: "accepted",
+    Outcome.COMPILED: "linked",
+    Outcome.LINKED: "linked",
+    Outcome.UNRESOLVED: "accepted",  # a fragment alone misses its neighbours
+    Outcome.REFUSED: "refused",
+    Outcome.CRASHED: "crashed",
+    Outcome.TIMED_OUT: "timed out",
+}
+
+
+def _tried(linker: NvJitLink, answer: Answer) -> Tried:
+    word = _WORDS[answer.outcome]
+    if word in ("accepted", "linked"):
+        return Tried(linker.version, word)
+    if answer.outcome is Outcome.TIMED_OUT:
+        return Tried(linker.version, word, None, "it used up its time limit")
+    if answer.outcome is Outcome.CRASHED:
+        return Tried(linker.version, word, None, str(answer.signal or answer.exit_status))
+    reason = explain(answer.log)
+    if reason is not None:
+        return Tried(linker.version, word, reason.cause, reason.sentence)
+    first = next((line for line in answer.log.splitlines() if line.strip()), "it gave no reason")
+    return Tried(linker.version, word, None, f"{answer.code_name or answer.code}: {first.strip()}")

@@ -1,0 +1,224 @@
+"""How the verdicts on modules fold into one on an artifact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from ltocompat.compile_options import disagreements
+from ltocompat.model import Host, ImageKind
+from ltocompat.place import Place
+from ltocompat.requirements import RULES, rule
+from ltocompat.target import Gpu, Target
+from ltocompat.traits import Traits
+from ltocompat.verdict import Coverage, Finding, Level, Result, Route, Verdict, worst
+from ltocompat.verdicts.hosts import judge_host
+from ltocompat.verdicts.modules import Judged, judge, ways
+from ltocompat.verdicts.studies import Group, Study
+
+UNREADABLE = "IMG-02"
+HALVES = ("load", "link")
+_NOTHING_SERVES = "SASS-06"
+
+
+class _Judged(NamedTuple):
+    """Equal modules, what is said of each, and the way that they go."""
+
+    group: Group
+    said: Judged
+    way: Route
+
+
+def routes(study: Study, wanted: Route | None) -> tuple[Route | None, ...]:
+    """The lines that an artifact gets: one, or one a route where modules can go both ways."""
+    both = any(len(ways(group.shape)) > 1 for group in study.groups)
+    if not both:
+        return (None,)
+    return (wanted,) if wanted else (Route.LOAD, Route.LINK)
+
+
+def results(study: Study, target: Target, wanted: Route | None = None) -> Iterator[Result]:
+    """The verdicts on an artifact for every GPU of a target."""
+    gpus: tuple[Gpu | None, ...] = target.gpus or (None,)
+    for gpu in gpus:
+        for route in routes(study, wanted):
+            yield _result(study, target, gpu, route)
+
+
+def _result(study: Study, target: Target, gpu: Gpu | None, route: Route | None) -> Result:
+    judged = [_judge(group, target, gpu, route) for group in study.groups]
+    hosts = [
+        (host, said) for host in study.hosts if (said := judge_host(host, target, gpu)) is not None
+    ]
+    parts = [*(one.said for one in judged), *(said for _, said in hosts)]
+    not_judged = frozenset[str]().union(*(one.not_judged for one in parts))
+    findings = _counted(judged)
+    findings += [replace(one, example=host.place) for host, said in hosts for one in said.findings]
+    findings += _of_whole(study, judged, gpu)
+    known = [one.verdict for one in parts if one.verdict is not None]
+    # Code without kernels is judged by its absence, what no fact of the target is about is not.
+    nothing = not known and (not_judged or not study.groups)
+    verdict = Verdict.UNKNOWN if nothing else worst((*known, *(one.verdict for one in findings)))
+    findings.sort(key=lambda one: (-one.verdict, -one.module_count, one.rule))
+    return Result(
+        study.path,
+        target,
+        gpu,
+        route,
+        verdict,
+        _coverage(judged),
+        tuple(half for half in HALVES if half in not_judged),
+        tuple(findings),
+        tuple(_reasons(judged, hosts)),
+    )
+
+
+def _judge(group: Group, target: Target, gpu: Gpu | None, route: Route | None) -> _Judged:
+    possible = ways(group.shape)
+    way = route if route in possible else possible[0]
+    return _Judged(group, judge(group.shape, target, gpu, way, group.trials), way)
+
+
+def _of_whole(study: Study, judged: list[_Judged], gpu: Gpu | None) -> Iterator[Finding]:
+    """What is said of an artifact rather than of its modules one by one."""
+    said = any(one.said.verdict is not None or one.said.not_judged for one in judged)
+    if not said and gpu is not None and any(one.said.how == "none" for one in judged):
+        yield _nothing_serves(judged, gpu)
+    if study.skipped_count:
+        yield _unreadable(study)
+    yield from _notes(study, judged)
+
+
+def _reasons(judged: list[_Judged], hosts: list[tuple[Host, Judged]]) -> Iterator[str]:
+    if not judged:
+        yield "it holds no device code"
+    yield from dict.fromkeys(_why(one.group, one.said) for one in judged)
+    for _, said in hosts:
+        yield f"{'not judged' if said.verdict is None else said.verdict}: {said.why}"
+
+
+def _why(group: Group, judged: Judged) -> str:
+    said = "not for this GPU" if judged.verdict is None else str(judged.verdict)
+    if judged.not_judged and judged.verdict is None:
+        said = "not judged"
+    modules = f"{group.count:,} module{'s' if group.count != 1 else ''}"
+    return f"{modules} (e.g. {group.example}): {said}: {judged.why}"
+
+
+def _coverage(judged: list[_Judged]) -> Coverage:
+    counts: dict[str, int] = {}
+    for one in judged:
+        counts[one.said.how] = counts.get(one.said.how, 0) + one.group.count
+    return Coverage(
+        sum(counts.values()),
+        counts.get("sass", 0),
+        counts.get("ptx", 0),
+        counts.get("link", 0),
+        counts.get("without kernels", 0),
+        counts.get("none", 0),
+    )
+
+
+def _counted(judged: list[_Judged]) -> list[Finding]:
+    """Findings of all modules, each once, with how many modules it holds for."""
+    found: dict[tuple[str, Verdict, str], Finding] = {}
+    for group, said, _ in judged:
+        for finding in said.findings:
+            key = (finding.rule, finding.verdict, finding.message)
+            before = found.get(key)
+            found[key] = replace(
+                before or finding,
+                module_count=group.count + (before.module_count if before else 0),
+                example=before.example if before else group.example,
+            )
+    return list(found.values())
+
+
+def _nothing_serves(judged: list[_Judged], gpu: Gpu) -> Finding:
+    """Why no module is for a GPU: by the rule that excludes all images, where one does."""
+    reasons: dict[str, str] = {}
+    obstacles: set[str] = set()
+    for group, _, way in judged:
+        for image in group.shape.images:
+            rule_id, reason = _excluded(image, gpu, way)
+            obstacles.add(rule_id)
+            reasons.setdefault(str(image), reason)
+    (only,) = obstacles if len(obstacles) == 1 else (_NOTHING_SERVES,)
+    route = judged[0].way
+    said = rule(only if route is Route.LINK else _NOTHING_SERVES)
+    end = " (error 209, no kernel image is available)" if route is Route.LOAD else ""
+    listed = "; ".join(f"{image} {reason}" for image, reason in list(reasons.items())[:4])
+    more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""
+    return Finding(
+        said.id,
+        Verdict.FAIL,
+        Level.ERROR,
+        f"nothing in it is for {gpu.arch}{end}: {listed}{more}",
+        said.remedy,
+        "architectures in entry headers",
+        said.source,
+        sum(one.group.count for one in judged),
+        judged[0].group.example,
+    )
+
+
+def _excluded(image: Traits, gpu: Gpu, way: Route) -> tuple[str, str]:
+    for one in RULES:
+        reason = one.excludes(image, gpu, way) if one.excludes else None
+        if reason:
+            return one.id, reason
+    if image.kind is ImageKind.LTOIR and way is Route.LOAD:
+        return _NOTHING_SERVES, "is not linked by the driver"
+    return _NOTHING_SERVES, "is not picked"
+
+
+def _unreadable(study: Study) -> Finding:
+    first = study.skipped[0]
+    said = rule(UNREADABLE)
+    return Finding(
+        UNREADABLE,
+        Verdict.UNKNOWN,
+        Level.ERROR,
+        f"{_places(study.skipped_count)} can't be read and may hold device code: {first.reason}",
+        said.remedy,
+        "the bytes there",
+        said.source,
+        study.skipped_count,
+        first.place,
+    )
+
+
+def _places(count: int) -> str:
+    return "one place" if count == 1 else f"{count:,} places"
+
+
+def _notes(study: Study, judged: list[_Judged]) -> Iterator[Finding]:
+    """What is worth knowing of the artifact as a whole and changes no verdict."""
+    linked = [(group, one) for group, one, way in judged if way is Route.LINK and one.how == "link"]
+    if linked:
+        for one in disagreements(study.options):
+            values = ", ".join("not given" if v is None else v or "given" for v, _ in one.values)
+            said = f"LTO-IR of one link differs in {one.option} ({values}), and nvJitLink links it "
+            yield _note("LTO-12", f"{said}without a word", 0, one.values[0][1][0])
+    kinds = {image.kind for _, one in linked for image in one.picked}
+    if ImageKind.LTOIR in kinds and len(kinds) > 1:
+        plain = [(g, o) for g, o in linked if o.picked[0].kind is not ImageKind.LTOIR]
+        count = sum(group.count for group, _ in plain)
+        text = "modules without LTO-IR are linked as they are: the link is optimised only in part"
+        yield _note("LTO-08", text, count, plain[0][0].example)
+
+
+def _note(rule_id: str, message: str, count: int, example: Place | None) -> Finding:
+    said = rule(rule_id)
+    return Finding(
+        rule_id,
+        Verdict.OK,
+        Level.NOTE,
+        message,
+        said.remedy,
+        "images side by side",
+        said.source,
+        count,
+        example,
+    )

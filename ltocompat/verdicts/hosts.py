@@ -1,0 +1,50 @@
+"""The verdict on a host file: on the symbols that it imports and the libraries that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ltocompat.model import Host
+from ltocompat.requirements import RULES
+from ltocompat.requirements.rule import Axis, Requirement
+from ltocompat.target import Gpu, Target
+from ltocompat.verdict import worst
+from ltocompat.verdicts.evaluation import Ruling, evaluate
+from ltocompat.verdicts.modules import Judged, finding_of, over
+
+
+def judge_host(host: Host, target: Target, gpu: Gpu | None) -> Judged | None:
+    """What rules say of a host file on a target; None where they have nothing to say."""
+    asked = tuple(_requirements(host))
+    if not asked:
+        return None
+    linkers = target.nvjitlink.values if target.nvjitlink else (None,)
+    found = []
+    for linker in linkers:
+        rulings = [evaluate(one, target, gpu, linker) for one in asked]
+        said = [one.verdict for one in rulings if one.verdict is not None]
+        findings = tuple(finding_of(one) for one in rulings if one.message)
+        halves = frozenset(map(_half, filter(_unjudged, rulings)))
+        found.append(
+            Judged(worst(said) if said else None, "host", findings, halves, (), _why(asked))
+        )
+    return found[0] if target.nvjitlink is None else over(target.nvjitlink, found)
+
+
+def _requirements(host: Host) -> Iterator[Requirement]:
+    for rule in RULES:
+        if rule.of_host is not None:
+            yield from rule.of_host(host)
+
+
+def _unjudged(ruling: Ruling) -> bool:
+    return ruling.verdict is None
+
+
+def _half(ruling: Ruling) -> str:
+    return "link" if ruling.requirement.axis is Axis.LINKER else "load"
+
+
+def _why(asked: tuple[Requirement, ...]) -> str:
+    held = "; ".join(f"{one.subject}: {one.axis} {one.constraint} ({one.rule})" for one in asked)
+    return f"the host file asks: {held}"

@@ -1,0 +1,66 @@
+"""What is left of an artifact for verdicts, however many modules it has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ltocompat.model import Host, Image, Skipped
+from ltocompat.place import Place
+from ltocompat.traits import Shape
+from ltocompat.verdicts.trials import Trials
+
+
+@dataclass(slots=True)
+class Group:
+    """Modules of one shape that linkers treated alike.
+
+    Attributes:
+        shape: the shape.
+        trials: what linkers did with them.
+        count: how many there are.
+        example: the first.
+    """
+
+    shape: Shape
+    trials: Trials
+    count: int
+    example: Place
+
+
+@dataclass(slots=True)
+class Study:
+    """What is left of an artifact for verdicts, however many modules it has.
+
+    Attributes:
+        path: the artifact.
+        groups: its modules.
+        skipped: places that were not read, the first of them.
+        skipped_count: how many there are.
+        options: an LTO-IR image for each set of compile options.
+        hosts: host files around them, of which a linker or loader asks something.
+    """
+
+    path: str
+    groups: list[Group] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    skipped_count: int = 0
+    options: list[Image] = field(default_factory=list)
+    hosts: list[Host] = field(default_factory=list)
+
+    @property
+    def modules(self) -> int:
+        """Number of modules."""
+        return sum(group.count for group in self.groups)
+
+
+def together_as_one(studies: Sequence[Study]) -> Study:
+    """Several artifacts that are linked together, as one."""
+    whole = Study(" + ".join(study.path for study in studies))
+    for study in studies:
+        whole.groups += study.groups
+        whole.skipped += study.skipped
+        whole.skipped_count += study.skipped_count
+        whole.options += study.options
+        whole.hosts += study.hosts
+    return whole

@@ -1,0 +1,87 @@
+"""Subjects of rules, made by hand and out of the samples, and what a value makes of them."""
+
+from __future__ import annotations
+
+from samples import FOLDER
+
+import ltocompat
+from ltocompat.arch import ArchForm, Release, SmArch
+from ltocompat.model import ImageKind, Maker, Role
+from ltocompat.requirements import rule
+from ltocompat.requirements.rule import CompatUse, Requirement, Subject
+from ltocompat.selection import pick_for_driver, pick_for_linker
+from ltocompat.target import DriverVersion, Gpu
+from ltocompat.traits import Shape, Traits, shape_of
+from ltocompat.verdict import Route, Verdict
+
+FORMS = {
+    ImageKind.SASS: ArchForm.REAL,
+    ImageKind.PTX: ArchForm.VIRTUAL,
+    ImageKind.LTOIR: ArchForm.LTO,
+}
+
+
+def gpu(arch: str, *, data_center: bool | None = None) -> Gpu:
+    return Gpu(arch, SmArch.parse(arch), data_center)
+
+
+def driver(text: str) -> DriverVersion:
+    return DriverVersion(tuple(map(int, text.split("."))))
+
+
+def made_by(release: str) -> tuple[Maker, ...]:
+    return (Maker(Role.COMPILER, None, release, (Release.parse(release),), "e_version"),)
+
+
+def image(kind: ImageKind, arch: str, cuda: str | None = None, **more: object) -> Traits:
+    makers = made_by(cuda) if cuda else ()
+    traits = Traits(kind, SmArch.parse(arch, FORMS[kind]), makers)
+    return traits._replace(**more)  # type: ignore[arg-type]
+
+
+def loading(*images: Traits, on: str, registered: bool | None = True) -> Subject:
+    """A module of these images that the driver loads."""
+    shape = Shape(images, registered)
+    pick = pick_for_driver(shape, SmArch.parse(on).number)
+    return Subject(shape, Route.LOAD, gpu(on), pick.images, pick.missed)
+
+
+def linking(*images: Traits, on: str, linker: str | None = None) -> Subject:
+    """A module of these images that nvJitLink links."""
+    shape = Shape(images, registered=False)
+    release = None if linker is None else Release.parse(linker)
+    pick = pick_for_linker(shape, SmArch.parse(on), release)
+    return Subject(shape, Route.LINK, gpu(on), pick.images, pick.missed, release)
+
+
+def sample(name: str) -> tuple[Traits, ...]:
+    """The images of the first module of a sample."""
+    for record in ltocompat.inspect(FOLDER / name):
+        if isinstance(record, ltocompat.Module):
+            return shape_of(record).images
+    raise AssertionError(name)
+
+
+def asked(rule_id: str, subject: Subject) -> list[Requirement]:
+    return list(rule(rule_id).requirements(subject))
+
+
+def judged(rule_id: str, subject: Subject, value: object = None) -> Verdict | None:
+    """The verdict of the rule's one requirement on a value; None where it asks for nothing."""
+    found = asked(rule_id, subject)
+    assert len(found) <= 1
+    return found[0].constraint.judge(value) if found else None
+
+
+def noted(rule_id: str, subject: Subject, value: object = None) -> bool:
+    (found,) = asked(rule_id, subject)
+    assert found.constraint.judge(value) is Verdict.OK
+    return found.constraint.noted(value)
+
+
+def compat(
+    package: str, kernel: str | None, *, data_center: bool | None = True, system: str = "linux"
+) -> CompatUse:
+    beneath = None if kernel is None else driver(kernel)
+    where = gpu("sm_90", data_center=data_center)
+    return CompatUse(Release.parse(package), beneath, where, system)

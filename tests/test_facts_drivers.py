@@ -1,0 +1,158 @@
+"""Drivers and cuda-compat: expectations read by hand from NVIDIA's pages."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from ltocompat import facts
+from ltocompat.arch import Release
+from ltocompat.facts import compat, drivers
+from ltocompat.target import DriverVersion
+
+
+def version(text: str) -> DriverVersion:
+    return DriverVersion(tuple(map(int, text.split("."))))
+
+
+@pytest.mark.parametrize(
+    ("cuda", "linux", "windows"),
+    [
+        ("11.0", "450.51.05", "451.48"),
+        ("11.8", "520.61.05", "520.06"),
+        ("12.0", "525.60.13", "527.41"),
+        ("12.4", "550.54.14", "551.61"),
+        ("12.8", "570.26", "570.65"),
+        ("12.9", "575.51.03", "576.02"),
+    ],
+)
+def test_the_stock_driver_is_that_of_the_first_release(cuda: str, linux: str, windows: str) -> None:
+    assert drivers.stock_driver(Release.parse(cuda), "linux") == version(linux)
+    assert drivers.stock_driver(Release.parse(cuda), "windows") == version(windows)
+
+
+@pytest.mark.parametrize("cuda", ["13.0", "13.1", "13.2", "13.3", "13.4", "13.5"])
+def test_no_windows_driver_comes_with_cuda_13(cuda: str) -> None:
+    assert drivers.stock_driver(Release.parse(cuda), "windows") is None
+
+
+def test_the_driver_of_a_release_may_be_known_by_branch_only_or_not_at_all() -> None:
+    assert str(drivers.stock_driver(Release(13, 0), "linux")) == "580.65.06"
+    assert drivers.stock_driver(Release(13, 4), "linux") == DriverVersion((615,))
+    assert drivers.stock_driver(Release(13, 5), "linux") is None
+    assert drivers.stock_driver(Release(12, 7), "linux") is None
+    assert drivers.stock_driver(Release(10, 2), "linux") is None
+
+
+def test_every_nvjitlink_minor_has_a_row() -> None:
+    assert {row.cuda for row in drivers.toolkit_drivers()} >= set(facts.nvjitlink_minors())
+
+
+def test_rows_rise_with_their_releases() -> None:
+    rows = [row for row in drivers.toolkit_drivers() if row.linux]
+    for older, newer in itertools.pairwise(rows):
+        assert older.cuda <= newer.cuda
+        assert version(older.linux or "") <= version(newer.linux or "")
+
+
+def test_a_branch_is_one_cuda_release_and_back() -> None:
+    branches = drivers.driver_branches()
+    assert (branches[0], branches[-1]) == (450, 615)
+    assert list(branches) == sorted(set(branches))
+    for branch in branches:
+        cuda = drivers.branch_cuda(branch)
+        assert cuda is not None
+        assert drivers.cuda_branch(cuda) == branch
+
+
+@pytest.mark.parametrize(
+    ("branch", "cuda"),
+    [(450, "11.0"), (525, "12.0"), (550, "12.4"), (565, "12.7"), (580, "13.0"), (615, "13.4")],
+)
+def test_the_cuda_release_of_a_branch(branch: int, cuda: str) -> None:
+    assert drivers.branch_cuda(branch) == Release.parse(cuda)
+
+
+def test_a_branch_agrees_with_the_toolkit_that_it_came_with() -> None:
+    for row in drivers.toolkit_drivers():
+        if row.linux:
+            assert drivers.branch_cuda(version(row.linux).branch) == row.cuda
+
+
+def test_what_is_not_known_is_none() -> None:
+    assert drivers.branch_cuda(440) is None
+    assert drivers.branch_cuda(551) is None  # a Windows number
+    assert drivers.cuda_branch(Release(13, 5)) is None
+    assert drivers.major_floor(10) is None
+    assert drivers.driver_releases(999) == ()
+
+
+@pytest.mark.parametrize(
+    ("branch", "first"),
+    [(525, "525.60.13"), (535, "535.54.03"), (550, "550.54.14"), (580, "580.65.06"), (615, "615")],
+)
+def test_the_first_driver_of_a_branch(branch: int, first: str) -> None:
+    assert str(drivers.first_production(branch)) == first
+
+
+def test_an_unknown_branch_is_its_own_first_driver() -> None:
+    assert drivers.first_production(700) == DriverVersion((700,))
+    assert drivers.first_production(418) == DriverVersion((418,))
+
+
+def test_the_drivers_of_a_branch_are_of_it_and_sorted() -> None:
+    assert [str(one) for one in drivers.driver_releases(550)] == ["550.54.14", "550.54.15"]
+    for branch in drivers.driver_branches():
+        known = drivers.driver_releases(branch)
+        assert list(known) == sorted(known)
+        assert {one.branch for one in known} <= {branch}
+
+
+@pytest.mark.parametrize(
+    ("major", "branch", "linux", "windows"),
+    [
+        (11, 450, "450.80.02", "452.39"),
+        (12, 525, "525.60.13", "528.33"),
+        (13, 580, "580.65.06", None),
+    ],
+)
+def test_the_floor_of_a_major(major: int, branch: int, linux: str, windows: str | None) -> None:
+    floor = drivers.major_floor(major)
+    assert floor is not None
+    assert (floor.branch, floor.linux_patch, floor.windows_patch) == (branch, linux, windows)
+
+
+@pytest.mark.parametrize(
+    ("package", "branch", "use"),
+    [
+        ("13.0", 535, "usable"),
+        ("13.0", 570, "usable"),
+        ("13.0", 580, "native"),
+        ("13.0", 590, "none"),
+        ("12.4", 535, "usable"),
+        ("12.4", 550, None),  # out of support: in no column
+        ("12.2", 535, "native"),
+        ("12.9", 580, "none"),
+        ("11.8", 535, None),
+        ("13.5", 580, None),
+    ],
+)
+def test_what_a_compat_package_is_over_a_driver(package: str, branch: int, use: str | None) -> None:
+    assert compat.compat_use(Release.parse(package), branch) == use
+
+
+def test_the_compat_table_follows_its_rule() -> None:
+    """Usable is what is newer than its base; native what is of the same branch."""
+    assert compat.compat_bases() == (535, 570, 580, 590, 595, 610, 615)
+    for package, base in itertools.product(compat.compat_packages(), compat.compat_bases()):
+        built_from = compat.compat_branch(package)
+        assert built_from is not None
+        rule = "native" if built_from == base else "usable" if built_from > base else "none"
+        assert compat.compat_use(package, base) == rule, (package, base)
+
+
+def test_a_compat_package_is_built_from_its_branch() -> None:
+    assert compat.compat_branch(Release(13, 0)) == 580
+    assert compat.compat_branch(Release(12, 8)) == 570
+    assert compat.compat_branch(Release(13, 5)) is None

@@ -1,0 +1,251 @@
+"""GPUs: what users write, and what architecture it is."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ltocompat.arch import Release, SmArch
+from ltocompat.errors import UsageError
+from ltocompat.facts import gpus, ptx
+from ltocompat.facts.gpus import find_gpu
+
+
+@pytest.mark.parametrize("text", ["h100", "H100", "NVIDIA H100 80GB HBM3", "nvidia_h100-pcie"])
+def test_spellings_of_an_h100(text: str) -> None:
+    gpu = find_gpu(text)
+    assert (gpu.name, gpu.arch, gpu.data_center, gpu.tegra) == (text, SmArch(90), True, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rtx4090",
+        "RTX 4090",
+        "rtx-4090",
+        "rtx_4090",
+        "4090",
+        "geforce rtx 4090",
+        "GeForce RTX 4090",
+        "NVIDIA GeForce RTX 4090 Laptop GPU",
+    ],
+)
+def test_spellings_of_an_rtx_4090(text: str) -> None:
+    gpu = find_gpu(text)
+    assert (gpu.arch, gpu.data_center, gpu.tegra) == (SmArch(89), False, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "arch"),
+    [
+        ("sm_90", "sm_90"),
+        ("SM90", "sm_90"),
+        ("90", "sm_90"),
+        ("9.0", "sm_90"),
+        ("sm_90a", "sm_90a"),
+        ("90a", "sm_90a"),
+        ("sm_100f", "sm_100f"),
+        ("12.0", "sm_120"),
+        ("sm_130", "sm_130"),  # newer than the table
+        ("13.0", "sm_130"),
+    ],
+)
+def test_an_architecture_is_a_gpu(text: str, arch: str) -> None:
+    assert str(find_gpu(text).arch) == arch
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        # As nvidia-smi prints them.
+        ("Tesla V100-SXM2-16GB", 70),
+        ("NVIDIA A100-SXM4-80GB", 80),
+        ("NVIDIA RTX 6000 Ada Generation", 89),
+        ("NVIDIA TITAN X (Pascal)", 61),
+        ("GeForce GTX TITAN X", 52),
+        ("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", 120),
+        ("Quadro RTX 6000", 75),
+        # As people write them.
+        ("a4000", 86),
+        ("a6000", 86),
+        ("l40s", 89),
+        ("l40", 89),
+        ("t4", 75),
+        ("tesla t4", 75),
+        ("gtx 750", 50),
+        ("1080ti", 61),
+        ("rtx5090", 120),
+        ("b200", 100),
+        ("gb300", 103),
+        ("gh200", 90),
+        ("dgx spark", 121),
+        ("jetson nano", 53),
+        ("orin nano", 87),
+        ("orin", 87),  # several modules, one architecture
+        ("thor", 110),
+        ("tx2", 62),
+    ],
+)
+def test_the_architecture_of_a_gpu(text: str, number: int) -> None:
+    assert find_gpu(text).arch == SmArch(number)
+
+
+@pytest.mark.parametrize(
+    ("text", "data_center", "tegra"),
+    [
+        ("v100", True, False),
+        ("titan v", False, False),
+        ("sm_70", None, False),  # V100 and TITAN V
+        ("sm_90", True, False),
+        ("sm_100", True, False),
+        ("sm_89", None, False),
+        ("rtx a6000", None, False),
+        ("rtx pro 6000", None, False),  # workstation and server editions
+        ("rtx pro 6000 blackwell server edition", True, False),
+        ("orin", True, True),
+        ("sm_87", True, True),
+        ("sm_101", None, True),
+        ("sm_130", None, False),
+    ],
+)
+def test_what_kind_of_gpu_it_is(text: str, data_center: bool | None, tegra: bool) -> None:
+    gpu = find_gpu(text)
+    assert (gpu.data_center, gpu.tegra) == (data_center, tegra)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("rtx 6000", ["Quadro RTX 6000 (sm_75)", "RTX 6000 Ada (sm_89)", "(sm_120)"]),
+        ("6000", ["Quadro RTX 6000 (sm_75)", "RTX 6000 Ada (sm_89)", "(sm_120)"]),
+        ("titan x", ["GeForce GTX TITAN X (sm_52)", "TITAN X (Pascal) (sm_61)"]),
+        ("titan", ["(sm_35)", "(sm_52)", "(sm_61)", "TITAN V (sm_70)", "TITAN RTX (sm_75)"]),
+        ("jetson", ["(sm_53)", "(sm_62)", "(sm_72)", "(sm_87)", "(sm_110)"]),
+        ("nano", ["Jetson Nano (sm_53)", "Jetson Orin Nano (sm_87)"]),
+    ],
+)
+def test_a_name_of_several_architectures_is_refused_with_each(text: str, said: list[str]) -> None:
+    with pytest.raises(UsageError) as error:
+        find_gpu(text)
+    assert all(one in str(error.value) for one in [repr(text), *said])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("h1000", "H100"),
+        ("4090ti", "sm_90"),
+        ("rtx 5099", "GeForce RTX 5090"),
+        ("", "sm_90"),
+        ("geforce", "sm_90"),
+        ("warp9", "sm_90"),
+        ("sm_", "sm_90"),
+        ("\u0669\u0660", "sm_90"),  # digits, but not ours
+        ("x" * 100_000, "sm_90"),
+        ("compute_90", "write sm_90"),
+        ("lto_80", "write sm_80"),
+        ("sm_91", "sm_88, sm_89, sm_90"),
+        ("sm_1", "sm_30, sm_32, sm_35"),
+        ("sm_9999", "sm_110, sm_120, sm_121"),
+        ("9999", "sm_121"),
+        ("sm_80a", "sm_90a"),
+        ("sm_90f", "sm_100f"),
+    ],
+)
+def test_an_unknown_gpu_is_refused_with_what_to_write(text: str, said: str) -> None:
+    with pytest.raises(UsageError) as error:
+        find_gpu(text)
+    assert said in str(error.value)
+    assert len(str(error.value)) < 300
+    assert "\n" not in str(error.value)
+
+
+@given(st.text())
+def test_any_text_is_a_gpu_or_an_error(text: str) -> None:
+    try:
+        assert find_gpu(text).arch.number > 0
+    except UsageError as error:
+        assert str(error)  # noqa: PT017 - either end is right
+
+
+def test_every_model_is_found_by_its_own_name() -> None:
+    models = gpus.gpu_models()
+    assert len(models) > 150
+    assert len({model.name for model in models}) == len(models)
+    for model in models:
+        for text in (model.name, model.name.lower(), f"NVIDIA {model.name}".replace(" ", "-")):
+            gpu = find_gpu(text)
+            assert (gpu.arch.number, gpu.tegra) == (model.number, model.tegra), model
+            assert gpu.data_center in (model.data_center, None)
+
+
+def test_architectures_are_sorted_and_of_one_family() -> None:
+    numbers = [one.number for one in gpus.sms()]
+    assert numbers == sorted(set(numbers))
+    assert gpus.newest_sm() == 121
+    families = {one.number: one.family for one in gpus.sms() if len(one.family) > 1}
+    assert set(families.values()) == {(100, 103, 107), (101, 110), (120, 121)}
+    assert all(one.number in one.family for one in gpus.sms())
+    assert {one.number for one in gpus.sms() if one.tegra} == {32, 53, 62, 72, 87, 88, 101, 110}
+
+
+@pytest.mark.parametrize(
+    ("number", "first", "last"),
+    [
+        (35, None, 470),
+        (52, None, 580),
+        (70, None, 580),
+        (75, None, None),
+        (80, 450, None),
+        (90, 520, None),
+        (100, 570, None),
+        (103, 575, None),
+        (107, 615, None),
+        (110, 580, None),
+        (120, 570, None),
+    ],
+)
+def test_the_drivers_of_an_architecture(number: int, first: int | None, last: int | None) -> None:
+    one = gpus.sm(number)
+    assert one is not None
+    assert (one.first_branch, one.last_branch) == (first, last)
+    assert one.first_branch_derived == (first is not None)
+
+
+def test_an_unknown_architecture_is_none() -> None:
+    assert gpus.sm(91) is None
+
+
+def test_the_first_ptx_of_an_architecture_is_not_newer_than_its_first_toolkit() -> None:
+    for one in gpus.sms():
+        cuda = ptx.ptx_cuda(one.first_ptx)
+        assert cuda is not None
+        assert cuda <= one.first_toolkit
+
+
+@pytest.mark.parametrize(
+    ("cuda", "yes", "no"),
+    [
+        ("11.8", {35, 37, 50, 90}, {30, 32, 100}),
+        ("12.0", {50, 70, 89, 90}, {37, 100, 101}),
+        ("12.6", {50, 90}, {100, 120}),
+        ("12.8", {50, 100, 101, 120}, {103, 110, 121}),
+        ("12.9", {50, 101, 103, 121}, {88, 110}),
+        ("13.0", {75, 88, 110}, {70, 72, 101, 107}),
+        ("13.4", {75, 107}, {70}),
+        ("13.9", {75, 107, 121}, {70}),  # newer than the table
+    ],
+)
+def test_what_a_linker_can_target(cuda: str, yes: set[int], no: set[int]) -> None:
+    targets = gpus.linker_targets(Release.parse(cuda))
+    assert yes <= targets
+    assert not no & targets
+
+
+def test_every_model_is_of_a_known_architecture() -> None:
+    text = resources.files("ltocompat.facts").joinpath("gpus.toml").read_text("utf-8")
+    assert {row["sm"] for row in tomllib.loads(text)["gpu"]} <= {one.number for one in gpus.sms()}

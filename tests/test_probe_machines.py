@@ -1,0 +1,327 @@
+"""Recorded machines: what a probe finds on each, in the words of those who run them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import machines
+import pytest
+from machines import MULTIARCH, Recorded, shared
+
+from ltocompat.arch import Release, SmArch
+from ltocompat.nvjitlinks import Machine
+from ltocompat.probe import Environment, probe, target_of
+from ltocompat.probe.environment import CompatNote, Jetson, LocalGpu, Pick, UserDriver
+
+
+def probed(made: Recorded, *, cache: bool = True) -> Environment:
+    environment = probe(made.machine(cache=cache))
+    assert environment.problems == ()
+    return environment
+
+
+def user(environment: Environment) -> UserDriver:
+    assert environment.user_driver
+    return environment.user_driver
+
+
+def test_a_plain_driver(tmp_path: Path) -> None:
+    found = probed(machines.plain_driver(tmp_path))
+    assert found.kernel_driver
+    assert str(found.kernel_driver.version) == "580.95.05"
+    assert found.kernel_driver.open is True
+    assert found.kernel_driver.source == "/proc/driver/nvidia/version"
+    driver = user(found)
+    assert (driver.path, driver.found_by) == (f"{MULTIARCH}/libcuda.so.1", "ld.so.cache")
+    assert driver.real == f"{MULTIARCH}/libcuda.so.580.95.05"
+    assert (str(driver.version), driver.cuda) == ("580.95.05", Release(13, 0))
+    assert (driver.cuda_source, driver.is_compat, driver.stub) == (
+        "cuDriverGetVersion",
+        False,
+        False,
+    )
+    assert driver.missing == ()
+    assert found.gpus == (LocalGpu("NVIDIA H100 80GB HBM3", SmArch(90), "nvidia-smi"),)
+    assert (found.wsl2, found.jetson, found.container) == (False, None, None)
+
+
+def test_compat_that_nothing_puts_in_front_is_not_used(tmp_path: Path) -> None:
+    found = probed(machines.compat_installed(tmp_path))
+    assert found.kernel_driver
+    assert found.kernel_driver.open is False
+    assert not user(found).is_compat
+    assert user(found).cuda == Release(12, 2)  # of branch 535
+    (folder,) = found.compat_folders
+    assert (folder.in_front, folder.listed_by) == (False, ())
+    assert folder.driver.note == CompatNote(1, Release(12, 8), (535, 550), (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("made", "way", "listed"),
+    [
+        (machines.compat_by_library_path, "LD_LIBRARY_PATH", "LD_LIBRARY_PATH"),
+        (machines.compat_by_conf, "ld.so.cache", "/etc/ld.so.conf.d/000_compat.conf"),
+    ],
+)
+def test_compat_in_front(
+    tmp_path: Path, made: Callable[[Path], Recorded], way: str, listed: str
+) -> None:
+    found = probed(made(tmp_path))
+    driver = user(found)
+    assert driver.found_by == way
+    assert driver.real == "/usr/local/cuda-12.8/compat/libcuda.so.570.86.15"
+    assert driver.compat == (
+        "it lies in a folder called compat",
+        "it is 570.86.15, and the kernel driver is 535.129.03",
+    )
+    assert (driver.cuda, driver.cuda_source) == (Release(12, 8), "compatibility note")
+    (folder,) = found.compat_folders
+    assert (folder.in_front, folder.listed_by) == (True, (listed,))
+    target = target_of(found)
+    assert target.driver
+    assert target.compat
+    assert (target.driver.text, target.compat.text) == ("535.129.03", "12.8")
+
+
+def test_an_image_without_a_cache_gets_what_ldconfig_will_enter(tmp_path: Path) -> None:
+    made = machines.compat_by_conf(tmp_path)
+    assert user(probed(made, cache=False)).found_by == "ld.so.conf"
+    assert user(probed(made, cache=False)).version == user(probed(made)).version
+
+
+def test_a_copy_by_hand_lacks_what_libcuda_opens(tmp_path: Path) -> None:
+    made = machines.compat_by_library_path(tmp_path)
+    folder = tmp_path / "usr/local/cuda-12.8/compat"
+    for file in folder.glob("libnvidia-ptx*"):
+        file.unlink()
+    assert user(probed(made)).missing == ("libnvidia-ptxjitcompiler",)
+
+
+def test_packages_of_13_4_have_two_more_libraries(tmp_path: Path) -> None:
+    made = machines.compat_installed(tmp_path)
+    made.driver("/usr/local/cuda-13.4/compat", "615.10.01")
+    newest = probed(made).compat_folders[1].driver
+    assert newest.missing == ("libnvidia-gpucomp", "libnvidia-tileiras")
+    assert newest.cuda == Release(13, 4)
+
+
+def test_a_copy_under_its_soname_is_told_by_its_siblings(tmp_path: Path) -> None:
+    made = machines.compat_by_library_path(tmp_path)
+    folder = tmp_path / "usr/local/cuda-12.8/compat"
+    (folder / "libcuda.so.1").unlink()
+    (folder / "libcuda.so.570.86.15").rename(folder / "libcuda.so.1")
+    assert str(user(probed(made)).version) == "570.86.15"
+
+
+@pytest.mark.parametrize("padding", [0, 1, 7])
+def test_notes_may_be_padded(tmp_path: Path, padding: int) -> None:
+    # Those of Orin's packages are.
+    made = machines.compat_by_library_path(tmp_path)
+    note = {"Format": 1, "CUDA Version": "13.2", "Driver": []}
+    path = "/usr/local/cuda-12.8/compat/libcuda.so.570.86.15"
+    made.put(path, shared("libcuda.so.1", note=note, padding=padding))
+    assert user(probed(made)).note == CompatNote(1, Release(13, 2))
+
+
+@pytest.mark.parametrize("text", [b"{broken", b"[1]", b"", b"\xff" * 9, b"[" * 60_000])
+def test_a_broken_note_is_a_problem_of_its_file_alone(tmp_path: Path, text: bytes) -> None:
+    made = machines.compat_by_library_path(tmp_path)
+    path = "/usr/local/cuda-12.8/compat/libcuda.so.570.86.15"
+    made.put(path, shared("libcuda.so.1", note=text))
+    found = probe(made.machine())
+    assert [problem.partition(":")[0] for problem in found.problems] == [path]
+    assert user(found).is_compat
+
+
+def test_wsl2_has_the_driver_of_windows(tmp_path: Path) -> None:
+    found = probed(machines.wsl2(tmp_path))
+    assert found.wsl2
+    assert str(found.system) == "wsl2"
+    assert found.kernel_driver
+    assert (str(found.kernel_driver.version), found.kernel_driver.source) == (
+        "551.78",
+        "nvidia-smi",
+    )
+    driver = user(found)
+    assert (driver.path, driver.version) == ("/usr/lib/wsl/lib/libcuda.so.1", None)
+    assert (driver.stub, driver.is_compat, driver.cuda) == (False, False, Release(12, 4))
+
+
+def test_a_jetson_is_told_by_its_board(tmp_path: Path) -> None:
+    found = probed(machines.jetson(tmp_path), cache=False)
+    assert found.jetson == Jetson("36.4.3", "NVIDIA Jetson AGX Orin Developer Kit")
+    assert found.system.machine == "aarch64"
+    assert found.gpus == (
+        LocalGpu("NVIDIA Jetson AGX Orin Developer Kit", SmArch(87), "/proc/device-tree/model"),
+    )
+    driver = user(found)
+    assert driver.real == "/usr/lib/aarch64-linux-gnu/nvidia/libcuda.so.1.1"
+    assert (driver.version, driver.stub, driver.is_compat) == (None, False, False)
+    (gpu,) = target_of(found).gpus
+    assert (gpu.tegra, gpu.data_center) == (True, True)
+
+
+def test_a_jetson_is_told_by_its_packages_too(tmp_path: Path) -> None:
+    made = machines.nothing(tmp_path)
+    made.put(
+        "/var/lib/dpkg/status",
+        "Package: a\nVersion: 1\n\nPackage: nvidia-l4t-core\nStatus: install ok installed\n"
+        "Version: 36.4.4-20250616085344\n",
+    )
+    assert probed(made).jetson == Jetson("36.4.4", None)
+
+
+def test_a_container_says_what_it_requires(tmp_path: Path) -> None:
+    found = probed(machines.cuda_container(tmp_path))
+    assert found.container == "docker"
+    assert (found.variable("NVIDIA_REQUIRE_CUDA") or "").startswith("cuda>=12.4")
+    assert found.variable("CUDA_VERSION") == "12.4.1"
+    assert found.variable("HOSTNAME") is None
+    (toolkit,) = found.toolkits
+    assert (toolkit.root, toolkit.version) == ("/usr/local/cuda-12.4", "12.4.1")
+    assert toolkit.reached == ("/usr/local/cuda", "/usr/local/cuda-12.4")
+    (nvrtc,) = found.compilers
+    assert (nvrtc.version, nvrtc.evidence) == ("12.4.127", "file banner")
+    assert nvrtc.builtins == (Release(12, 4),)
+    target = target_of(found)
+    assert target.nvjitlink
+    assert target.nvrtc
+    assert (target.nvjitlink.text, target.nvrtc.text) == ("12.4", "12.4")
+
+
+def test_conda(tmp_path: Path) -> None:
+    found = probed(machines.conda(tmp_path))
+    assert found.conda
+    assert [(one.name, one.version) for one in found.conda.packages] == [
+        ("cuda-nvrtc", "12.6.85"),
+        ("libnvjitlink", "12.6.85"),
+    ]
+    (pick,) = found.picked("nvJitLink", "cuda-pathfinder")
+    assert (pick.found_by, pick.version) == ("conda", "12.6.85")
+    assert {one.path for one in found.picked("nvJitLink", "ld.so")} == {None}
+    (nvrtc,) = found.compilers
+    assert (nvrtc.version, nvrtc.evidence) == ("12.6", "builtins beside it")
+    (folder,) = found.compat_folders
+    assert (folder.driver.real, folder.in_front) == (
+        "/opt/conda/envs/gpu/cuda-compat/libcuda.so.590.44.01",
+        False,
+    )
+
+
+def test_two_nvjitlinks_and_who_gets_which(tmp_path: Path) -> None:
+    made = machines.two_nvjitlinks(tmp_path)
+    made.link("/home/u/venv/lib64", "lib")  # as Python makes it; nothing is found twice
+    found = probed(made)
+    assert [one.version for one in found.nvjitlinks] == ["12.4.127", "12.9.86", "13.0.88"]
+    picked = {
+        (one.way, one.asked): (one.version, one.found_by)
+        for one in found.picks
+        if one.library == "nvJitLink" and one.path
+    }
+    assert picked == {
+        ("ld.so", "libnvJitLink.so.12"): ("12.4.127", "LD_LIBRARY_PATH"),
+        ("cuda-pathfinder", "libnvJitLink.so.13"): ("13.0.88", "site-packages"),
+    }
+    assert [(one.name, one.version) for one in found.wheels] == [
+        ("nvidia-nvjitlink", "13.0.88"),
+        ("nvidia-nvjitlink-cu12", "12.9.86"),
+    ]
+    target = target_of(found)
+    assert target.nvjitlink
+    assert target.nvjitlink.values == (Release(12, 4), Release(13, 0))
+    assert not target.nvjitlink.every
+    assert target.nvlink
+    assert target.nvlink.text == "12.4"
+
+
+def test_a_stub_is_no_driver(tmp_path: Path) -> None:
+    found = probed(machines.stub_first(tmp_path))
+    assert (user(found).stub, user(found).is_compat) == (True, False)
+    assert target_of(found).driver is None
+
+
+def test_a_stub_in_another_folder_is_told_by_its_name_and_size(tmp_path: Path) -> None:
+    made = Recorded(tmp_path, {"LD_LIBRARY_PATH": "/build/lib"})
+    made.put("/build/lib/libcuda.so.1", shared("libcuda.so.1"))
+    assert user(probed(made)).stub
+
+
+def test_nothing_at_all(tmp_path: Path) -> None:
+    assert probed(machines.nothing(tmp_path)) == Environment(picks=probed_picks(tmp_path))
+    target = target_of(Environment())
+    assert (target.driver, target.gpus, target.nvjitlink) == (None, (), None)
+
+
+def probed_picks(root: Path) -> tuple[Pick, ...]:  # none has a file
+    picks = probe(Machine(str(root))).picks
+    assert {pick.path for pick in picks} == {None}
+    return picks
+
+
+def test_a_child_process_that_loads_another_libcuda_is_a_problem(tmp_path: Path) -> None:
+    made = machines.plain_driver(tmp_path)
+    made.commands["asking.py"] = '{"cuda": 12020, "libcuda": "/elsewhere/libcuda.so.535.1"}'
+    (problem,) = probe(made.machine()).problems
+    assert problem.startswith("a child process loaded /elsewhere/libcuda.so.535.1, not ")
+
+
+@pytest.mark.parametrize(
+    "said", ["nonsense", "[]", '{"cuda": "x", "gpus": [1, ["a"]]}', "[" * 9999]
+)
+def test_odd_answers_of_commands_are_no_answers(tmp_path: Path, said: str) -> None:
+    made = machines.plain_driver(tmp_path)
+    made.commands |= {"asking.py": said, "nvidia-smi": said}
+    found = probed(made)
+    assert (found.gpus, user(found).cuda) == ((), Release(13, 0))
+
+
+def test_nvml_answers_where_nvidia_smi_is_missing(tmp_path: Path) -> None:
+    made = machines.nothing(tmp_path)
+    made.commands["asking.py"] = '{"driver": "580.65.06", "gpus": [["NVIDIA B200", 10, 0]]}'
+    found = probed(made)
+    assert found.kernel_driver
+    assert (str(found.kernel_driver.version), found.kernel_driver.source) == ("580.65.06", "NVML")
+    assert found.gpus == (LocalGpu("NVIDIA B200", SmArch(100), "NVML"),)
+
+
+def test_gpus_by_the_files_of_the_kernel_module(tmp_path: Path) -> None:
+    made = machines.nothing(tmp_path)
+    information = "Model: \t\t NVIDIA A100-SXM4-80GB\nIRQ:   \t\t 79\n"
+    made.put("/proc/driver/nvidia/gpus/0000:01:00.0/information", information)
+    made.put("/sys/module/nvidia/version", "550.54.15\n")
+    found = probed(made)
+    (gpu,) = found.gpus
+    assert (gpu.name, gpu.arch) == ("NVIDIA A100-SXM4-80GB", SmArch(80))
+    assert found.kernel_driver
+    assert (str(found.kernel_driver.version), found.kernel_driver.open) == ("550.54.15", None)
+
+
+def test_an_nvcc_that_is_a_script_leads_to_the_real_one(tmp_path: Path) -> None:
+    made = Recorded(tmp_path, {"PATH": "/usr/bin"})
+    made.put("/usr/bin/nvcc", '#!/bin/sh\nexec /usr/lib/nvidia-cuda-toolkit/bin/nvcc "$@"\n')
+    made.put("/usr/lib/nvidia-cuda-toolkit/bin/nvcc", "\x7fELF")
+    made.put("/usr/lib/nvidia-cuda-toolkit/include/cuda.h", "#define CUDA_VERSION 12040\n")
+    (toolkit,) = probed(made).toolkits
+    assert toolkit.root == "/usr/lib/nvidia-cuda-toolkit"
+    assert (toolkit.version, toolkit.evidence, toolkit.reached) == ("12.4", "cuda.h", ("PATH",))
+
+
+@pytest.mark.parametrize("made", machines.ALL)
+@pytest.mark.parametrize("seed", range(3))
+def test_broken_files_end_in_a_value(
+    tmp_path: Path, made: Callable[[Path], Recorded], seed: int
+) -> None:
+    machine = made(tmp_path).machine()
+    rng = random.Random(seed)  # noqa: S311 - the same mutations each time
+    for file in sorted(tmp_path.rglob("*")):
+        if file.is_file() and not file.is_symlink():
+            data = bytearray(file.read_bytes())
+            for _ in range(rng.choice([0, 1, 8])):
+                if data:
+                    data[rng.randrange(len(data))] = rng.randrange(256)
+            file.write_bytes(data[: rng.choice([len(data), rng.randrange(len(data) + 1)])])
+    found = probe(machine)
+    assert all(problem.count("\n") == 0 for problem in found.problems)
+    target_of(found)

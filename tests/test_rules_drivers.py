@@ -1,0 +1,180 @@
+"""Rules about drivers and cuda-compat, on values from NVIDIA's tables."""
+
+from __future__ import annotations
+
+import pytest
+from rules import asked, compat, driver, image, judged, loading, noted, sample
+
+from ltocompat.model import ImageKind
+from ltocompat.requirements.rule import CompatUse
+from ltocompat.verdict import Verdict
+
+OK, UNKNOWN, FAIL = Verdict.OK, Verdict.UNKNOWN, Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("name", "on", "version", "verdict"),
+    [
+        # minor-version compatibility: 450 for 11.x, 525 for 12.x, 580 for 13.x
+        ("cubin/nvrtc-11.8-sm_80.cubin", "sm_80", "470.42.01", OK),
+        ("cubin/nvrtc-11.8-sm_80.cubin", "sm_80", "418.40.04", FAIL),
+        ("cubin/nvrtc-12.9-sm_80.cubin", "sm_80", "525.60.13", OK),
+        ("cubin/nvrtc-12.9-sm_80.cubin", "sm_80", "520.61.05", FAIL),
+        ("cubin/nvrtc-13.5-sm_100.cubin", "sm_100", "580.65.06", OK),
+        ("cubin/nvrtc-13.5-sm_100.cubin", "sm_100", "575.57.08", FAIL),
+        # 12.8 and 12.9 write the form of 13 for Blackwell, which changes nothing
+        ("cubin/nvrtc-12.9-sm_100.cubin", "sm_100", "575.57.08", OK),
+        # the newest tool counts: nvJitLink 13.0 linked objects of 12.x
+        ("cubin/nvjitlink-13.0-of-12.8+12.9-sm_100.cubin", "sm_100", "575.57.08", FAIL),
+    ],
+)
+def test_drv_01_sass_needs_the_floor_of_its_major(
+    name: str, on: str, version: str, verdict: Verdict
+) -> None:
+    assert judged("DRV-01", loading(*sample(name), on=on), driver(version)) is verdict
+
+
+def test_drv_01_leaves_cubins_that_only_13_writes_to_sass_07() -> None:
+    subject = loading(*sample("cubin/nvrtc-13.0-sm_80.cubin"), on="sm_80")
+    assert judged("DRV-01", subject, driver("575.57.08")) is None
+    assert judged("SASS-07", subject, driver("575.57.08")) is FAIL
+    assert judged("SASS-07", subject, driver("580.65.06")) is OK
+    older = loading(*sample("cubin/nvrtc-12.9-sm_80.cubin"), on="sm_80")
+    assert judged("SASS-07", older) is None
+
+
+def test_drv_01_knows_no_floor_of_a_major_to_come() -> None:
+    subject = loading(image(ImageKind.SASS, "sm_100", "14.0"), on="sm_100")
+    assert judged("DRV-01", subject, driver("615.10.01")) is UNKNOWN
+
+
+def test_drv_01_asks_nothing_where_the_writer_is_not_known() -> None:
+    assert not asked("DRV-01", loading(image(ImageKind.SASS, "sm_80"), on="sm_80"))
+
+
+@pytest.mark.parametrize(
+    ("version", "worth_a_note"),
+    [("580.159.04", True), ("610.43.02", True), ("615.10.01", False), ("575.51.03", False)],
+)
+def test_drv_02_notes_a_driver_of_the_same_major_and_an_older_minor(
+    version: str, worth_a_note: bool
+) -> None:
+    subject = loading(image(ImageKind.SASS, "sm_90", "13.4"), on="sm_90")
+    assert noted("DRV-02", subject, driver(version)) is worth_a_note
+
+
+@pytest.mark.parametrize(
+    ("on", "version", "verdict"),
+    [
+        ("sm_100", "570.26", OK),
+        ("sm_120", "565.57.01", FAIL),
+        ("sm_103", "570.26", FAIL),
+        ("sm_121", "575.51.03", OK),
+        ("sm_110", "575.51.03", FAIL),
+        ("sm_107", "610.43.02", FAIL),
+        ("sm_107", "615.10.01", OK),
+        ("sm_90", "535.54.03", OK),
+        # above the tables
+        ("sm_140", "615.10.01", FAIL),
+        ("sm_140", "640.10.01", UNKNOWN),
+    ],
+)
+def test_drv_03_a_driver_knows_the_gpus_of_its_time(
+    on: str, version: str, verdict: Verdict
+) -> None:
+    subject = loading(image(ImageKind.PTX, "compute_50", isa="6.0"), on=on)
+    assert judged("DRV-03", subject, driver(version)) is verdict
+
+
+def test_drv_03_says_that_its_floors_are_derived() -> None:
+    (found,) = asked("DRV-03", loading(image(ImageKind.PTX, "compute_50", isa="6.0"), on="sm_90"))
+    assert "derived" in found.consequence
+
+
+@pytest.mark.parametrize(
+    ("on", "version", "verdict"),
+    [
+        ("sm_70", "580.159.04", OK),
+        ("sm_70", "590.44.01", FAIL),
+        ("sm_61", "590.44.01", FAIL),
+        ("sm_52", "580.65.06", OK),
+        ("sm_35", "470.82.01", OK),
+        ("sm_35", "495.29.05", FAIL),
+        ("sm_75", "615.10.01", OK),
+    ],
+)
+def test_drv_04_newer_drivers_ignore_gpus_that_were_dropped(
+    on: str, version: str, verdict: Verdict
+) -> None:
+    subject = loading(image(ImageKind.PTX, "compute_30", isa="6.0"), on=on)
+    assert judged("DRV-04", subject, driver(version)) is verdict
+
+
+def test_drv_03_and_04_ask_nothing_where_nothing_is_picked() -> None:
+    subject = loading(image(ImageKind.SASS, "sm_80"), on="sm_90")
+    assert not subject.picked
+    assert not asked("DRV-03", subject)
+    assert not asked("DRV-04", subject)
+
+
+@pytest.mark.parametrize(
+    ("version", "verdict"),
+    [("550.54.14", OK), ("550.54.13", FAIL), ("535.104.05", FAIL), ("580.65.06", OK)],
+)
+def test_fb_01_zstandard_needs_a_driver_of_12_4(version: str, verdict: Verdict) -> None:
+    # the PTX of this object is compressed with Zstandard, the SASS is not
+    images = sample("objects/nvcc-13.0-plain.o")
+    assert judged("FB-01", loading(*images, on="sm_90"), driver(version)) is verdict
+    assert judged("FB-01", loading(*images, on="sm_80"), driver(version)) is None
+
+
+@pytest.mark.parametrize(("version", "verdict"), [("615.10.01", OK), ("610.43.02", UNKNOWN)])
+def test_fb_03_nothing_tells_whether_older_drivers_read_concatenated_entries(
+    version: str, verdict: Verdict
+) -> None:
+    images = sample("broken/concat-count-lies.fatbin")
+    assert judged("FB-03", loading(*images, on="sm_80"), driver(version)) is verdict
+    plain = image(ImageKind.SASS, "sm_80", "13.4")
+    assert judged("FB-03", loading(plain, on="sm_80"), driver(version)) is None
+
+
+ANY = loading(image(ImageKind.SASS, "sm_90", "13.0"), on="sm_90")
+
+
+@pytest.mark.parametrize(
+    ("rule_id", "use", "verdict"),
+    [
+        ("CMP-01", compat("12.8", "535.54.03"), OK),
+        ("CMP-01", compat("13.4", "610.43.02"), OK),
+        ("CMP-01", compat("12.4", "525.60.13"), UNKNOWN),  # the table has no such base today
+        ("CMP-01", compat("13.0", "550.54.14"), UNKNOWN),
+        ("CMP-01", compat("13.0", None), UNKNOWN),
+        ("CMP-01", compat("15.0", "580.65.06"), UNKNOWN),
+        ("CMP-01", compat("13.0", "580.65.06"), OK),  # CMP-03 speaks
+        ("CMP-02", compat("13.0", "535.54.03", data_center=True), OK),
+        ("CMP-02", compat("13.0", "535.54.03", data_center=False), FAIL),
+        ("CMP-02", compat("13.0", "535.54.03", data_center=None), UNKNOWN),
+        # measured: 580.95.05 of cuda-compat over 580.159.04 gives 803
+        ("CMP-03", compat("13.0", "580.159.04"), FAIL),
+        ("CMP-03", compat("12.9", "580.65.06"), FAIL),
+        ("CMP-03", compat("13.1", "580.65.06"), OK),
+        ("CMP-03", compat("13.1", None), UNKNOWN),
+        ("CMP-07", compat("13.1", "580.65.06"), OK),
+        ("CMP-07", compat("13.1", "580.65.06", system="windows"), FAIL),
+        ("CMP-07", compat("13.1", "580.65.06", system="wsl2"), FAIL),
+    ],
+)
+def test_cuda_compat(rule_id: str, use: CompatUse, verdict: Verdict) -> None:
+    assert judged(rule_id, ANY, use) is verdict
+
+
+@pytest.mark.parametrize("system", ["windows", "wsl2"])
+def test_only_cmp_07_speaks_of_cuda_compat_off_linux(system: str) -> None:
+    use = compat("12.4", "590.44.01", data_center=False, system=system)
+    verdicts = {rule_id: judged(rule_id, ANY, use) for rule_id in ("CMP-01", "CMP-02", "CMP-03")}
+    assert set(verdicts.values()) == {OK}
+
+
+def test_cmp_01_says_which_rows_the_table_has() -> None:
+    (found,) = asked("CMP-01", ANY)
+    assert "packages 12.2 to 13.4 over kernel drivers 535, 570, 580" in found.consequence

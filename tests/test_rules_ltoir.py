@@ -1,0 +1,172 @@
+"""Rules about LTO-IR and its linkers."""
+
+from __future__ import annotations
+
+import pytest
+from rules import asked, driver, image, judged, linking, loading, noted, sample
+
+from ltocompat.arch import Release
+from ltocompat.model import ImageKind
+from ltocompat.requirements.rule import Axis
+from ltocompat.selection import Missed
+from ltocompat.verdict import Verdict
+
+OK, UNDOCUMENTED, UNKNOWN = Verdict.OK, Verdict.UNDOCUMENTED, Verdict.UNKNOWN
+FAIL = Verdict.FAIL
+LTO = image(ImageKind.LTOIR, "lto_80", "12.9")
+
+
+@pytest.mark.parametrize(
+    ("name", "linker", "verdict"),
+    [
+        ("ltoir/nvrtc-12.8-lto_80.ltoir", "12.8", OK),
+        ("ltoir/nvrtc-12.8-lto_80.ltoir", "12.6", FAIL),
+        ("ltoir/nvrtc-12.8-lto_80.ltoir", "13.0", OK),
+        # a container that 13.3, 13.4 and 13.5 write
+        ("fatbin-ltoir/nvfatbin-13.5-of-13.5-lto_80.fatbin", "13.2", FAIL),
+        ("fatbin-ltoir/nvfatbin-13.5-of-13.5-lto_80.fatbin", "13.3", UNKNOWN),
+        ("fatbin-ltoir/nvfatbin-13.5-of-13.5-lto_80.fatbin", "13.5", OK),
+    ],
+)
+def test_lto_01_a_linker_is_no_older_than_the_compiler(
+    name: str, linker: str, verdict: Verdict
+) -> None:
+    assert judged("LTO-01", linking(*sample(name), on="sm_90"), Release.parse(linker)) is verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "linker", "verdict"),
+    [
+        ("ltoir/nvrtc-12.8-lto_80.ltoir", "12.9", OK),
+        ("ltoir/nvrtc-12.8-lto_80.ltoir", "13.0", UNDOCUMENTED),
+        ("ltoir/nvrtc-11.8-lto_80.ltoir", "12.0", FAIL),
+    ],
+)
+def test_lto_02_only_one_major_is_promised(name: str, linker: str, verdict: Verdict) -> None:
+    assert judged("LTO-02", linking(*sample(name), on="sm_90"), Release.parse(linker)) is verdict
+
+
+@pytest.mark.parametrize(
+    ("code", "target", "verdict"),
+    [
+        ("lto_90a", "sm_90a", None),
+        ("lto_90a", "sm_90", UNKNOWN),
+        ("lto_90a", "sm_100a", UNKNOWN),
+        ("lto_100f", "sm_103", None),
+        ("lto_100f", "sm_100a", None),
+        ("lto_100f", "sm_120", UNKNOWN),
+        ("lto_80", "sm_120", None),
+    ],
+)
+def test_lto_04_with_a_suffix_a_trial_decides(
+    code: str, target: str, verdict: Verdict | None
+) -> None:
+    # LTO-IR that stands alone: nothing is picked by its name
+    alone = image(ImageKind.LTOIR, code, "13.0", in_fatbin=False)
+    assert judged("LTO-04", linking(alone, on=target, linker="13.5")) is verdict
+
+
+def test_lto_14_takes_the_entry_of_a_fatbin_away_before_lto_04_speaks() -> None:
+    images = sample("fatbin-ltoir/nvfatbin-13.0-of-13.0-lto_120a-none.fatbin")
+    new = linking(*images, on="sm_120", linker="13.0")
+    assert new.missed is Missed.NOT_FOR_GPU
+    assert judged("LTO-04", new) is None
+    assert judged("LTO-04", linking(*images, on="sm_120a", linker="13.0")) is None
+    # before 13.0 the suffix made no difference to what is picked
+    assert judged("LTO-04", linking(*images, on="sm_120", linker="12.9")) is UNKNOWN
+
+
+def test_lto_05_the_driver_does_not_link() -> None:
+    images = sample("objects/nvcc-13.5-lto.o")
+    assert judged("LTO-05", loading(*images, on="sm_90")) is FAIL
+    assert judged("LTO-05", linking(*images, on="sm_90")) is None
+    (found,) = asked("LTO-05", loading(*images, on="sm_90"))
+    assert "nvJitLink" in found.remedy
+    assert "nvcc -dlto" in found.remedy
+    beside = sample("objects/nvcc-13.5-lto+sass.o")
+    assert judged("LTO-05", loading(*beside, on="sm_80")) is None
+    assert judged("LTO-05", loading(*beside, on="sm_90")) is None  # SASS-06 speaks
+
+
+@pytest.mark.parametrize(
+    ("name", "on", "with_lto"),
+    [
+        ("objects/nvcc-13.5-lto+sass.o", "sm_80", True),
+        ("cubin/nvrtc-13.5-sm_80-rdc.cubin", "sm_80", False),
+        ("ptx/nvrtc-13.0-compute_80.ptx", "sm_90", False),
+    ],
+)
+def test_lto_06_and_07_say_whether_the_link_has_the_option(
+    name: str, on: str, with_lto: bool
+) -> None:
+    subject = linking(*sample(name), on=on)
+    found = [*asked("LTO-06", subject), *asked("LTO-07", subject)]
+    assert [one.rule for one in found] == ["LTO-06" if with_lto else "LTO-07"]
+    assert found[0].axis is Axis.OPTIONS
+    assert found[0].constraint.judge(None) is OK
+    assert not [*asked("LTO-06", loading(*sample(name), on=on))]
+
+
+def test_lto_09_ltoir_of_11_is_for_the_linker_of_a_driver() -> None:
+    old = linking(*sample("ltoir/nvrtc-11.8-lto_80.ltoir"), on="sm_80")
+    assert noted("LTO-09", old)
+    assert judged("LTO-02", old, Release(13, 0)) is FAIL
+    assert not asked("LTO-09", linking(LTO, on="sm_80"))
+
+
+@pytest.mark.parametrize(
+    ("linker", "version", "verdict"),
+    [
+        ("12.9", "525.60.13", OK),
+        ("13.0", "575.57.08", FAIL),
+        ("13.5", "580.65.06", OK),
+        ("14.0", "615.10.01", UNKNOWN),
+    ],
+)
+def test_lto_10b_what_a_linker_makes_is_of_its_own_major(
+    linker: str, version: str, verdict: Verdict
+) -> None:
+    assert judged("LTO-10b", linking(LTO, on="sm_90", linker=linker), driver(version)) is verdict
+    assert judged("LTO-10b", linking(LTO, on="sm_90")) is None
+
+
+def test_lto_11_notes_debug_information() -> None:
+    assert noted("LTO-11", linking(LTO._replace(debug=True), on="sm_80"))
+    for debug in (False, None):
+        assert not asked("LTO-11", linking(LTO._replace(debug=debug), on="sm_80"))
+
+
+@pytest.mark.parametrize(
+    ("target", "linker", "verdict"),
+    [
+        ("sm_70", "12.9", OK),
+        ("sm_70", "13.0", FAIL),
+        ("sm_100", "12.8", OK),
+        ("sm_100", "12.6", FAIL),
+        ("sm_110", "12.9", FAIL),
+        ("sm_110", "13.0", OK),
+        ("sm_107", "13.4", OK),
+    ],
+)
+def test_lto_15_a_linker_makes_code_for_the_architectures_in_its_list(
+    target: str, linker: str, verdict: Verdict
+) -> None:
+    low = image(ImageKind.LTOIR, "lto_50", "12.0")
+    assert judged("LTO-15", linking(low, on=target), Release.parse(linker)) is verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "linker", "verdict"),
+    [
+        # LTO-IR of 12.4 in an entry that 13.5 compressed
+        ("fatbin-ltoir/nvfatbin-13.5-of-12.4-lto_80.fatbin", "12.3", FAIL),
+        ("fatbin-ltoir/nvfatbin-13.5-of-12.4-lto_80.fatbin", "12.4", OK),
+        ("objects/bin2c.o", "12.3", FAIL),  # LZ4
+        ("fatbin-ltoir/nvfatbin-13.5-of-13.5-lto_80-none.fatbin", "12.0", None),
+        ("ltoir/nvrtc-12.8-lto_80.ltoir", "12.0", None),
+    ],
+)
+def test_fb_02_old_linkers_do_not_unpack_what_newer_tools_compress(
+    name: str, linker: str, verdict: Verdict | None
+) -> None:
+    assert judged("FB-02", linking(*sample(name), on="sm_90"), Release.parse(linker)) is verdict

@@ -1,0 +1,196 @@
+"""Rules about PTX and SASS: what is picked, and what it needs then."""
+
+from __future__ import annotations
+
+import pytest
+from rules import asked, driver, gpu, image, judged, linking, loading, sample
+
+from ltocompat.arch import Release, SmArch
+from ltocompat.facts.gpus import sms
+from ltocompat.model import ImageKind
+from ltocompat.requirements import RULES
+from ltocompat.requirements.rule import Axis
+from ltocompat.selection import compiles, pick_for_linker, runs
+from ltocompat.traits import Shape, Traits
+from ltocompat.verdict import Route, Verdict
+
+OK, JIT, UNDOCUMENTED = Verdict.OK, Verdict.JIT, Verdict.UNDOCUMENTED
+UNKNOWN, FAIL = Verdict.UNKNOWN, Verdict.FAIL
+NUMBERS = [*(one.number for one in sms()), 130]
+CODES = [f"{number}{suffix}" for number in NUMBERS for suffix in ("", "a", "f")]
+
+
+def excluded(traits: Traits, on: str, route: Route) -> dict[str, str]:
+    """The rules that keep an image from a GPU, and the clause of each."""
+    said = {
+        one.id: one.excludes(traits, gpu(on), route) for one in RULES if one.excludes is not None
+    }
+    return {rule_id: clause for rule_id, clause in said.items() if clause is not None}
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_one_rule_of_selection_speaks_exactly_where_the_driver_does_not_pick(code: str) -> None:
+    for number in NUMBERS:
+        sass = excluded(image(ImageKind.SASS, code), f"sm_{number}", Route.LOAD)
+        assert len(sass) == (not runs(SmArch.parse(code), number)), (code, number)
+        ptx = excluded(image(ImageKind.PTX, code), f"sm_{number}", Route.LOAD)
+        assert len(ptx) == (not compiles(SmArch.parse(code), number)), (code, number)
+
+
+@pytest.mark.parametrize("kind", [ImageKind.SASS, ImageKind.PTX, ImageKind.LTOIR])
+@pytest.mark.parametrize("in_fatbin", [True, False])
+def test_one_rule_of_selection_speaks_exactly_where_a_linker_does_not_pick(
+    kind: ImageKind, in_fatbin: bool
+) -> None:
+    newest = Release(13, 5)
+    for code in CODES:
+        traits = image(kind, code, in_fatbin=in_fatbin)
+        for target in CODES:
+            picked = pick_for_linker(Shape((traits,), None), SmArch.parse(target), newest).images
+            said = excluded(traits, f"sm_{target}", Route.LINK)
+            assert len(said) == (not picked), (code, target, said)
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "on", "rule_id", "clause"),
+    [
+        (ImageKind.SASS, "90a", "sm_100", "SASS-03", "is for sm_90 alone"),
+        (ImageKind.SASS, "86", "sm_80", "SASS-01", "runs on compute capability 8.x from 8.6"),
+        (ImageKind.SASS, "90", "sm_120", "SASS-01", "runs on compute capability 9.x"),
+        (ImageKind.SASS, "60", "sm_62", "SASS-02", "is for discrete GPUs"),
+        (ImageKind.SASS, "100f", "sm_120", "SASS-04", "sm_100, sm_103 and sm_107 alone"),
+        (ImageKind.PTX, "90a", "sm_100", "PTX-04", "is for sm_90 alone"),
+        (ImageKind.PTX, "90", "sm_80", "PTX-03", "is for sm_90 and newer"),
+        (ImageKind.PTX, "121f", "sm_120", "PTX-05", "is for sm_121 alone"),
+        (ImageKind.PTX, "103f", "sm_100", "PTX-05", "sm_103 and sm_107 alone"),
+    ],
+)
+def test_a_rule_of_selection_says_whom_code_is_for(
+    kind: ImageKind, code: str, on: str, rule_id: str, clause: str
+) -> None:
+    said = excluded(image(kind, code), on, Route.LOAD)
+    assert list(said) == [rule_id]
+    assert clause in said[rule_id]
+
+
+def test_sass_05_takes_sm_101_and_sm_110_for_one() -> None:
+    for code, on in (("sm_101", "sm_110"), ("sm_110", "sm_101"), ("sm_101a", "sm_110")):
+        assert not excluded(image(ImageKind.SASS, code), on, Route.LOAD)
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "verdict"),
+    [
+        # measured on driver 580.159.04: 9.0 loads, 9.1 and newer give error 222
+        ("ptx/nvrtc-13.0-compute_80.ptx", "580.159.04", OK),
+        ("ptx/nvrtc-13.5-compute_80.ptx", "580.159.04", FAIL),
+        ("ptx/nvrtc-12.6-compute_80.ptx", "555.42.02", OK),  # ISA 8.5, whoever wrote it
+        ("ptx/nvrtc-12.4-compute_80.ptx", "550.54.14", OK),
+        ("ptx/nvrtc-12.4-compute_80.ptx", "545.23.06", FAIL),
+        ("ptx/hand-written-compute_75.ptx", "520.61.05", OK),
+        # CUDA 13.5 has no driver in the tables yet
+        ("ptx/nvrtc-13.5-compute_80.ptx", "615.10.01", FAIL),
+        ("ptx/nvrtc-13.5-compute_80.ptx", "640.10.01", UNKNOWN),
+    ],
+)
+def test_ptx_01_a_driver_compiles_ptx_up_to_its_own_release(
+    name: str, version: str, verdict: Verdict
+) -> None:
+    assert judged("PTX-01", loading(*sample(name), on="sm_90"), driver(version)) is verdict
+
+
+@pytest.mark.parametrize(
+    ("isa", "version", "verdict"),
+    [
+        ("99.0", "615.10.01", FAIL),
+        ("99.0", "640.10.01", UNKNOWN),
+        ("8.9", "615.10.01", UNKNOWN),  # there is none
+        (None, "615.10.01", UNKNOWN),
+        ("1.4", "450.51.05", OK),
+    ],
+)
+def test_ptx_01_orders_what_is_above_the_tables(
+    isa: str | None, version: str, verdict: Verdict
+) -> None:
+    subject = loading(image(ImageKind.PTX, "compute_80", isa=isa), on="sm_90")
+    assert judged("PTX-01", subject, driver(version)) is verdict
+
+
+def test_ptx_01_names_the_error() -> None:
+    (found,) = asked("PTX-01", loading(*sample("ptx/nvrtc-13.5-compute_80.ptx"), on="sm_90"))
+    assert found.subject == "PTX 9.5"
+    assert "222" in found.consequence
+
+
+@pytest.mark.parametrize(
+    ("isa", "linker", "verdict"),
+    [
+        ("8.4", "12.4", OK),
+        ("8.4", "12.3", FAIL),
+        ("8.8", "13.0", OK),  # across majors
+        ("9.0", "12.9", FAIL),
+        ("9.6", "13.5", FAIL),
+        ("9.6", "13.6", UNKNOWN),
+        (None, "13.5", UNKNOWN),
+    ],
+)
+def test_ptx_02_a_linker_compiles_ptx_up_to_its_own_release(
+    isa: str | None, linker: str, verdict: Verdict
+) -> None:
+    subject = linking(image(ImageKind.PTX, "compute_80", isa=isa), on="sm_90")
+    assert judged("PTX-02", subject, Release.parse(linker)) is verdict
+    assert judged("PTX-01", subject) is None
+
+
+def test_ptx_06_without_sass_the_driver_compiles() -> None:
+    images = sample("objects/nvcc-13.0-plain.o")
+    (found,) = asked("PTX-06", loading(*images, on="sm_90"))
+    assert found.constraint.judge(None) is JIT
+    assert found.axis is Axis.NONE
+    assert not asked("PTX-06", loading(*images, on="sm_86"))
+
+
+@pytest.mark.parametrize(
+    ("code", "on", "verdict"),
+    [
+        ("sm_80", "sm_87", UNDOCUMENTED),
+        ("sm_87", "sm_89", UNDOCUMENTED),
+        ("sm_87", "sm_87", None),
+        ("sm_80", "sm_86", None),
+        ("sm_101", "sm_110", None),
+    ],
+)
+def test_sass_02_nothing_is_promised_between_orin_and_other_ampere(
+    code: str, on: str, verdict: Verdict | None
+) -> None:
+    assert judged("SASS-02", loading(image(ImageKind.SASS, code), on=on)) is verdict
+
+
+def test_sass_08_a_relocatable_cubin_is_loaded_but_its_calls_may_miss() -> None:
+    images = sample("cubin/nvrtc-13.5-sm_80-rdc.cubin")
+    for registered in (None, False):
+        assert judged("SASS-08", loading(*images, on="sm_80", registered=registered)) is UNKNOWN
+    assert judged("SASS-08", loading(*images, on="sm_80", registered=True)) is None
+    finished = sample("cubin/nvrtc-13.5-sm_80.cubin")
+    assert judged("SASS-08", loading(*finished, on="sm_80", registered=None)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "on", "linker", "verdict"),
+    [
+        ("cubin/nvrtc-12.4-sm_80-rdc.cubin", "sm_80", "12.4", OK),
+        ("cubin/nvrtc-12.4-sm_80-rdc.cubin", "sm_80", "13.5", OK),
+        ("cubin/nvrtc-12.4-sm_80-rdc.cubin", "sm_80", "12.3", FAIL),
+        # measured: 12.5 to 12.9 take cubins of 13.x before sm_100, 12.0 to 12.4 don't
+        ("cubin/nvrtc-13.5-sm_80-rdc.cubin", "sm_80", "13.4", FAIL),
+        ("cubin/nvrtc-13.5-sm_80-rdc.cubin", "sm_80", "12.9", UNDOCUMENTED),
+        ("cubin/nvrtc-13.5-sm_80-rdc.cubin", "sm_80", "12.5", UNDOCUMENTED),
+        ("cubin/nvrtc-13.5-sm_80-rdc.cubin", "sm_80", "12.4", FAIL),
+        ("cubin/nvrtc-13.5-sm_100.cubin", "sm_100", "12.9", FAIL),
+        ("cubin/nvrtc-12.9-sm_100.cubin", "sm_100", "12.8", FAIL),
+    ],
+)
+def test_bld_02_a_linker_takes_sass_up_to_its_own_release(
+    name: str, on: str, linker: str, verdict: Verdict
+) -> None:
+    assert judged("BLD-02", linking(*sample(name), on=on), Release.parse(linker)) is verdict

@@ -1,0 +1,114 @@
+"""What the driver and nvJitLink pick, against what they were measured to pick."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ltocompat.arch import ArchForm, Release, SmArch
+from ltocompat.facts import gpus
+from ltocompat.model import ImageKind
+from ltocompat.selection import Missed, compiles, pick_for_driver, pick_for_linker, runs
+from ltocompat.traits import Shape, Traits
+
+MEASURED = json.loads((Path(__file__).parent / "data" / "selection.json").read_text("utf-8"))
+TARGETS = [
+    "75",
+    "80",
+    "90",
+    "90a",
+    "100",
+    "100a",
+    "100f",
+    "103",
+    "103a",
+    "103f",
+    "110",
+    "110f",
+    "120",
+    "120a",
+    "120f",
+    "121",
+    "121a",
+]
+
+
+def code(text: str, **traits: object) -> Traits:
+    """``sm_90a``, ``compute_80`` or ``lto_75`` as an entry of a fatbin."""
+    arch = SmArch.parse(text)
+    kinds = {ArchForm.REAL: ImageKind.SASS, ArchForm.VIRTUAL: ImageKind.PTX}
+    kind = kinds.get(arch.form, ImageKind.LTOIR)
+    return Traits(kind, arch, **traits)  # type: ignore[arg-type]
+
+
+def module(*texts: str) -> Shape:
+    return Shape(tuple(map(code, texts)), registered=True)
+
+
+def picked(shape: Shape, gpu: int) -> str | Missed | None:
+    pick = pick_for_driver(shape, gpu)
+    return " ".join(str(image.arch) for image in pick.images) or pick.missed
+
+
+@pytest.mark.parametrize("release", MEASURED["picked"])
+def test_nvjitlink_picks_an_lto_ir_entry_exactly_where_it_was_measured_to(release: str) -> None:
+    linker = Release.parse(release)
+    for entry, targets in MEASURED["picked"][release].items():
+        for target in TARGETS:
+            arch = SmArch.parse(f"sm_{target}")
+            known = arch.number in gpus.linker_targets(linker)
+            predicted = known and bool(pick_for_linker(module(entry), arch, linker).images)
+            assert predicted == (f"sm_{target}" in targets), (entry, target)
+
+
+@pytest.mark.parametrize(
+    ("images", "gpu", "expected"),
+    [
+        (("sm_80", "sm_90", "compute_80"), 90, "sm_90"),
+        (("sm_80", "sm_86"), 89, "sm_86"),
+        (("sm_90", "sm_90a"), 90, "sm_90a"),
+        (("sm_90a", "compute_80"), 100, "compute_80"),
+        (("compute_75", "compute_80"), 90, "compute_80"),
+        (("compute_90", "compute_90a"), 90, "compute_90a"),
+        (("compute_80", "sm_75"), 75, "sm_75"),
+        (("sm_100f",), 103, "sm_100f"),
+        (("sm_100f",), 120, Missed.NOT_FOR_GPU),
+        (("sm_101",), 110, "sm_101"),
+        (("sm_72",), 75, Missed.NOT_FOR_GPU),
+        (("sm_70",), 75, "sm_70"),
+        (("sm_80",), 87, "sm_80"),
+        (("lto_80",), 90, Missed.LTO_ONLY),
+        (("lto_80", "sm_75"), 90, Missed.NOT_FOR_GPU),
+        ((), 90, Missed.EMPTY),
+    ],
+)
+def test_the_driver_picks(images: tuple[str, ...], gpu: int, expected: str | Missed) -> None:
+    assert picked(module(*images), gpu) == expected
+
+
+def test_of_equals_the_driver_takes_the_first() -> None:
+    first, second = code("sm_80", debug=True), code("sm_80")
+    assert pick_for_driver(Shape((first, second), registered=True), 80).images == (first,)
+
+
+def test_what_a_device_link_used_up_is_linked_again_when_no_final_sass_serves() -> None:
+    final = code("sm_80")
+    ptx = [code("compute_80", prelinked=True, relocatable=True, isa=isa) for isa in ("8.4", "8.5")]
+    shape = Shape((final, *ptx), registered=True)
+    assert pick_for_driver(shape, 80).images == (final,)
+    assert pick_for_driver(shape, 90).images == tuple(ptx)
+
+
+def test_sass_of_a_gpu_that_never_was_a_pair_of_tegra_and_desktop_runs_on_it() -> None:
+    for row in gpus.sms():
+        assert runs(SmArch(row.number), row.number)
+        assert compiles(SmArch(row.number, "", ArchForm.VIRTUAL), row.number)
+
+
+def test_an_image_without_an_entry_header_is_linked_as_it_is() -> None:
+    bare = Shape((code("lto_90a", in_fatbin=False),), registered=None)
+    assert pick_for_linker(bare, SmArch.parse("sm_100"), Release(13, 5)).images
+    older = pick_for_linker(bare, SmArch.parse("sm_80"), Release(13, 5))
+    assert older.missed is Missed.NOT_FOR_GPU

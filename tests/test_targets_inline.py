@@ -1,0 +1,302 @@
+"""Deploy targets as they are written on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ltocompat.arch import Release
+from ltocompat.errors import UsageError
+from ltocompat.target import DriverVersion, Known, Target
+from ltocompat.targets import as_toml, parse
+from ltocompat.targets.driver_versions import read_driver
+from ltocompat.targets.release_versions import read_releases
+
+T = TypeVar("T")
+
+
+def one(text: str, where: Path | None = None) -> Target:
+    (target,) = parse([text], where=str(where or "."))
+    return target
+
+
+def said(known: Known[T] | None) -> list[str]:
+    assert known is not None
+    return [str(value) for value in known.values]
+
+
+def sentence(text: str, where: Path | None = None) -> str:
+    with pytest.raises(UsageError) as caught:
+        parse([text], where=str(where or "."))
+    return str(caught.value)
+
+
+def test_keys_say_what_a_target_has() -> None:
+    target = one("driver=550.54.15,nvjitlink=12.4,gpu=h100+sm_80")
+    assert target.driver == Known("550.54.15", (DriverVersion((550, 54, 15)),), False, "given")
+    assert target.nvjitlink == Known("12.4", (Release(12, 4),), False, "given")
+    assert [gpu.arch.number for gpu in target.gpus] == [90, 80]
+    assert target.nvrtc is None
+    assert target.compat is None
+    assert target.name == "driver=550.54.15,nvjitlink=12.4,gpu=h100+sm_80"
+
+
+def test_each_fact_says_where_it_comes_from() -> None:
+    sources = one("os=linux-aarch64,stock=12.4,nvrtc=12.6,gpu=h100").sources
+    assert dict(sources) == {
+        "os": "given",
+        "driver": "stock 12.4",
+        "nvjitlink": "stock 12.4",
+        "nvrtc": "given",
+        "gpu": "given",
+    }
+
+
+def test_a_name_is_what_reports_call_a_target() -> None:
+    assert one("name=edge,driver=550").name == "edge"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "machine"),
+    [
+        ("linux", "linux", "x86_64"),
+        ("linux-x86_64", "linux", "x86_64"),
+        ("linux-aarch64", "linux", "aarch64"),
+        ("windows", "windows", "x86_64"),
+        ("WSL2", "wsl2", "x86_64"),
+    ],
+)
+def test_an_operating_system_has_a_machine(text: str, name: str, machine: str) -> None:
+    system = one(f"os={text},driver=580").system
+    assert (system.name, system.machine) == (name, machine)
+
+
+def test_a_branch_alone_is_its_first_production_release_or_a_later_one() -> None:
+    driver = one("driver=550").driver
+    assert said(driver) == ["550.54.14", "a later 550"]
+    assert driver is not None
+    assert not driver.every
+
+
+def test_two_numbers_of_a_driver_are_what_starts_with_them() -> None:
+    assert said(one("driver=550.54").driver) == ["550.54.14", "550.54.15"]
+    assert said(one("driver=570.26").driver) == ["570.26"]  # a release of its own
+    assert said(one("driver=551.61,os=windows").driver) == ["551.61"]
+
+
+def test_a_major_alone_is_any_of_its_minors() -> None:
+    nvjitlink = one("nvjitlink=12").nvjitlink
+    # There was no 12.7.
+    minors = ["12.0", "12.1", "12.2", "12.3", "12.4", "12.5", "12.6", "12.8", "12.9"]
+    assert said(nvjitlink) == minors
+    assert nvjitlink is not None
+    assert not nvjitlink.every
+
+
+def test_a_patch_level_of_a_library_makes_no_difference() -> None:
+    assert said(one("nvjitlink=12.4.127").nvjitlink) == ["12.4"]
+
+
+@pytest.mark.parametrize(
+    ("text", "driver"), [("driver=700", "700"), ("driver=615.99.01", "615.99.01")]
+)
+def test_a_driver_above_the_tables_is_taken_as_it_is(text: str, driver: str) -> None:
+    assert said(one(text).driver) == [driver]
+
+
+@pytest.mark.parametrize("minor", ["12.10", "13.9", "14.0"])
+def test_a_library_above_the_tables_is_taken_as_it_is(minor: str) -> None:
+    assert said(one(f"nvjitlink={minor}").nvjitlink) == [minor]
+
+
+def test_a_range_is_every_known_release_in_it() -> None:
+    target = one("nvjitlink>=12.4,<13,gpu=h100")
+    assert said(target.nvjitlink) == ["12.4", "12.5", "12.6", "12.8", "12.9"]
+    assert target.nvjitlink is not None
+    assert target.nvjitlink.every
+    assert target.nvjitlink.text == ">=12.4,<13"
+    assert len(target.gpus) == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "releases"),
+    [
+        (">12.8,<13", ["12.9"]),  # 12.8 is all of 12.8
+        ("<=12.1", ["12.0", "12.1"]),
+        ("==12.4", ["12.4"]),
+        ("==12.*,!=12.4,<12.6", ["12.0", "12.1", "12.2", "12.3", "12.5"]),
+        ("~=13.3", ["13.3", "13.4", "13.5"]),
+        ("<12.4.100,>=12.4", ["12.4"]),  # 12.4.99 is in it
+        (">12,<13.2", ["13.0", "13.1"]),
+        (">=13.9", ["13.9"]),
+    ],
+)
+def test_versions_are_compared_in_as_many_numbers_as_are_written(
+    written: str, releases: list[str]
+) -> None:
+    assert said(read_releases("nvjitlink", written, "given")) == releases
+
+
+def test_a_range_of_drivers_is_the_first_production_release_of_each_branch() -> None:
+    drivers = said(one("driver>=575,<=590").driver)
+    assert drivers == ["575.51.03", "580.65.06", "590.44.01"]
+
+
+def test_a_range_of_drivers_begins_with_its_low_end() -> None:
+    assert said(one("driver>=550.54.15,<560").driver) == ["550.54.15", "555.42.02"]
+    assert said(one("driver>=580.100.01,<590").driver) == ["580.100.01"]
+    assert said(one("driver>=700").driver) == ["700"]
+
+
+def test_plus_joins_versions_that_must_all_work_and_a_bar_those_that_may_be() -> None:
+    both = one("driver=535+580,nvjitlink=12.9|13.0")
+    assert said(both.driver) == ["535.54.03", "580.65.06"]
+    assert both.driver is not None
+    assert both.driver.every
+    assert said(both.nvjitlink) == ["12.9", "13.0"]
+    assert both.nvjitlink is not None
+    assert not both.nvjitlink.every
+
+
+def test_stock_is_what_a_toolkit_ships() -> None:
+    target = one("stock=12.4")
+    # CUDA 13.1 release notes, table 3: 12.4 GA.
+    assert said(target.driver) == ["550.54.14"]
+    assert said(one("stock=12.4,os=windows").driver) == ["551.61"]
+    assert said(one("stock=12.4,os=wsl2").driver) == ["551.61"]
+    assert (said(target.nvjitlink), said(target.nvrtc)) == (["12.4"], ["12.4"])
+    assert target.nvlink is None
+
+
+def test_a_toolkit_before_12_has_no_nvjitlink() -> None:
+    target = one("stock=11.8")
+    assert target.nvjitlink is None
+    assert said(target.nvrtc) == ["11.8"]
+
+
+def test_stock_without_a_known_driver_asks_for_one() -> None:
+    assert "no driver is known to come with CUDA 13.5" in sentence("stock=13.5")
+    assert said(one("stock=13.5,driver=615.10").driver) == ["615.10"]
+
+
+@pytest.mark.parametrize("text", ["compat=13.0", "compat=13-0"])
+def test_a_compat_package_is_written_with_a_point_or_as_its_name_has_it(text: str) -> None:
+    assert said(one(text).compat) == ["13.0"]
+
+
+def test_an_offline_linker_can_be_the_target() -> None:
+    assert said(one("nvlink=12.4").nvlink) == ["12.4"]
+
+
+def test_a_path_is_not_a_deploy_target(tmp_path: Path) -> None:
+    assert sentence("a.so") == (
+        "a.so is not a deploy target; write: ltocompat check a.so --deploy-target "
+        "driver=550.54.15,nvjitlink=12.4,gpu=h100"
+    )
+    (tmp_path / "library").write_bytes(b"\x7fELF")
+    assert sentence("library", tmp_path).startswith("library is not a deploy target; write: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("drivr=550", "did you mean driver?"),
+        ("colour=red", "the keys are name, os, driver, compat, nvjitlink"),
+        ("driver=550,driver=560", "driver is given twice"),
+        ("driver=", "driver has no value"),
+        ("driver=abc", "'abc' is not a driver; write driver=550.54.15"),
+        ("driver=550,h100", "'h100' in 'driver=550,h100' has no key"),
+        ("gpu>=80", "gpu can't be compared"),
+        ("gpu=h100+", "has an empty name"),
+        ("os=beos", "'beos' is not an operating system"),
+        ("nvjitlink=12.7", "there is no nvJitLink 12.7; known are 12.0,"),
+        ("nvjitlink=11.8", "there is no nvJitLink 11.8"),
+        ("nvjitlink=15", "write its minor too"),
+        ("nvjitlink>=12.4,<12.4", "no nvJitLink that is known is >=12.4,<12.4; known are 12.0,"),
+        ("driver>700", "known are the branches 450, 455"),
+        ("driver>=550,<x", "'<x' in '>=550,<x' is not a comparison"),
+        ("stock=12.7", "there is no CUDA toolkit 12.7"),
+        ("stock=12", "'12' is not a release of a CUDA toolkit"),
+        ("name=edge", "says nothing of a deploy target"),
+        ("driver=550,python=2.7", "'2.7' is not a version of Python"),
+        ("", "an empty deploy target"),
+    ],
+)
+def test_an_error_names_the_value_and_what_to_write(text: str, part: str) -> None:
+    assert part in sentence(text)
+
+
+def test_two_targets_of_one_name_are_an_error_unless_they_are_the_same() -> None:
+    assert len(parse(["driver=550", "driver=550", "driver=560"])) == 2
+    with pytest.raises(UsageError, match="two deploy targets are called 'a'"):
+        parse(["name=a,driver=550", "name=a,driver=560"])
+
+
+_PIECES = (
+    "driver nvjitlink gpu os stock compat nvrtc nvlink name = >= < ~= , + | . 550 12.4 12 13.3 "
+    "h100 sm_90 700 linux 580.65.06 != * 550.9999"
+)
+_WORDS = st.sampled_from(_PIECES.split())
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(st.text(max_size=40), st.lists(_WORDS, max_size=12).map("".join)))
+def test_any_text_ends_in_targets_or_a_sentence(text: str) -> None:
+    try:
+        targets = parse([text])
+    except UsageError as error:
+        assert "\n" not in str(error)  # noqa: PT017
+    else:
+        assert targets
+
+
+_VERSIONS = st.sampled_from(
+    ("12", "12.4", "13.9", ">=12.4,<13", "~=13.1", "12.4|13.0", "12.4+13.5", "!=12.4")
+)
+_DRIVERS = st.sampled_from(
+    ("550", "550.54.15", "700", ">=550", ">580.95.05,<590", "535+580.95.05", "550|700", "565")
+)
+_FACTS = st.fixed_dictionaries(
+    {"driver": _DRIVERS},
+    optional={
+        "os": st.sampled_from(("windows", "wsl2", "linux-aarch64")),
+        "nvjitlink": _VERSIONS,
+        "nvrtc": _VERSIONS,
+        "nvlink": _VERSIONS,
+        "compat": st.sampled_from(("13-0", "12.8", ">=12.8")),
+        "gpu": st.sampled_from(("h100", "sm_90a+4090", "sm_120", "gb200+sm_121f")),
+    },
+)
+
+
+def facts(target: Target) -> list[object]:
+    parts = [target.driver, target.compat, target.nvjitlink, target.nvrtc, target.nvlink]
+    known = [(part.values, part.every) if part else None for part in parts]
+    return [target.name, target.system, *known, target.gpus]
+
+
+@settings(max_examples=60, deadline=None)
+@given(keys=_FACTS, name=st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
+def test_a_target_written_as_toml_reads_back_to_the_same_facts(
+    tmp_path_factory: pytest.TempPathFactory, keys: dict[str, str], name: str
+) -> None:
+    from dataclasses import replace
+
+    text = ",".join(f"{k}{v}" if v[0] in "<>=!~" else f"{k}={v}" for k, v in keys.items())
+    target = replace(one(text), name=name)
+    file = tmp_path_factory.mktemp("targets") / "saved.toml"
+    file.write_bytes(as_toml(target).encode())
+    assert facts(one(str(file))) == facts(target)
+
+
+def test_a_later_driver_of_a_branch_keeps_its_name_when_it_is_saved(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    known = Known("a text of no form", read_driver("550", "").values, every=False, source="")
+    target = replace(one("name=a,driver=550"), driver=known)
+    (tmp_path / "a.toml").write_text(as_toml(target))
+    assert said(one("a.toml", tmp_path).driver) == ["550.54.14", "a later 550"]
