@@ -158,7 +158,12 @@ _HALF = 20
 
 
 def _by_text(text: str) -> list[Explained]:
-    """The rules whose messages are in a text, best first; equal ones in the catalogue's order."""
+    """The rules whose messages are in a text, best first.
+
+    Of equal ones, rules of selection come last, since another rule says what follows from them;
+    then that rule comes first whose messages name the text earlier.
+    """
+    selecting = {rule.id for rule in RULES if rule.excludes is not None}
     words = _words(_with_names(text))
     where: dict[str, list[int]] = {}
     for position, word in enumerate(words):
@@ -168,7 +173,8 @@ def _by_text(text: str) -> list[Explained]:
         covered: set[int] = set()
         best, most = "", 0
         for message in rule.messages:
-            hits = _best_hit(_message_words(message), words, where)
+            known = _message_words(message)
+            hits = _best_hit(known, words, where) or _within(words, known)
             weight = _weight(hits, words)
             covered |= hits
             if weight > most:
@@ -177,7 +183,19 @@ def _by_text(text: str) -> list[Explained]:
         if most >= _LEAST:
             score = round(total / (total + _HALF), 3)
             found.append(replace(_of_rule(rule), matched=best, score=score))
-    return sorted(found, key=lambda one: -one.score)
+
+    def order(one: Explained) -> tuple[float, bool, int]:
+        return (-one.score, one.id in selecting, one.messages.index(one.matched))
+
+    return sorted(found, key=order)
+
+
+def _within(words: list[str], message: tuple[str, ...]) -> set[int]:
+    """All positions of a text that is a part of a message: users cut the ends off."""
+    if sum(map(len, words)) < _HALF:
+        return set()
+    parts = (list(message[n : n + len(words)]) for n in range(len(message) - len(words) + 1))
+    return set(range(len(words))) if words in parts else set()
 
 
 def _weight(positions: set[int], words: list[str]) -> int:

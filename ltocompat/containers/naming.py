@@ -64,10 +64,13 @@ class Names:
             name = f"{name},{times}"
         return self._place.member(name), problems
 
-    def folder(self, name: str) -> None:
+    def folder(self, name: str) -> Iterator[Skipped]:
         """A folder, which holds nothing by itself."""
-        self._folders.add(_key(name))
-        self._add_folders(name)
+        if leads_out(name):
+            yield Skipped(self._place.member(name[:_LONGEST]), _LEADS_OUT)
+        if len(self._folders) < self._most:
+            self._folders.add(_key(name))
+            self._add_folders(name)
 
     def link(self, name: str, target: str, wanted: Place, *, hard: bool) -> Iterator[Skipped]:
         """A link: its target is read under its own name, and looked for in the end."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from typing import IO
 from weakref import WeakSet
@@ -43,6 +42,9 @@ class Spool:
         return ByteView.of(b"".join(first))
 
     def _spooled(self, first: list[bytes], rest: Iterator[bytes], size: int | None) -> ByteView:
+        # Imported here: most runs unpack nothing large.
+        import tempfile
+
         start = self._free(size)
         try:
             if self._file is None:

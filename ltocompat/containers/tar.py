@@ -203,7 +203,7 @@ class _Walk:
 
     def _member(self, header: Header) -> Iterator[Member | Skipped]:
         if header.type == _FOLDER:
-            self._names.folder(header.name)
+            yield from self._names.folder(header.name)
         elif header.type in (_LINK, _HARD_LINK):
             hard = header.type == _HARD_LINK
             yield from self._names.link(header.name, header.target, self._wanted, hard=hard)

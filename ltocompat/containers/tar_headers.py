@@ -16,6 +16,8 @@ from ltocompat.errors import Malformed
 BLOCK = 512
 
 _USTAR = b"ustar\x00"
+_SPARSE = "GNU.sparse"
+_USED = (b"path", b"size", b"linkpath", b"GNU.sparse.name")
 _RECORD = re.compile(rb"(\d{1,20}) ")
 
 
@@ -54,7 +56,7 @@ class Header(NamedTuple):
             size,
             self.type,
             records.get("linkpath", self.target),
-            self.sparse or any(key.startswith("GNU.sparse") for key in records),
+            self.sparse or _SPARSE in records,
             self.more,
         )
 
@@ -92,7 +94,7 @@ def is_continued(block: bytes) -> bool:
 
 
 def pax_records(data: bytes) -> dict[str, str]:
-    """The records ``length key=value`` of an extended header.
+    """Those records ``length key=value`` of an extended header that matter here.
 
     Raises:
         Malformed: their lengths don't add up.
@@ -106,7 +108,10 @@ def pax_records(data: bytes) -> dict[str, str]:
         key, equals, value = record.partition(b"=")
         if not equals or position + length > len(data):
             raise Malformed(f"a pax header is broken at byte {position}")
-        records[_decode(key)] = _decode(value)
+        if key in _USED:
+            records[_decode(key)] = _decode(value)
+        elif key.startswith(_SPARSE.encode()):
+            records[_SPARSE] = ""
         position += length
     return records
 

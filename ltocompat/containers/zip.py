@@ -121,7 +121,7 @@ class _Walk:
     def _member(self, entry: Entry) -> Iterator[Member | Skipped]:
         name = entry.name
         if name.endswith("/") and not entry.unpacked:
-            self._names.folder(name)
+            yield from self._names.folder(name)
             self._spans.append((entry.header, entry.header + len(entry.raw_name)))
             return
         place, problems = self._names.take(name)
@@ -172,7 +172,7 @@ class _Walk:
         if entry.method == _STORED:
             if entry.packed != entry.unpacked:
                 raise Malformed(f"it is stored, but says {entry.packed} and {entry.unpacked} bytes")
-            checked.all(data)
+            checked.all(data, self._budget)
             checked.check(entry.crc)
             return data, []
         if entry.method not in _METHODS:
@@ -213,8 +213,9 @@ class _Checked:
             self._crc = zlib.crc32(chunk, self._crc)
             yield chunk
 
-    def all(self, view: ByteView) -> None:
+    def all(self, view: ByteView, budget: Budget) -> None:
         for at in range(0, view.size, MIB):
+            budget.check_time()
             self._crc = zlib.crc32(view.peek(at, MIB), self._crc)
 
     def check(self, said: int) -> None:

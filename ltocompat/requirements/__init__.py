@@ -112,6 +112,7 @@ def rule(rule_id: str) -> Rule:
     return next(one for one in RULES if one.id == rule_id)
 
 
+@functools.lru_cache(maxsize=4096)  # the same for every target that has the GPU
 def requirements_of(subject: Subject) -> tuple[Requirement, ...]:
     """What all rules find in a module on its way, each once."""
     found = (one for rule_ in RULES for one in rule_.requirements(subject))

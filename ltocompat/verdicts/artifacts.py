@@ -14,7 +14,7 @@ from ltocompat.target import Gpu, Target
 from ltocompat.traits import Traits
 from ltocompat.verdict import Coverage, Finding, Level, Result, Route, Verdict, worst
 from ltocompat.verdicts.hosts import judge_host
-from ltocompat.verdicts.modules import Judged, judge, ways
+from ltocompat.verdicts.modules import Judged, judge, possible_ways, ways
 from ltocompat.verdicts.studies import Group, Study
 
 UNREADABLE = "IMG-02"
@@ -32,10 +32,10 @@ class _Judged(NamedTuple):
 
 def routes(study: Study, wanted: Route | None) -> tuple[Route | None, ...]:
     """The lines that an artifact gets: one, or one a route where modules can go both ways."""
+    if wanted is not None:
+        return (wanted,)
     both = any(len(ways(group.shape)) > 1 for group in study.groups)
-    if not both:
-        return (None,)
-    return (wanted,) if wanted else (Route.LOAD, Route.LINK)
+    return (Route.LOAD, Route.LINK) if both else (None,)
 
 
 def results(study: Study, target: Target, wanted: Route | None = None) -> Iterator[Result]:
@@ -75,18 +75,17 @@ def _result(study: Study, target: Target, gpu: Gpu | None, route: Route | None) 
 
 
 def _judge(group: Group, target: Target, gpu: Gpu | None, route: Route | None) -> _Judged:
-    possible = ways(group.shape)
-    way = route if route in possible else possible[0]
+    way = route if route in possible_ways(group.shape) else ways(group.shape)[0]
     return _Judged(group, judge(group.shape, target, gpu, way, group.trials), way)
 
 
 def _of_whole(study: Study, judged: list[_Judged], gpu: Gpu | None) -> Iterator[Finding]:
     """What is said of an artifact rather than of its modules one by one."""
     said = any(one.said.verdict is not None or one.said.not_judged for one in judged)
-    if not said and gpu is not None and any(one.said.how == "none" for one in judged):
-        yield _nothing_serves(judged, gpu)
-    if study.skipped_count:
+    if study.skipped_count:  # what serves may lie where nothing could be read
         yield _unreadable(study)
+    elif not said and gpu is not None and any(one.said.how == "none" for one in judged):
+        yield _nothing_serves(judged, gpu)
     yield from _notes(study, judged)
 
 

@@ -58,6 +58,12 @@ def ways(shape: Shape) -> tuple[Route, ...]:
     return (Route.LOAD, Route.LINK) if both else (Route.LOAD,)
 
 
+def possible_ways(shape: Shape) -> tuple[Route | None, ...]:
+    """The ways that a caller may name: LTO-IR in a file of its own can be loaded, if in vain."""
+    loose = shape.registered is None and not shape.needs_device_link
+    return (Route.LOAD, *ways(shape)) if loose else ways(shape)
+
+
 def judge(shape: Shape, target: Target, gpu: Gpu | None, route: Route, trials: Trials) -> Judged:
     """Judge a module.
 

@@ -96,6 +96,7 @@ def samples() -> Iterator[Sample]:
         for arch in ("sm_80", "sm_90", "sm_90a"):
             if (release, arch) != ("11.8", "sm_90a"):  # 12.0 is the first to know it
                 yield _cubin(release, arch)
+    yield _cubin("12.9", "sm_70")  # the last to know it
     yield _cubin("12.8", "sm_100")
     yield _cubin("12.8", "sm_100a")
     for release in ("12.9", "13.0", "13.5"):

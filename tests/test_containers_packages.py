@@ -1,0 +1,353 @@
+"""Device code in packages is the device code of their unpacked files."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from package_writer import (
+    COMPRESSORS,
+    Raw,
+    conda_of,
+    padded,
+    pax,
+    raw_zip,
+    tar_of,
+    zip_of,
+    zstd,
+)
+from reading import records_of
+from samples import FOLDER
+
+import ltocompat
+from ltocompat import Artifact, Host, Image, ImageKind, Limits, Module, Place, Skipped
+from ltocompat.byteview import ByteView
+from ltocompat.containers import container_of
+from ltocompat.containers.member import Member
+from ltocompat.containers.spool import Spool
+from ltocompat.gathering import gather
+from ltocompat.inventory import Settings
+from ltocompat.limits import MIB, Budget
+from ltocompat.trial import InputKind
+
+FATBIN = FOLDER / "fatbin" / "nvfatbin-13.5-default.fatbin"
+LIBRARY = FOLDER / "objects" / "nvcc-13.5-rdc-sass+ptx"
+ARCHIVE = FOLDER / "objects" / "libaxpy.a"
+FILES = {"x/a.fatbin": FATBIN, "x/lib/libx.so": LIBRARY, "x/lib/libaxpy.a": ARCHIVE}
+MEMBERS = [
+    ("x/__init__.py", b"import os\n" * 1000),
+    *((name, path.read_bytes()) for name, path in FILES.items()),
+    ("x/data.bin", random.Random(1).randbytes(300_000)),  # noqa: S311 - not for secrets
+]
+
+PACKAGES = {
+    "wheel": zip_of(*MEMBERS),
+    "zip, stored": zip_of(*MEMBERS, method=zipfile.ZIP_STORED),
+    "zip, bzip2": zip_of(*MEMBERS, method=zipfile.ZIP_BZIP2),
+    "zip, lzma": zip_of(*MEMBERS, method=zipfile.ZIP_LZMA),
+    "zip, zstd": raw_zip(
+        *(Raw(name.encode(), data, 93, zstd(data)) for name, data in MEMBERS),
+    ),
+    **{f"tar{suffix}": pack(tar_of(*MEMBERS)) for suffix, pack in COMPRESSORS.items()},
+    "tar, GNU": tar_of(*MEMBERS, kind=1),
+    "tar, ustar": tar_of(*MEMBERS, kind=0),
+}
+FORMS = pytest.mark.parametrize("form", PACKAGES)
+
+
+def found(path: str | Path) -> dict[tuple[str, ...], list[Image]]:
+    """The images in a file, by the members that they lie in, as if these were the files."""
+    images: dict[tuple[str, ...], list[Image]] = {}
+    for record in ltocompat.inspect(path, kernels=True, hashes=True):
+        assert not isinstance(record, Skipped), record
+        for image in record.images if isinstance(record, Module) else ():
+            place = image.place
+            plain = replace(image, place=Place("file", (), place.offset, place.entry))
+            images.setdefault(place.members, []).append(plain)
+    return images
+
+
+def expected() -> dict[tuple[str, ...], list[Image]]:
+    return {
+        (name, *inner): images
+        for name, path in FILES.items()
+        for inner, images in found(path).items()
+    }
+
+
+@pytest.fixture
+def package(tmp_path: Path, form: str) -> Path:
+    """A package under a name that says nothing."""
+    path = tmp_path / "package"
+    path.write_bytes(PACKAGES[form])
+    return path
+
+
+@FORMS
+def test_the_images_of_a_package_are_those_of_its_files(package: Path) -> None:
+    assert found(package) == expected()
+
+
+def test_conda_packages_hold_archives_inside(tmp_path: Path) -> None:
+    path = tmp_path / "package"
+    path.write_bytes(conda_of(*MEMBERS))
+    inner = {members[1:]: images for members, images in found(path).items()}
+    assert inner == expected()
+    assert {members[0] for members in found(path)} == {"pkg-x-1-0.tar.zst"}
+
+
+@FORMS
+def test_every_place_in_a_package_can_be_asked_for(package: Path) -> None:
+    images = [i for r in ltocompat.inspect(package) if isinstance(r, Module) for i in r.images]
+    for image in images:
+        asked = [r for r in ltocompat.inspect(str(image.place)) if isinstance(r, Module)]
+        assert [one for module in asked for one in module.images] == [image]
+
+
+@FORMS
+def test_images_are_extracted_from_a_package_as_from_its_files(
+    package: Path, tmp_path: Path
+) -> None:
+    def extracted(*places: str | Path) -> list[bytes]:
+        out = tmp_path / "out"
+        done = list(ltocompat.extract(*places, directory=out))
+        data = [Path(one.path).read_bytes() for one in done if isinstance(one, ltocompat.Extracted)]
+        shutil.rmtree(out)
+        return data
+
+    assert extracted(package) == extracted(*FILES.values())
+    assert extracted(f"{package}::x/a.fatbin") == extracted(FATBIN)
+
+
+@FORMS
+def test_modules_of_a_package_are_linked_one_by_one(package: Path) -> None:
+    """nvJitLink takes an ``ar`` archive as a library, and no package."""
+    inputs = [
+        one for one in gather(Place(str(package)), Settings()) if not isinstance(one, Skipped)
+    ]
+    assert {one.trial.kind for one in inputs} <= {InputKind.FATBIN, InputKind.CUBIN, InputKind.PTX}
+    first = next(one for one in inputs if one.place.members == ("x/a.fatbin",))
+    assert first.trial.data == FATBIN.read_bytes()
+
+
+def test_an_archive_is_still_a_library_for_the_linker() -> None:
+    (one,) = gather(Place(str(ARCHIVE)), Settings())
+    assert not isinstance(one, Skipped)
+    assert one.trial.kind is InputKind.LIBRARY
+
+
+def test_hosts_in_a_package_say_what_they_need(tmp_path: Path) -> None:
+    path = tmp_path / "package"
+    path.write_bytes(PACKAGES["wheel"])
+    hosts = [r.place.members for r in ltocompat.inspect(path) if isinstance(r, Host)]
+    assert hosts == [
+        ("x/lib/libaxpy.a", "nvcc-13.5-rdc-axpy.o"),
+        ("x/lib/libaxpy.a", "nvcc-13.5-rdc-scale.o"),
+    ]
+
+
+def test_a_package_is_one_artifact_and_its_progress_stays_inside(tmp_path: Path) -> None:
+    path = tmp_path / "package"
+    path.write_bytes(PACKAGES["wheel"])
+    seen: list[ltocompat.Progress] = []
+    records = list(ltocompat.inspect(path, progress=seen.append))
+    assert [r.path for r in records if isinstance(r, Artifact)] == [str(path)]
+    assert {one.total for one in seen} == {path.stat().st_size}
+    assert [one.done for one in seen] == sorted(one.done for one in seen)
+    assert seen[-1].done < path.stat().st_size
+
+
+def test_a_package_comes_through_standard_input() -> None:
+    code = "import ltocompat as l; print(*[r.images for r in l.inspect('-') if hasattr(r, 'path')])"
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, input=PACKAGES["tar.zst"], capture_output=True, check=True)
+    assert int(done.stdout) == sum(map(len, expected().values()))
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
+def test_a_single_compressed_file_is_a_container_of_one(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"libx.so{suffix}"
+    path.write_bytes(COMPRESSORS[suffix](LIBRARY.read_bytes()))
+    assert found(path) == {("libx.so",): found(LIBRARY)[()]}
+
+
+def test_a_compressed_cubin_is_still_an_image(tmp_path: Path) -> None:
+    path = tmp_path / "cubin"
+    path.write_bytes(zstd(next((FOLDER / "cubin").glob("*.cubin")).read_bytes()))
+    (image,) = found(path)[()]
+    assert (image.kind, str(image.compression)) == (ImageKind.SASS, "zstd")
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
+def test_streams_that_follow_each_other_are_one(suffix: str) -> None:
+    pack = COMPRESSORS[suffix]
+    data = tar_of(("a.fatbin", FATBIN.read_bytes()), ("b", b"b"))
+    records = records_of(pack(data[:700]) + pack(data[700:]))
+    assert [(r.images, r.skipped) for r in records if isinstance(r, Artifact)] == [(2, 0)]
+
+
+def test_zstd_frames_for_the_users_own_data_are_passed_over() -> None:
+    skippable = b"\x50\x2a\x4d\x18\x04\0\0\0user"
+    data = zstd(tar_of(("a.fatbin", FATBIN.read_bytes())))
+    (*_, artifact) = records_of(skippable + data + skippable)
+    assert isinstance(artifact, Artifact)
+    assert (artifact.images, artifact.skipped) == (2, 0)
+
+
+def test_zips_with_64_bit_sizes_and_descriptors_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "package"
+    # A writer that can't seek puts sizes behind the data, here with 64 bits.
+    file = _NoSeek()
+    with zipfile.ZipFile(file, "w") as archive:
+        with archive.open("x/a.fatbin", "w", force_zip64=True) as member:
+            member.write(FATBIN.read_bytes())
+        archive.writestr("x/lib/libx.so", LIBRARY.read_bytes())
+    path.write_bytes(file.getvalue())
+    assert set(found(path)) == {("x/a.fatbin",), ("x/lib/libx.so",)}
+
+
+class _NoSeek(io.BytesIO):
+    def tell(self) -> int:
+        raise OSError
+
+
+def test_long_names_of_gnu_and_pax_are_whole() -> None:
+    name = "/".join(["folder"] * 40) + "/a.fatbin"
+    for kind in (1, 2):
+        records = records_of(tar_of((name, FATBIN.read_bytes()), kind=kind))
+        assert {r.place.members for r in records if isinstance(r, Module)} == {(name,)}
+
+
+def test_links_inside_a_package_are_not_read_twice() -> None:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as archive:
+        for name, target, kind in (
+            ("lib/libx.so", "libx.so.1", tarfile.SYMTYPE),
+            ("lib64", "lib", tarfile.SYMTYPE),
+        ):
+            link = tarfile.TarInfo(name)
+            link.type, link.linkname = kind, target
+            archive.addfile(link)
+        data = FATBIN.read_bytes()
+        header = tarfile.TarInfo("lib/libx.so.1")
+        header.size = len(data)
+        archive.addfile(header, io.BytesIO(data))
+        link = tarfile.TarInfo("copy")
+        link.type, link.linkname = tarfile.LNKTYPE, "lib/libx.so.1"
+        archive.addfile(link)
+    (*_, artifact) = records_of(file.getvalue())
+    assert isinstance(artifact, Artifact)
+    assert (artifact.images, artifact.skipped) == (2, 0)
+
+
+def test_a_place_that_is_a_link_names_its_target(tmp_path: Path) -> None:
+    path = tmp_path / "package"
+    path.write_bytes(raw_zip(Raw(b"libx.so", b"libx.so.1", mode=0o120777), Raw(b"libx.so.1", b"x")))
+    records = list(ltocompat.inspect(f"{path}::libx.so"))
+    assert [r.reason for r in records if isinstance(r, Skipped)] == [
+        "it is a link to 'libx.so.1'; name that"
+    ]
+
+
+def test_members_that_are_stored_are_viewed_in_place() -> None:
+    for data in (PACKAGES["zip, stored"], PACKAGES["tar"]):
+        view = ByteView.of(data)
+        assert {member.view.source for member in members_of(view)} == {view.source}
+
+
+def members_of(view: ByteView, limits: Limits | None = None) -> list[Member]:
+    container = container_of(view)
+    assert container is not None
+    place = Place("package")
+    walked = container.members(view, place, place, Budget(limits or Limits()))
+    return [one for one in walked if isinstance(one, Member)]
+
+
+def test_only_what_is_asked_for_is_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "package"
+    path.write_bytes(zip_of(("large", bytes(10 << 20)), ("a.fatbin", FATBIN.read_bytes())))
+    limits = Limits(unpacked_bytes=1 << 20)
+    records = list(ltocompat.inspect(f"{path}::a.fatbin", limits=limits))
+    assert [r for r in records if isinstance(r, Skipped)] == []
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open files in /proc")
+def test_many_unpacked_members_keep_one_file_open() -> None:
+    data = random.Random(1).randbytes(100_000)  # noqa: S311 - not for secrets
+    packed = zip_of(*((f"{number}.bin", data) for number in range(50)))
+    before = len(os.listdir("/proc/self/fd"))
+    members = members_of(ByteView.of(packed))
+    assert len(os.listdir("/proc/self/fd")) == before + 1
+    assert all(member.view.all() == data for member in members)
+    del members
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_room_is_used_again_once_nobody_reads_it() -> None:
+    spool = Spool()
+    first = spool.keep(iter([b"1" * 100_000]), 100_000)
+    second = spool.keep(iter([b"2" * 100_000]), 100_000)
+    assert (first.start, second.start) == (0, 100_000)
+    del first
+    larger = spool.keep(iter([b"3" * 100_001]), 100_001)
+    third = spool.keep(iter([b"4" * 100_000]), 100_000)
+    assert (larger.start, third.start) == (200_000, 0)
+    assert second.all() == b"2" * 100_000
+    assert third.all() == b"4" * 100_000
+    del second, third, larger
+    assert spool.keep(iter([b"5" * 100_000]), None).start == 0
+
+
+def test_no_room_for_unpacked_members_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    packed = zip_of(("large", bytes(1 << 20)), ("a.fatbin", FATBIN.read_bytes()))
+    records = records_of(packed)
+    (skipped,) = [r for r in records if isinstance(r, Skipped)]
+    assert "can't be kept in" in skipped.reason
+    assert "TMPDIR" in skipped.reason
+    assert [r.images for r in records if isinstance(r, Artifact)] == [2]
+
+
+def test_a_file_that_begins_like_nothing_and_ends_like_a_zip_is_one() -> None:
+    data = b"#!/usr/bin/python3\n" + zip_of(("a.fatbin", FATBIN.read_bytes()))
+    assert sum(isinstance(r, Module) for r in records_of(data)) == 1
+
+
+def test_pax_records_apply_to_one_member_or_to_all() -> None:
+    data = FATBIN.read_bytes()
+    body = tar_of(("short", data))[: 512 + len(padded(data))]
+    packed = pax([("path", "long name")]) + body + body + bytes(1024)
+    records = records_of(packed)
+    names = [r.place.members for r in records if isinstance(r, Module)]
+    assert names == [("long name",), ("short",)]
+
+
+def test_linking_from_a_package_unpacks_it_once(tmp_path: Path) -> None:
+    path = tmp_path / "package"
+    noise = random.Random(1).randbytes(MIB)  # noqa: S311 - not for secrets
+    files = [(f"{number}.fatbin", FATBIN.read_bytes()) for number in range(10)]
+    path.write_bytes(COMPRESSORS[".gz"](tar_of(("noise", noise), *files)))
+    settings = Settings(limits=Limits(unpacked_bytes=2 * MIB - 1))
+    inputs = list(gather(Place(str(path)), settings))
+    assert len(inputs) == 10
+    assert not any(isinstance(one, Skipped) for one in inputs)
+
+
+def test_modules_in_members_of_one_name_are_linked_as_they_are(tmp_path: Path) -> None:
+    first, second = FATBIN, FOLDER / "fatbin" / "nvcc-13.5-concat.fatbin"
+    path = tmp_path / "package"
+    path.write_bytes(tar_of(*(("same", one.read_bytes()) for one in (first, second))))
+    inputs = [one for one in gather(Place(str(path)), Settings()) if not isinstance(one, Skipped)]
+    assert [one.trial.data for one in inputs] == [first.read_bytes(), second.read_bytes()]
