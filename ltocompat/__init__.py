@@ -33,11 +33,19 @@ from ltocompat.model import (
 from ltocompat.place import Place
 
 if TYPE_CHECKING:
+    from ltocompat.api.checking import check
+    from ltocompat.api.explaining import Explained, explain
     from ltocompat.api.extracting import Extracted, extract
+    from ltocompat.api.gridding import matrix
     from ltocompat.api.inspecting import inspect
     from ltocompat.api.linking import Linked, link
     from ltocompat.api.progress import Progress
+    from ltocompat.api.requiring import require
     from ltocompat.compile_options import Disagreement
+    from ltocompat.grid import Grid
+    from ltocompat.required import Required
+    from ltocompat.target import Target
+    from ltocompat.verdict import Coverage, Finding, Result, Verdict
 
 __version__ = "0.1.0"
 
@@ -45,10 +53,14 @@ __all__ = [
     "ArchForm",
     "Artifact",
     "Compression",
+    "Coverage",
     "CubinFacts",
     "CudaLibrary",
     "Disagreement",
+    "Explained",
     "Extracted",
+    "Finding",
+    "Grid",
     "Host",
     "Image",
     "ImageFilter",
@@ -65,27 +77,47 @@ __all__ = [
     "Progress",
     "Record",
     "Release",
+    "Required",
+    "Result",
     "Role",
     "Skipped",
     "SmArch",
+    "Target",
     "UnreadableInput",
     "UsageError",
+    "Verdict",
     "__version__",
+    "check",
+    "explain",
     "extract",
     "inspect",
     "link",
+    "matrix",
+    "require",
 ]
 
 # The use cases bring every room of the house with them; a program that only asks for help, or for
 # the values, need not wait for that.
 _LAZY = {
+    "check": "ltocompat.api.checking",
+    "Explained": "ltocompat.api.explaining",
+    "explain": "ltocompat.api.explaining",
     "Extracted": "ltocompat.api.extracting",
     "extract": "ltocompat.api.extracting",
-    "Disagreement": "ltocompat.compile_options",
+    "matrix": "ltocompat.api.gridding",
+    "inspect": "ltocompat.api.inspecting",
     "Linked": "ltocompat.api.linking",
     "link": "ltocompat.api.linking",
     "Progress": "ltocompat.api.progress",
-    "inspect": "ltocompat.api.inspecting",
+    "require": "ltocompat.api.requiring",
+    "Disagreement": "ltocompat.compile_options",
+    "Grid": "ltocompat.grid",
+    "Required": "ltocompat.required",
+    "Target": "ltocompat.target",
+    "Coverage": "ltocompat.verdict",
+    "Finding": "ltocompat.verdict",
+    "Result": "ltocompat.verdict",
+    "Verdict": "ltocompat.verdict",
 }
 
 

@@ -70,6 +70,7 @@ class Service:
         link: by a link.
         none: not at all (those without kernels are left out).
         driver: the least driver there; None where nothing serves, or no floor is known.
+        beyond: no known driver is new enough there.
     """
 
     number: int
@@ -80,6 +81,7 @@ class Service:
     link: int
     none: int
     driver: DriverVersion | None
+    beyond: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,10 +92,9 @@ def pick_for_driver(shape: Shape, gpu: int) -> Pick:
     if not shape.images:
         return Pick((), Missed.EMPTY)
     final = [image for image in shape.images if not image.prelinked]
-    if shape.registered is False:
-        # A library that loads its cubins itself knows Orin from a desktop GPU (cuFFT 12.5 has 155
-        # cubins for sm_87 alone, beside others for sm_86 and sm_89).
-        final = [image for image in final if not _of_other_sort(image, gpu)]
+    if shape.registered is not None and _integrated_only(final, gpu):
+        # A library knows Orin from a desktop GPU: cuFFT 12.5 has 155 cubins for sm_87 alone.
+        return Pick((), Missed.NOT_FOR_GPU)
     best = _driver_choice(final, gpu)
     if best is not None:
         return Pick((best,))
@@ -109,12 +108,14 @@ def pick_for_driver(shape: Shape, gpu: int) -> Pick:
     return Pick((), _missed(shape, gpu))
 
 
-def _of_other_sort(image: Traits, gpu: int) -> bool:
-    """SASS of an integrated GPU for a discrete one."""
-    if image.kind is not ImageKind.SASS or image.arch is None:
-        return False
-    other = same_arch(image.arch.number) != same_arch(gpu)
-    return other and _tegra(image.arch.number) and not _tegra(gpu)
+def _integrated_only(images: Iterable[Traits], gpu: int) -> bool:
+    """Whether all that a discrete GPU could use was made for an integrated one."""
+    usable = [image for image in images if _usable(image, gpu)]
+    return bool(usable) and not _tegra(gpu) and all(map(_for_integrated, usable))
+
+
+def _for_integrated(image: Traits) -> bool:
+    return image.kind is ImageKind.SASS and image.arch is not None and _tegra(image.arch.number)
 
 
 def _driver_choice(images: Iterable[Traits], gpu: int) -> Traits | None:
@@ -122,9 +123,13 @@ def _driver_choice(images: Iterable[Traits], gpu: int) -> Traits | None:
     usable = [image for image in images if _usable(image, gpu)]
     for kind in (ImageKind.SASS, ImageKind.PTX):
         # max gives the first of equals, as the driver does
-        best = max((one for one in usable if one.kind is kind), key=_rank, default=None)
-        if best is not None:
-            return best
+        of_kind = [one for one in usable if one.kind is kind]
+        if not _tegra(gpu):
+            # Which of sm_80 and sm_87 a desktop GPU gets was not measured; NVIDIA's libraries ship
+            # both in one module for desktops, so that the documented one is taken to serve.
+            of_kind = [one for one in of_kind if not _for_integrated(one)] or of_kind
+        if of_kind:
+            return max(of_kind, key=_rank)
     return None
 
 

@@ -23,7 +23,7 @@ FLOORS = (
     {"hosts", "containers", "regions", "nvjitlinks", "probe"},
     {"describing", "compile_options", "trial", "requirements"},
     {"cutting", "inventory", "verdicts"},
-    {"gathering", "narrowing", "studying", "trying"},
+    {"gathering", "narrowing", "studying", "trying", "installed"},
     {"api"},
     {"report"},
     {"cli"},

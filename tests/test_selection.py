@@ -112,3 +112,13 @@ def test_an_image_without_an_entry_header_is_linked_as_it_is() -> None:
     assert pick_for_linker(bare, SmArch.parse("sm_100"), Release(13, 5)).images
     older = pick_for_linker(bare, SmArch.parse("sm_80"), Release(13, 5))
     assert older.missed is Missed.NOT_FOR_GPU
+
+
+def test_a_module_of_a_library_for_integrated_gpus_alone_is_not_for_discrete_ones() -> None:
+    orin = module("sm_87")
+    assert picked(orin, 87) == "sm_87"
+    assert picked(orin, 89) is Missed.NOT_FOR_GPU
+    assert picked(module("sm_80", "sm_87"), 86) == "sm_80"
+    loose = Shape(orin.images, registered=None)
+    assert picked(loose, 89) == "sm_87"
+    assert picked(module("sm_90a", "sm_87", "compute_80", "sm_80"), 89) == "sm_80"

@@ -9,10 +9,15 @@ from typing import Annotated, cast
 import typer
 
 from ltocompat import __version__
-from ltocompat.cli import extract, inspect, link, nvjitlink
+from ltocompat.cli import check, explain, extract, inspect, link, matrix, nvjitlink, require
+from ltocompat.cli.deploying import with_values
 from ltocompat.cli.outcome import INTERRUPTED, USAGE, wants_json, write_error
 
 VERBS: tuple[Callable[..., int] | typer.Typer, ...] = (
+    check.check,
+    require.require,
+    matrix.matrix,
+    explain.explain,
     inspect.inspect,
     extract.extract,
     link.link,
@@ -72,7 +77,7 @@ def run(arguments: list[str]) -> int:
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
     try:
-        code = app(arguments, prog_name="ltocompat", standalone_mode=False)
+        code = app(with_values(arguments), prog_name="ltocompat", standalone_mode=False)
     except _WrongUsage as error:
         wrong = cast("typer.BadParameter", error)
         wrong.show()

@@ -1,6 +1,5 @@
 """``ltocompat env``."""
 
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator

@@ -57,3 +57,7 @@ InstallMissing = Annotated[
     bool,
     typer.Option("--install-nvjitlink", help="Install versions that are not at hand, for trials."),
 ]
+TrialLink = Annotated[
+    bool,
+    typer.Option("--trial-link", help="Ask real nvJitLinks; no GPU and no driver is needed."),
+]

@@ -34,6 +34,8 @@ class Options(NamedTuple):
         kernels: names of kernels were asked for.
         hashes: SHA-256 of images was asked for.
         named: paths that the user named, as opposed to those found in folders.
+        why: the reasoning of each verdict was asked for.
+        together: several paths were judged as one, and are its name.
     """
 
     width: int | None = None
@@ -42,6 +44,8 @@ class Options(NamedTuple):
     kernels: bool = False
     hashes: bool = False
     named: frozenset[str] = frozenset()
+    why: bool = False
+    together: bool = False
 
 
 class Failure(NamedTuple):

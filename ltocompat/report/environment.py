@@ -127,7 +127,7 @@ def _version(one: Compiler) -> str:
 
 def _ways(picks: tuple[Pick, ...], library: str, path: str) -> str:
     ways = (one for one in picks if one.library == library and path in (one.path, one.real))
-    return ", ".join(f"{one.way} ({one.found_by})" for one in ways) or "nothing"
+    return ", ".join(dict.fromkeys(f"{one.way} ({one.found_by})" for one in ways)) or "nothing"
 
 
 def _flaw(flaw: Flaw) -> tuple[str, ...]:

@@ -66,9 +66,10 @@ class Array:
         return f"{comma}\n{text}"
 
 
-def head(schema: str, array: str) -> str:
-    """The beginning of a document, up to its first array."""
-    return f'{{"schema": {encode(schema)}, "{array}": ['
+def head(schema: str, array: str, **members: object) -> str:
+    """The beginning of a document, up to its first array; ``members`` come before that."""
+    before = "".join(f'"{name}": {encode(value)},\n' for name, value in members.items())
+    return f'{{"schema": {encode(schema)}, {before}"{array}": ['
 
 
 def tail(**members: object) -> Iterator[str]:

@@ -70,7 +70,7 @@ def _write_items(items: Items, stream: Writable) -> None:
 
 
 def _write_head(columns: Sequence[Column], stream: Writable) -> None:
-    stream.write(f"| {' | '.join(column.name for column in columns)} |\n")
+    stream.write(f"| {' | '.join(_span(column.name) for column in columns)} |\n")
     rules = ["---:" if column.right else "---" for column in columns]
     stream.write(f"| {' | '.join(rules)} |\n")
 

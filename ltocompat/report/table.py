@@ -40,6 +40,8 @@ def write(report: Report[Any], records: Iterable[Any], stream: Writable, options
 
 
 def _begins_anew(block: Block, last: Block) -> bool:
+    if isinstance(block, Table):
+        return isinstance(last, Table)
     return isinstance(block, Heading) or (
         isinstance(block, Paragraph) and not isinstance(last, Listing | Paragraph | Entry)
     )
@@ -86,7 +88,7 @@ def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], width: int 
     shown = _shown(columns, width)
     columns = [columns[index] for index in shown]
     cells = [[escape(row[index]) for index in shown] for row in rows]
-    heads = [column.name for column in columns]
+    heads = [escape(column.name) for column in columns]
     if width is not None:
         cells = [[clip(cell, _LONGEST) for cell in row] for row in cells]
     widths = _fit(columns, [heads, *cells], width)

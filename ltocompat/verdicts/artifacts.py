@@ -75,7 +75,8 @@ def _result(study: Study, target: Target, gpu: Gpu | None, route: Route | None) 
 
 
 def _judge(group: Group, target: Target, gpu: Gpu | None, route: Route | None) -> _Judged:
-    way = route if route in possible_ways(group.shape) else ways(group.shape)[0]
+    possible = [way for way in possible_ways(group.shape) if way is route]
+    (way, *_) = possible or ways(group.shape)
     return _Judged(group, judge(group.shape, target, gpu, way, group.trials), way)
 
 

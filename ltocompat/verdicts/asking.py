@@ -41,6 +41,8 @@ class _Tally:
 
     def add(self, requirement: Requirement, group: Group) -> None:
         """Count a requirement, once for each group of modules, whatever GPU it was found for."""
+        # Remedies name the GPU, which stands for all others here.
+        requirement = replace(requirement, remedy="")
         key = (requirement, id(group))
         if key in self.counted:
             return
@@ -66,6 +68,7 @@ def required(study: Study) -> Required:
             group.example,
         )
         for one, (count, group) in sorted(tally.asked.items(), key=_order)
+        if one.axis is not Axis.OPTIONS
     )
     tried = any(group.trials for group in groups)
     linker = _linker_floor(tally.asked, tried=tried)
@@ -117,6 +120,7 @@ def _gpu(number: int, *, tegra: bool = False) -> Gpu:
 def _service(groups: list[Group], gpu: Gpu, name: str, tally: _Tally) -> Service:
     counts = {"sass": 0, "ptx": 0, "link": 0, "none": 0}
     floors: list[DriverVersion] = []
+    beyond = False
     for group in groups:
         how, subject = _on(group.shape, gpu)
         if how is None:
@@ -127,15 +131,15 @@ def _service(groups: list[Group], gpu: Gpu, name: str, tally: _Tally) -> Service
         for one in requirements_of(subject):
             if _of_artifact(one):
                 tally.add(one, group)
+            beyond = beyond or _unmeetable(one)
             floor = _driver_floor(one)
             if floor is not None:
                 floors.append(floor)
     how = next((kind for kind in ("sass", "ptx", "link") if counts[kind]), "none")
     number = gpu.arch.number
-    driver = max(floors, default=None) if how != "none" else None
-    return Service(
-        number, name, how, counts["sass"], counts["ptx"], counts["link"], counts["none"], driver
-    )
+    driver = max(floors, default=None) if how != "none" and not beyond else None
+    numbers = (counts["sass"], counts["ptx"], counts["link"], counts["none"])
+    return Service(number, name, how, *numbers, driver, beyond)
 
 
 def _on(shape: Shape, gpu: Gpu) -> tuple[str | None, Subject | None]:

@@ -58,7 +58,7 @@ def ways(shape: Shape) -> tuple[Route, ...]:
     return (Route.LOAD, Route.LINK) if both else (Route.LOAD,)
 
 
-def possible_ways(shape: Shape) -> tuple[Route | None, ...]:
+def possible_ways(shape: Shape) -> tuple[Route, ...]:
     """The ways that a caller may name: LTO-IR in a file of its own can be loaded, if in vain."""
     loose = shape.registered is None and not shape.needs_device_link
     return (Route.LOAD, *ways(shape)) if loose else ways(shape)
@@ -167,9 +167,16 @@ def _why(subject: Subject, rulings: list[Ruling]) -> str:
         f"{one.requirement.axis} {one.requirement.constraint} "
         f"{'not judged' if one.verdict is None else one.verdict} ({one.requirement.rule})"
         for one in rulings
-        if one.requirement.axis is not Axis.OPTIONS
+        if one.requirement.axis is not Axis.OPTIONS and _in_play(one)
     ]
     return f"{picked}: {'; '.join(held)}" if held else f"{picked}: nothing is asked of the target"
+
+
+def _in_play(ruling: Ruling) -> bool:
+    """Whether a ruling could have been another: an axis that is there, a constraint that asks."""
+    asked = ruling.requirement
+    idle = asked.axis is Axis.COMPAT and ruling.verdict is Verdict.OK
+    return not idle and (ruling.verdict is not Verdict.OK or str(asked.constraint) != "any")
 
 
 def over(known: Known[Release], found: list[Judged]) -> Judged:

@@ -1,0 +1,93 @@
+"""``ltocompat check``."""
+# ruff: noqa: FBT002, PLR0917 - typer calls a verb by keyword
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ltocompat.cli.deploying import DeployTargets, read_targets
+from ltocompat.cli.judging import FAIL_ON, Judging, threshold
+from ltocompat.cli.options import Format, InstallMissing, TrialLink
+from ltocompat.cli.outcome import Outcome
+from ltocompat.cli.output import Output, answer, choose, terminal_width
+from ltocompat.report import Failure, Options
+
+if TYPE_CHECKING:
+    from ltocompat.target import Target
+    from ltocompat.verdict import Result
+
+_ROUTES = ("load", "link")
+
+
+def check(
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="PATH...", help="Files, folders, places (libx.a::m.o@0x40) or -."),
+    ],
+    deploy_target: DeployTargets = None,
+    route: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(_ROUTES),
+            help="How modules that can go both ways get there (default: both are judged).",
+            autocompletion=lambda: list(_ROUTES),
+        ),
+    ] = None,
+    together: Annotated[
+        bool,
+        typer.Option("--together", help="Judge all that is linked in these paths as one link."),
+    ] = False,
+    trial_link: TrialLink = False,
+    install_nvjitlink: InstallMissing = False,
+    why: Annotated[bool, typer.Option("--why", help="Show the reasoning of each verdict.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="The same as --fail-on undocumented.")
+    ] = False,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(FAIL_ON),
+            help="The mildest verdict that ends in exit code 1 (default: fail).",
+            autocompletion=lambda: list(FAIL_ON),
+        ),
+    ] = None,
+    form: Format = "table",
+) -> int:
+    """Judge whether device code will link and load on deploy targets, and say why.
+
+    Verdicts, from the best: ok (documented to work), jit (the driver compiles PTX at load),
+    undocumented (measured to work, not promised), unknown (a fact is missing, and named), fail.
+    """
+
+    def records(outcome: Outcome, output: Output) -> Iterable[Target | Result | Failure]:
+        least = threshold(fail_on, strict=strict)
+        wanted = None if route is None else choose("--route", route, _ROUTES)
+        targets = read_targets(deploy_target or ())
+        from ltocompat.api.checking import check as judge
+
+        def work(*some: str) -> Iterable[Result]:
+            return judge(
+                *some,
+                targets=targets,
+                route=wanted,
+                together=together,
+                trial_link=trial_link,
+                install_missing=install_nvjitlink,
+                progress=output.progress,
+            )
+
+        found = (
+            outcome.each(["all of them"], lambda _: work(*paths))
+            if together
+            else outcome.each(paths, work)
+        )
+        return chain(targets, Judging(outcome, least).watch(found))
+
+    from ltocompat.report.checking import REPORT
+
+    options = Options(width=terminal_width(), why=why, together=together)
+    return answer(form, REPORT, options, records)

@@ -1,0 +1,60 @@
+"""What verdicts make of the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+from ltocompat.cli.outcome import FINDINGS, NOTHING_JUDGED, Outcome
+from ltocompat.cli.output import choose
+from ltocompat.errors import UsageError
+
+if TYPE_CHECKING:
+    from ltocompat.report import Failure
+    from ltocompat.verdict import Result, Verdict
+
+R = TypeVar("R")
+
+FAIL_ON = ("jit", "undocumented", "unknown", "fail")
+"""The verdicts that ``--fail-on`` takes."""
+
+
+def threshold(fail_on: str | None, *, strict: bool) -> Verdict:
+    """The best verdict that counts as a finding.
+
+    Raises:
+        UsageError: it is not one of ``FAIL_ON``, or both options were given.
+    """
+    from ltocompat.verdict import Verdict
+
+    if fail_on is not None and strict:
+        raise UsageError("--strict is --fail-on undocumented; give one of the two")
+    word = fail_on or ("undocumented" if strict else "fail")
+    return Verdict[choose("--fail-on", word, FAIL_ON).upper()]
+
+
+class Judging:
+    """Watches verdicts pass and lets them count.
+
+    Args:
+        outcome: takes the exit code.
+        least: the best verdict that is a finding.
+    """
+
+    def __init__(self, outcome: Outcome, least: Verdict) -> None:
+        self._outcome = outcome
+        self._least = least
+        self._judged = False
+
+    def watch(self, records: Iterable[Result | Failure]) -> Iterator[Result | Failure]:
+        """Pass the records on; when they end, having judged nothing counts too."""
+        from ltocompat.verdict import Result, Verdict
+
+        for record in records:
+            if isinstance(record, Result):
+                if record.verdict >= self._least:
+                    self._outcome.worsen(FINDINGS)
+                self._judged |= bool(record.coverage.modules) and record.verdict != Verdict.UNKNOWN
+            yield record
+        if not self._judged:
+            self._outcome.worsen(NOTHING_JUDGED)

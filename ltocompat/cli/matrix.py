@@ -1,0 +1,81 @@
+"""``ltocompat matrix``."""
+# ruff: noqa: FBT002 - typer calls a verb by keyword
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ltocompat.cli.options import Format, InstallMissing, TrialLink
+from ltocompat.cli.outcome import NOTHING_JUDGED, Outcome
+from ltocompat.cli.output import Output, answer, terminal_width
+from ltocompat.errors import LtocompatError, UsageError
+from ltocompat.report import Failure, Options
+
+if TYPE_CHECKING:
+    from ltocompat.grid import Grid
+
+
+def matrix(
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="PATH...", help="Files, folders, places (libx.a::m.o@0x40) or -."),
+    ],
+    svg: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.svg", help="Also draw a picture, over a file of that name."),
+    ] = None,
+    trial_link: TrialLink = False,
+    install_nvjitlink: InstallMissing = False,
+    form: Format = "table",
+) -> int:
+    """Check against every nvJitLink, every driver branch and every GPU architecture.
+
+    The same verdicts as those of check, laid out as tables, as JSON, or as a picture.
+    """
+
+    def records(outcome: Outcome, output: Output) -> Iterable[Grid | Failure]:
+        if svg is not None and not svg.lower().endswith(".svg"):
+            raise UsageError(f"--svg {svg!r} doesn't end in .svg; give the picture such a name")
+        from ltocompat.api.gridding import matrix as lay_out
+
+        def work(path: str) -> Iterable[Grid]:
+            return lay_out(
+                path,
+                trial_link=trial_link,
+                install_missing=install_nvjitlink,
+                progress=output.progress,
+            )
+
+        return _drawn(outcome.each(paths, work), svg, outcome)
+
+    from ltocompat.report.gridding import REPORT
+
+    return answer(form, REPORT, Options(width=terminal_width()), records)
+
+
+def _drawn(
+    records: Iterable[Grid | Failure], svg: str | None, outcome: Outcome
+) -> Iterator[Grid | Failure]:
+    """Pass the grids on, and draw them when they end."""
+    grids: list[Grid] = []
+    found = False
+    for record in records:
+        if not isinstance(record, Failure):
+            found = True
+            if svg is not None:
+                grids.append(record)
+        yield record
+    if not found:
+        outcome.worsen(NOTHING_JUDGED)
+    if grids and svg is not None:
+        from ltocompat.report.svg import picture
+
+        try:
+            with open(svg, "w", encoding="utf-8") as file:
+                file.write(picture(grids))
+        except OSError as error:
+            said = LtocompatError(f"{svg!r} can't be written ({error.strerror}); check the path")
+            yield outcome.failed(said)

@@ -1,0 +1,58 @@
+"""``ltocompat require``."""
+# ruff: noqa: FBT002 - typer calls a verb by keyword
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ltocompat.cli.options import Format, InstallMissing, TrialLink
+from ltocompat.cli.outcome import NOTHING_JUDGED, Outcome
+from ltocompat.cli.output import Output, answer, terminal_width
+from ltocompat.report import Failure, Options
+
+if TYPE_CHECKING:
+    from ltocompat.required import Required
+
+
+def require(
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="PATH...", help="Files, folders, places (libx.a::m.o@0x40) or -."),
+    ],
+    trial_link: TrialLink = False,
+    install_nvjitlink: InstallMissing = False,
+    form: Format = "table",
+) -> int:
+    """Say what device code needs: the least nvJitLink and driver, the GPUs, lines to paste."""
+
+    def records(outcome: Outcome, output: Output) -> Iterable[Required | Failure]:
+        from ltocompat.api.requiring import require as ask
+
+        def work(path: str) -> Iterable[Required]:
+            return ask(
+                path,
+                trial_link=trial_link,
+                install_missing=install_nvjitlink,
+                progress=output.progress,
+            )
+
+        return _watched(outcome.each(paths, work), outcome)
+
+    from ltocompat.report.requiring import REPORT
+
+    return answer(form, REPORT, Options(width=terminal_width()), records)
+
+
+def _watched(
+    records: Iterable[Required | Failure], outcome: Outcome
+) -> Iterator[Required | Failure]:
+    """Pass the records on; that none has device code counts."""
+    found = False
+    for record in records:
+        found |= not isinstance(record, Failure) and bool(record.modules)
+        yield record
+    if not found:
+        outcome.worsen(NOTHING_JUDGED)

@@ -1,0 +1,223 @@
+"""``check``, ``require``, ``matrix`` and ``explain`` on the samples, and their exit codes."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from report_values import valid_json
+from samples import FOLDER
+
+from ltocompat.cli import run
+from ltocompat.cli.deploying import with_values
+
+SASS = str(FOLDER / "fatbin" / "nvfatbin-13.5-mixed-makers.fatbin")
+PTX = str(FOLDER / "ptx" / "nvrtc-12.4-compute_80.ptx")
+NEW_PTX = str(FOLDER / "ptx" / "nvrtc-13.5-compute_80.ptx")
+LTOIR = str(FOLDER / "fatbin-ltoir" / "nvfatbin-13.3-of-13.3-lto_80.fatbin")
+BROKEN = str(FOLDER / "broken" / "empty.fatbin")
+BOTH = str(FOLDER / "fatbin" / "nvfatbin-13.5-reloc.fatbin")
+H100 = "driver=580.95.05,nvjitlink=13.4,gpu=h100"
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ([SASS], 0),
+        ([NEW_PTX], 1),
+        ([PTX], 0),
+        ([PTX, "--fail-on", "jit"], 1),
+        ([PTX, "--fail-on=undocumented"], 0),
+        ([LTOIR], 3),  # unknown, and nothing else
+        ([LTOIR, SASS], 0),
+        ([LTOIR, "--strict"], 1),
+        ([LTOIR, "--fail-on", "unknown"], 1),
+        ([str(FOLDER / "README.md")], 3),
+        (["gone.so"], 3),
+        (["gone.so", SASS], 3),
+        (["gone.so", NEW_PTX], 1),
+        ([SASS, "--fail-on", "ok"], 2),
+        ([SASS, "--route", "walk"], 2),
+        ([SASS, "--strict", "--fail-on", "fail"], 2),
+        ([SASS, "--format", "yaml"], 2),
+        ([], 2),
+    ],
+)
+def test_check_ends_in_the_code_of_its_verdicts(
+    arguments: list[str], code: int, capsys: Captured
+) -> None:
+    assert run(["check", *arguments, "--deploy-target", H100]) == code
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_each_target_and_gpu_has_its_verdict(capsys: Captured) -> None:
+    goals = ["--deploy-target", H100 + "+l4", "--deploy-target=driver=525.60.13,gpu=t4,name=old"]
+    assert run(["check", SASS, NEW_PTX, *goals, "--format", "json"]) == 1
+    value = valid_json(capsys.readouterr().out)
+    assert [one["name"] for one in value["targets"]] == [H100 + "+l4", "old"]
+    found = {(one["path"], one["gpu"]): one["verdict"] for one in value["results"]}
+    assert found == {
+        (SASS, "h100"): "ok",
+        (SASS, "l4"): "ok",
+        (SASS, "t4"): "fail",
+        (NEW_PTX, "h100"): "fail",
+        (NEW_PTX, "l4"): "fail",
+        (NEW_PTX, "t4"): "fail",
+    }
+
+
+def test_a_route_can_be_chosen(capsys: Captured) -> None:
+    run(["check", BOTH, "--deploy-target", H100, "--format", "json"])
+    both = valid_json(capsys.readouterr().out)["results"]
+    assert [one["route"] for one in both] == ["load", "link"]
+    run(["check", BOTH, "--deploy-target", H100, "--format", "json", "--route", "link"])
+    (one,) = valid_json(capsys.readouterr().out)["results"]
+    assert one == both[1]
+
+
+def test_paths_can_be_judged_together_as_one_link(capsys: Captured) -> None:
+    old = str(FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir")
+    goal = ["--deploy-target", "driver=580.95.05,nvjitlink=12.9,gpu=h100", "--format", "json"]
+    assert run(["check", old, *goal]) == 0
+    assert valid_json(capsys.readouterr().out)["summary"]["verdict"] == "ok"
+    assert run(["check", old, LTOIR, "--together", *goal]) == 1
+    (one,) = valid_json(capsys.readouterr().out)["results"]
+    assert "LTO-01" in {finding["rule"] for finding in one["findings"]}
+    run(["check", old, LTOIR, "--together", *goal[:2]])
+    assert f"{old} + {LTOIR}: 2 modules\n" in capsys.readouterr().out
+
+
+def test_reasons_are_shown_when_asked(capsys: Captured) -> None:
+    run(["check", SASS, "--deploy-target", H100])
+    assert "why:" not in capsys.readouterr().out
+    run(["check", SASS, "--deploy-target", H100, "--why"])
+    assert "why:\n  1 module (e.g. " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("bare", [[], ["--deploy-target"]], ids=["absent", "bare"])
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_this_machine_is_no_target_yet(bare: list[str], form: str, capsys: Captured) -> None:
+    assert run(["check", SASS, "--format", form, *bare]) == 2
+    said = capsys.readouterr()
+    assert "name one, for example: ltocompat check a.so --deploy-target driver=" in said.err
+    if form == "json":
+        assert valid_json(said.out)["error"]["kind"] == "usage"
+
+
+def test_what_is_no_target_is_named(capsys: Captured) -> None:
+    assert run(["check", "--deploy-target", "a.so"]) == 2
+    assert run(["check", "b.so", "--deploy-target", "a.so"]) == 2
+    assert "a.so is not a deploy target; write: ltocompat check a.so" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("check a --deploy-target", "check a --deploy-target HERE"),
+        ("check --deploy-target --why a", "check --deploy-target HERE --why a"),
+        ("check --deploy-target x a", "check --deploy-target x a"),
+        ("check --deploy-target=x a", "check --deploy-target=x a"),
+        (
+            "check a --deploy-target x --deploy-target",
+            "check a --deploy-target x --deploy-target HERE",
+        ),
+        ("check -- --deploy-target", "check -- --deploy-target"),
+        ("inspect a", "inspect a"),
+    ],
+)
+def test_a_bare_deploy_target_is_given_its_value(typed: str, read: str) -> None:
+    assert [word.replace("\0", "HERE") for word in with_values(typed.split())] == read.split()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ([LTOIR], 0),
+        ([str(FOLDER / "README.md")], 3),
+        ([BROKEN], 3),
+        (["gone.so", LTOIR], 3),
+        ([LTOIR + "@0x123"], 2),
+        ([], 2),
+    ],
+)
+@pytest.mark.parametrize("verb", ["require", "matrix"])
+def test_require_and_matrix_end_in_3_when_there_is_nothing_to_tell(
+    verb: str, arguments: list[str], code: int, capsys: Captured
+) -> None:
+    assert run([verb, *arguments]) == code
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_require_prints_both_floors(capsys: Captured) -> None:
+    assert run(["require", LTOIR, "--format", "json"]) == 0
+    (one,) = valid_json(capsys.readouterr().out)["artifacts"]
+    assert (one["nvjitlink"]["possible"], one["nvjitlink"]["sure"]) == ("13.3", "13.5")
+
+
+def test_matrix_agrees_with_check(capsys: Captured) -> None:
+    assert run(["matrix", LTOIR, "--format", "json"]) == 0
+    value = valid_json(capsys.readouterr().out)
+    (grid,) = value["grids"]
+    column = grid["columns"].index("sm_90")
+    for row, version in enumerate(grid["rows"]):
+        laid_out = value["results"][grid["cells"][row][column]]
+        run(["check", LTOIR, f"--deploy-target=nvjitlink={version},gpu=sm_90", "--format=json"])
+        (judged,) = valid_json(capsys.readouterr().out)["results"]
+        assert judged["verdict"] == laid_out["verdict"]
+        assert judged["findings"] == laid_out["findings"]
+
+
+def test_matrix_draws_a_picture_over_an_old_one(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "new.svg"
+    path.write_text("old")
+    assert run(["matrix", LTOIR, "--svg", str(path)]) == 0
+    assert path.read_text("utf-8").startswith('<svg xmlns="http://www.w3.org/2000/svg"')
+    assert capsys.readouterr().out.startswith(LTOIR)
+
+
+def test_a_picture_needs_a_name_that_no_library_has(tmp_path: Path, capsys: Captured) -> None:
+    library = tmp_path / "libx.so"
+    library.write_text("precious")
+    assert run(["matrix", LTOIR, "--svg", str(library)]) == 2
+    assert library.read_text() == "precious"
+    assert "give the picture such a name" in capsys.readouterr().err
+    assert run(["matrix", LTOIR, "--svg", os.path.join(tmp_path, "gone", "x.svg")]) == 3
+    assert "can't be written (No such file or directory)" in capsys.readouterr().err
+
+
+def test_a_rule_is_explained_by_its_id_in_any_case(capsys: Captured) -> None:
+    assert run(["explain", "ptx-01"]) == 0
+    assert capsys.readouterr().out.startswith("PTX-01: ")
+
+
+def test_an_error_text_finds_at_most_three_rules(capsys: Captured) -> None:
+    text = "the provided PTX was compiled with an unsupported toolchain."
+    assert run(["explain", *text.split(), "--format", "json"]) == 0
+    rules = valid_json(capsys.readouterr().out)["rules"]
+    assert rules[0]["id"] == "PTX-01"
+    assert 1 <= len(rules) <= 3
+
+
+def test_an_error_text_is_read_from_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    piped = io.TextIOWrapper(io.BytesIO(b"\xff LTO-01 \xff"))
+    monkeypatch.setattr(sys, "stdin", piped)
+    assert run(["explain", "-"]) == 0
+    assert capsys.readouterr().out.startswith("LTO-01: ")
+
+
+def test_every_rule_can_be_listed(capsys: Captured) -> None:
+    assert run(["explain", "--all"]) == 0
+    assert "\nPTX-01 " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [[], ["no such thing"], ["--all", "LTO-01"], [""]])
+def test_what_nobody_knows_is_wrong_usage(words: list[str], capsys: Captured) -> None:
+    assert run(["explain", *words]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

@@ -1,0 +1,192 @@
+"""The answer of ``check``: what stands in the tables, and that its JSON is by its schema."""
+
+from __future__ import annotations
+
+import pytest
+import verdict_values as values
+from report_values import valid_json, written
+from syrupy.assertion import SnapshotAssertion
+from verdict_values import EDGE, H100, L4, ONE, PROD, finding, result, target
+
+from ltocompat.arch import SmArch
+from ltocompat.report import Failure, Options
+from ltocompat.report.cells import labels
+from ltocompat.report.checking import REPORT
+from ltocompat.target import Gpu, Target
+from ltocompat.verdict import Coverage, Result, Verdict
+
+CASES = {
+    "one target": values.one_target(),
+    "many targets": values.many_targets(),
+    "many artifacts": values.many_artifacts(),
+}
+WIDTHS = {"80": Options(width=80), "200": Options(width=200), "piped": Options()}
+
+
+def table(records: list[Target | Result], width: int | None = None, *, why: bool = False) -> str:
+    return written("table", REPORT, records, Options(width=width, why=why))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("case", CASES)
+def test_a_word_a_cell_then_what_was_found(
+    case: str, width: str, snapshot: SnapshotAssertion
+) -> None:
+    assert written("table", REPORT, CASES[case], WIDTHS[width]) == snapshot
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_markdown(case: str, snapshot: SnapshotAssertion) -> None:
+    assert written("markdown", REPORT, CASES[case], Options(why=True)) == snapshot
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_json_has_every_target_and_result(case: str) -> None:
+    records = CASES[case]
+    value = valid_json(written("json", REPORT, records))
+    judged = [one for one in records if isinstance(one, Result) and one.coverage.modules]
+    assert len(value["results"]) == len(judged)
+    assert [one["name"] for one in value["targets"]] == [
+        one.name for one in records if isinstance(one, Target)
+    ]
+    assert sum(value["summary"]["verdicts"].values()) == len(judged)
+    assert value["summary"]["verdict"] == str(max(one.verdict for one in judged))
+
+
+def test_json_says_all_of_a_result() -> None:
+    one = result(Verdict.FAIL, PROD, H100)
+    (said,) = valid_json(written("json", REPORT, [PROD, one]))["results"]
+    assert said["findings"][0] == {
+        "rule": "PTX-01",
+        "verdict": "fail",
+        "level": "error",
+        "message": "the driver refuses it with error 222",
+        "remedy": "ship SASS for sm_90",
+        "evidence": "version in the fatbin entry",
+        "source": "CUDA Compatibility guide",
+        "module_count": 3,
+        "example": "lib/libx.so@0x1f40.3",
+    }
+    assert (said["target"], said["gpu"], said["route"]) == ("prod", "h100", None)
+    assert said["coverage"]["served"] == 1617
+
+
+def test_files_without_device_code_are_counted_and_no_result() -> None:
+    empty = [
+        result(Verdict.OK, ONE, gpu, path="a.txt", coverage=Coverage(0), why=()) for gpu in ONE.gpus
+    ]
+    assert table([ONE, *empty]) == "1 file without device code\n"
+    value = valid_json(written("json", REPORT, [ONE, *empty]))
+    assert (value["results"], value["summary"]["without_device_code"]) == ([], 1)
+    assert value["summary"]["verdict"] is None
+
+
+def test_nothing_but_errors_is_an_error() -> None:
+    value = valid_json(written("json", REPORT, [ONE, Failure("unreadable", "it is gone")]))
+    assert value["error"]["kind"] == "unreadable"
+    assert table([ONE]) == "nothing was judged\n"
+
+
+def test_an_error_stands_beside_results() -> None:
+    records = [ONE, Failure("unreadable", "it is gone"), *values.one_target()[1:]]
+    value = valid_json(written("json", REPORT, records))
+    assert value["summary"]["errors"] == [{"kind": "unreadable", "message": "it is gone"}]
+
+
+def test_the_same_finding_in_several_cells_is_told_once() -> None:
+    text = table(values.many_targets())
+    assert text.count("error 222") == 1
+    assert "fail PTX-01 on prod: the driver" in text
+    assert "unknown LTO-01 on edge (l4): the set" in text
+
+
+def test_the_same_finding_in_several_artifacts_is_told_once_and_counts_their_modules() -> None:
+    paths = [f"{n}.so" for n in range(5)]
+    text = table([ONE, *(result(Verdict.FAIL, ONE, L4, path=path) for path in paths)])
+    assert text.count("error 222") == 1
+    assert "(15 modules in 5 artifacts, first at lib/libx.so@0x1f40.3)" in text
+
+
+def test_findings_stand_worst_first_and_notes_last() -> None:
+    found = [finding(verdict) for verdict in Verdict]
+    text = table([ONE, result(Verdict.FAIL, ONE, H100, findings=tuple(found))])
+    order = ["fail PTX-01", "unknown LTO-01", "undocumented LTO-02", "notes:", "PTX-06", "DRV-02"]
+    places = [text.index(word) for word in order]
+    assert places == sorted(places)
+
+
+def test_reasons_are_told_when_asked_and_once_for_equal_cells() -> None:
+    records = values.one_target()
+    assert "why:" not in table(records)
+    text = table(records, why=True)
+    assert "  h100, l4: 2,638 modules (e.g. lib/libx.so@0x40): ok: driver >= 525.60.13" in text
+
+
+def test_targets_with_long_names_get_letters() -> None:
+    long = [f"driver={number},gpu=h100" for number in range(550, 578)]
+    assert list(labels(long).values())[:3] == ["A", "B", "C"]
+    assert list(labels(long).values())[-2:] == ["AA", "AB"]
+    assert labels(["prod", "edge"]) == {"prod": "prod", "edge": "edge"}
+
+
+def test_a_target_says_where_its_facts_come_from_unless_its_name_does() -> None:
+    assert "target driver=580.95.05,gpu=h100+l4+t4\n" in table(values.one_target())
+    said = "prod: driver 580.95.05 (prod.toml), nvJitLink 13.2 (requirements.txt), GPU h100, l4"
+    assert said in table(values.many_targets())
+
+
+def test_many_gpus_that_fare_alike_share_a_row() -> None:
+    gpus = [Gpu(f"gpu{n}", SmArch.parse("sm_90")) for n in range(40)]
+    goal = target("driver=580,gpu=many", *gpus)
+    found = (result(Verdict(n % 2 * 4), goal, gpu) for n, gpu in enumerate(gpus))
+    records: list[Target | Result] = [goal, *found]
+    lines = table(records, 80).splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    assert sum(" ok " in line for line in lines) == 1
+
+
+def test_too_many_columns_for_one_table_become_a_table_an_artifact() -> None:
+    paths = ["a.so", "b.so"]
+    goals = [target(f"t{n}", H100, L4) for n in range(12)]
+    found: list[Target | Result] = [
+        result(Verdict.OK, goal, gpu, path=path)
+        for path in paths
+        for goal in goals
+        for gpu in goal.gpus
+    ]
+    text = table([*goals, *found], 80)
+    assert text.count(".so: 2,638 modules") == 2
+    assert "target  h100            l4" in text
+
+
+def test_many_artifacts_and_many_gpus_have_a_column_a_target() -> None:
+    gpus = [Gpu(f"a-gpu-with-a-name-{n}", SmArch.parse("sm_90")) for n in range(9)]
+    goal = target("prod", *gpus)
+    found = (
+        result(
+            Verdict.FAIL if path == "3.so" and gpu is gpus[0] else Verdict.OK, goal, gpu, path=path
+        )
+        for path in (f"{n}.so" for n in range(6))
+        for gpu in gpus
+    )
+    lines = table([goal, *found], 80).splitlines()
+    assert "0.so      ok 1,617/2,638" in lines
+    assert "3.so      fail on 1 of 9" in lines
+
+
+def test_half_a_verdict_says_so_in_every_layout() -> None:
+    part = [result(Verdict.OK, goal, H100, not_judged=("load",)) for goal in (PROD, EDGE)]
+    assert "not judged" in table([PROD, part[0]])
+    assert "load" in table([PROD, part[0]])
+    other = result(Verdict.OK, EDGE, H100, path="other.so")
+    assert "ok 1,617/2,638, not judged: load" in table([PROD, EDGE, *part, other])
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "json"])
+def test_hostile_names_do_nothing(form: str) -> None:
+    records = values.hostile_results()
+    for some in (records, records[:2]):
+        text = written(form, REPORT, some, Options(width=80, why=True))
+        assert not set(text) & set("\x1b\r\u202e\udcff")
+        if form == "json":
+            assert valid_json(text)["results"][0]["path"].startswith("evil")

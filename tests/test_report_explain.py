@@ -1,0 +1,49 @@
+"""The answer of ``explain``."""
+
+from __future__ import annotations
+
+import pytest
+from report_values import valid_json, written
+from syrupy.assertion import SnapshotAssertion
+
+from ltocompat.api.explaining import Explained, explain_all
+from ltocompat.report import Failure, Options, Report
+from ltocompat.report.explaining import INDEX, REPORT
+
+RULE = Explained(
+    id="PTX-01",
+    title="PTX newer than the driver",
+    statement="The driver compiles PTX up to the ISA version of its own CUDA release.",
+    condition="PTX is what the driver picks.",
+    evidence="The .version of the PTX.",
+    verdict="fail (error 222)",
+    messages=("the provided PTX was compiled with an unsupported toolchain",),
+    remedy="Ship SASS for every GPU.",
+    source="CUDA Compatibility guide",
+    matched="the provided PTX was compiled with an unsupported toolchain",
+    score=0.8,
+)
+LEFT_OUT = Explained("BLD-09", "No file says it", "Not built. Why.", "", "", "", (), "", "", False)
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_a_rule_is_told_in_full(form: str, snapshot: SnapshotAssertion) -> None:
+    assert written(form, REPORT, [RULE, LEFT_OUT], Options(width=80)) == snapshot
+
+
+def test_all_rules_are_a_row_each(snapshot: SnapshotAssertion) -> None:
+    assert written("table", INDEX, [RULE, LEFT_OUT], Options(width=80)) == snapshot
+
+
+@pytest.mark.parametrize("report", [REPORT, INDEX], ids=["rules", "index"])
+def test_json_says_all_of_every_rule(report: Report[Explained]) -> None:
+    value = valid_json(written("json", report, explain_all()))
+    assert len(value["rules"]) == len(explain_all())
+    (said,) = valid_json(written("json", REPORT, [RULE]))["rules"]
+    assert said["matched"] == RULE.matched
+    assert said["messages"] == list(RULE.messages)
+
+
+def test_nothing_but_errors_is_an_error() -> None:
+    value = valid_json(written("json", REPORT, [Failure("usage", "no rule knows it")]))
+    assert value["error"]["kind"] == "usage"

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+from report_values import written
+from verdict_values import EDGE, H100, L4, PROD, finding, result
+
+from ltocompat.report.checking import REPORT
+from ltocompat.report.joining import joined
+from ltocompat.verdict import Verdict
+
+HAS = "needs >= 13.3; the target has {}: the linker refuses it"
+
+
+@pytest.mark.parametrize(
+    ("sentences", "said"),
+    [
+        (["the same", "the same"], "the same"),
+        ([HAS.format("13.1"), HAS.format("13.2")], HAS.format("13.1, 13.2")),
+        (["for sm_75 (not sm_75)", "for sm_80 (not sm_80)"], "for sm_75, sm_80 (not sm_75, sm_80)"),
+        (["PTX 9.1 needs 13.1", "PTX 9.2 needs 13.2"], None),
+        (["one word", "one more word"], None),
+        (["a (b)", "a [b]"], None),
+        ([f"has {n}" for n in range(9)], "has 0, 1, 2, 3, 4, 5 .."),
+    ],
+)
+def test_sentences_that_differ_in_one_word_are_said_once(
+    sentences: list[str], said: str | None
+) -> None:
+    assert joined(sentences) == said
+
+
+def test_findings_that_differ_by_their_target_are_told_once_with_all_values() -> None:
+    records = [
+        PROD,
+        EDGE,
+        *(
+            result(
+                Verdict.FAIL,
+                goal,
+                gpu,
+                findings=(
+                    finding(Verdict.FAIL, HAS.format(goal.name), remedy=f"raise {goal.name}"),
+                ),
+            )
+            for goal in (PROD, EDGE)
+            for gpu in (H100, L4)
+        ),
+    ]
+    text = written("table", REPORT, records)
+    assert "on all: needs >= 13.3; the target has prod, edge: the linker refuses it" in text
+    assert "Remedy: raise prod, edge" in text
+
+
+def test_findings_of_one_cell_are_about_different_modules() -> None:
+    found = (finding(Verdict.FAIL, "PTX 9.1 fails", 1), finding(Verdict.FAIL, "PTX 9.2 fails", 2))
+    text = written("table", REPORT, [PROD, result(Verdict.FAIL, PROD, H100, findings=found)])
+    assert text.count("fail PTX-01") == 2

@@ -1,0 +1,112 @@
+"""The answer of ``matrix``: tables, JSON and the picture."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET  # our own picture is read, which no one else wrote
+from collections import Counter
+
+import pytest
+from report_values import HOSTILE, valid_json, written
+from syrupy.assertion import SnapshotAssertion
+from verdict_values import grid
+
+from ltocompat.report import Failure, Options
+from ltocompat.report.gridding import REPORT
+from ltocompat.report.svg import picture
+from ltocompat.report.svg_cells import merged
+from ltocompat.verdict import Verdict
+
+LINKS = grid("fffffff fffffff f??u??f fooooof", tried=True)
+LOADS = grid("ojuffff ojuffff ojuff?f", what="driver")
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize("width", [80, 200, None])
+def test_equal_neighbours_share_a_row_or_a_column(
+    width: int | None, snapshot: SnapshotAssertion
+) -> None:
+    assert written("table", REPORT, [LINKS, LOADS], Options(width=width)) == snapshot
+
+
+def test_markdown(snapshot: SnapshotAssertion) -> None:
+    assert written("markdown", REPORT, [LINKS, LOADS]) == snapshot
+
+
+def test_columns_that_do_not_fit_make_a_second_table() -> None:
+    text = written("table", REPORT, [grid("ofofofof")], Options(width=40))
+    assert all(len(line) <= 40 for line in text.splitlines()[1:-3])
+    assert text.count("nvJitLink  ") == 2
+    assert text.count("12.0") == 2
+
+
+def test_json_lays_out_its_results() -> None:
+    value = valid_json(written("json", REPORT, [LINKS, LOADS]))
+    for one, drawn in zip(value["grids"], (LINKS, LOADS), strict=True):
+        said = [[value["results"][index]["verdict"] for index in row] for row in one["cells"]]
+        assert said == [[str(cell.verdict) for cell in row] for row in drawn.cells]
+        assert (one["rows"], one["columns"]) == (list(drawn.rows), list(drawn.columns))
+    assert len(value["targets"]) == 7
+    assert sum(value["summary"]["verdicts"].values()) == 7 * 7
+
+
+def test_nothing_to_show_is_said() -> None:
+    assert written("table", REPORT, []) == "no device code was found\n"
+    assert valid_json(written("json", REPORT, []))["grids"] == []
+    failed = written("json", REPORT, [Failure("unreadable", "it is gone")])
+    assert valid_json(failed)["error"]["kind"] == "unreadable"
+
+
+def test_blocks_cover_each_cell_once_and_hold_one_verdict() -> None:
+    cells = [[one.verdict for one in row] for row in LINKS.cells]
+    seen: Counter[tuple[int, int]] = Counter()
+    for block in merged(cells):
+        inside = [(row, column) for row in block.rows for column in block.columns]
+        assert {cells[row][column] for row, column in inside} == {block.verdict}
+        seen.update(inside)
+    assert seen == Counter((row, column) for row in range(4) for column in range(7))
+
+
+def texts(svg: str) -> list[str]:
+    return [one.text or "" for one in ET.fromstring(svg).iter(f"{SVG}text")]  # noqa: S314
+
+
+def test_a_picture_names_its_artifacts_rows_columns_and_verdicts() -> None:
+    said = texts(picture([LINKS, LOADS]))
+    assert said.count("lib/libx.so") == 1
+    assert {"12.0 \u2013 12.1", "12.2", "525 \u2013 530", "Hopper", "90", "fail"} <= set(said)
+    assert sum(one.startswith(tuple(f"{verdict}: " for verdict in Verdict)) for one in said) == 5
+
+
+def test_a_picture_stands_alone_and_can_be_read_aloud() -> None:
+    svg = picture([LINKS, LOADS])
+    root = ET.fromstring(svg)  # noqa: S314
+    assert root.get("role") == "img"
+    assert root.findtext(f"{SVG}title") == "Where lib/libx.so links and loads"
+    described = root.findtext(f"{SVG}desc") or ""
+    assert (
+        "linked by each nvJitLink for each architecture, tried with each linker: 5 ok" in described
+    )
+    assert "href" not in svg
+    assert svg.count("http") == 1  # the name space
+
+
+def test_a_picture_is_legible_without_colour() -> None:
+    """Each verdict has a shape of its own, wherever it stands."""
+    root = ET.fromstring(picture([grid("ojuf?")]))  # noqa: S314
+    shapes = [path.get("d") for group in root.iter(f"{SVG}g") for path in group.iter(f"{SVG}path")]
+    assert len(set(shapes)) == 5
+
+
+def test_a_picture_stays_in_its_frame() -> None:
+    for some in ([grid("o")], [grid("ojuf?ojf")], [LINKS, LOADS] * 4):
+        root = ET.fromstring(picture(some))  # noqa: S314
+        height = float(root.get("height") or 0)
+        for text in root.iter(f"{SVG}text"):
+            assert 0 <= float(text.get("x") or 0) < 800
+            assert 0 < float(text.get("y") or 0) < height
+
+
+def test_hostile_names_are_text_in_a_picture() -> None:
+    svg = picture([grid("of", path=HOSTILE)])
+    assert not set(svg) & set("\x1b\r\u202e\udcff")
+    assert any("<b>" in text for text in texts(svg))

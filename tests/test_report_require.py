@@ -1,0 +1,113 @@
+"""The answer of ``require``: floors, GPUs, lines to paste."""
+
+from __future__ import annotations
+
+import pytest
+from report_values import HOSTILE, valid_json, written
+from syrupy.assertion import SnapshotAssertion
+from verdict_values import LIBRARY, required
+
+from ltocompat.arch import Release
+from ltocompat.place import Place
+from ltocompat.report import Failure, Options
+from ltocompat.report.requiring import REPORT
+from ltocompat.required import Asked, LinkerFloor, PasteLine, Required
+
+BARE = required(
+    nvjitlink=None,
+    driver_sass=None,
+    driver_ptx=None,
+    services=(),
+    link_options=(),
+    asked=(),
+    lines=(),
+    skipped=2,
+)
+
+
+def table(*records: Required | Failure, width: int | None = None) -> str:
+    return written("table", REPORT, records, Options(width=width))
+
+
+@pytest.mark.parametrize("width", [80, 200, None])
+def test_floors_then_gpus_then_lines_then_why(
+    width: int | None, snapshot: SnapshotAssertion
+) -> None:
+    assert table(required(), BARE, width=width) == snapshot
+
+
+def test_markdown(snapshot: SnapshotAssertion) -> None:
+    assert written("markdown", REPORT, [required(), BARE]) == snapshot
+
+
+@pytest.mark.parametrize(
+    ("floor", "said"),
+    [
+        (
+            LinkerFloor(Release(13, 3), Release(13, 5), 14, tried=False),
+            "13.3 possibly, 13.5 surely",
+        ),
+        (LinkerFloor(Release(13, 3), Release(13, 5), 14, tried=False), "--trial-link tells"),
+        (LinkerFloor(Release(13, 3), Release(13, 5), 14, tried=True), "no trial could tell"),
+        (
+            LinkerFloor(Release(13, 3), Release(13, 3), 14, tried=True),
+            "13.3, as a trial link showed",
+        ),
+        (
+            LinkerFloor(Release(12, 4), Release(12, 4), 13, tried=False),
+            "12.4; documented up to the",
+        ),
+        (LinkerFloor(Release(13, 5), None, 14, tried=False), "13.5, perhaps a newer one than all"),
+    ],
+)
+def test_what_is_known_of_the_least_linker_is_said(floor: LinkerFloor, said: str) -> None:
+    assert said in table(required(nvjitlink=floor))
+
+
+def test_ptx_beyond_all_drivers_has_no_floor() -> None:
+    text = table(required(driver_ptx=None, ptx_beyond=True))
+    assert "driver for PTX   newer than every known driver\n" in text
+
+
+def test_json_says_all() -> None:
+    value = valid_json(written("json", REPORT, [required(), BARE]))
+    first, second = value["artifacts"]
+    assert first["nvjitlink"] == {
+        "possible": "13.3",
+        "sure": "13.5",
+        "exact": False,
+        "ceiling": 14,
+        "tried": False,
+    }
+    assert (first["driver_sass"], first["driver_ptx"]) == ("580.65.06", "590.44.01")
+    assert len(first["requirements"]) == 23
+    assert first["services"][0]["arch"] == "sm_75"
+    assert second["nvjitlink"] is None
+    assert value["summary"] == {"artifacts": 2, "without_device_code": 0, "errors": []}
+
+
+def test_files_without_device_code_are_counted() -> None:
+    empty = required(modules=0)
+    assert table(empty, empty) == "2 files without device code\n"
+    assert valid_json(written("json", REPORT, [empty]))["artifacts"] == []
+
+
+def test_nothing_but_errors_is_an_error() -> None:
+    failure = Failure("unreadable", "it is gone")
+    assert valid_json(written("json", REPORT, [failure]))["error"]["kind"] == "unreadable"
+    assert table(failure) == "nothing was read\n"
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "json"])
+def test_hostile_names_do_nothing(form: str) -> None:
+    place = Place(HOSTILE, (HOSTILE,), 1)
+    asked = Asked(HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, 1, place)
+    one = required(
+        path=HOSTILE,
+        asked=(asked,),
+        lines=(PasteLine(HOSTILE, HOSTILE, HOSTILE),),
+        link_options=(HOSTILE,),
+    )
+    text = written(form, REPORT, [one], Options(width=80))
+    assert not set(text) & set("\x1b\r\u202e\udcff")
+    assert str(LIBRARY) not in text

@@ -1,0 +1,223 @@
+"""How requirements, targets and trials become verdicts, and how those fold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rules import image
+
+from ltocompat.arch import Release
+from ltocompat.model import ImageKind, Maker, Role, Skipped
+from ltocompat.place import Place
+from ltocompat.targets import parse
+from ltocompat.traits import Shape, Traits
+from ltocompat.verdict import Level, Result, Verdict, worst
+from ltocompat.verdicts.artifacts import results
+from ltocompat.verdicts.studies import Group, Study, together_as_one
+from ltocompat.verdicts.trials import Trials, Tried
+
+PLACE = Place("libexample.so")
+H100 = "driver=580.95.05,nvjitlink=13.0,gpu=h100"
+
+
+def sass(arch: str, cuda: str | None = None, **more: object) -> Traits:
+    return image(ImageKind.SASS, arch, cuda, **more)
+
+
+def ptx(arch: str, isa: str) -> Traits:
+    return image(ImageKind.PTX, arch, isa=isa)
+
+
+def ltoir(arch: str, *releases: str) -> Traits:
+    made = tuple(map(Release.parse, releases))
+    version = releases[0] if len(releases) == 1 else None
+    maker = Maker(Role.COMPILER, None, version, made, "container")
+    return image(ImageKind.LTOIR, arch, made_by=(maker,))
+
+
+def group(*images: Traits, count: int = 1, registered: bool | None = True, **more: object) -> Group:
+    trials: Trials = more.get("trials", {})  # type: ignore[assignment]
+    device_link = bool(more.get("needs_device_link"))
+    return Group(Shape(images, registered, device_link), trials, count, PLACE.at(0x40))
+
+
+def judged(*groups: Group, target: str = H100, skipped: int = 0) -> Result:
+    gone = [Skipped(PLACE.at(0x80), "the region is cut off", 10)] * skipped
+    study = Study("libexample.so", list(groups), gone, skipped)
+    (one,) = parse([target])
+    (result,) = results(study, one)
+    return result
+
+
+def rules(result: Result) -> list[str]:
+    return [finding.rule for finding in result.findings]
+
+
+def test_a_module_that_is_not_for_the_gpu_says_nothing() -> None:
+    result = judged(group(sass("sm_90")), group(sass("sm_80"), count=1631))
+    assert result.verdict is Verdict.OK
+    assert (result.coverage.served, result.coverage.none, result.coverage.modules) == (
+        1,
+        1631,
+        1632,
+    )
+
+
+def test_an_artifact_fails_when_nothing_serves_the_gpu() -> None:
+    result = judged(group(sass("sm_80"), count=3))
+    assert result.verdict is Verdict.FAIL
+    assert rules(result) == ["SASS-06"]
+    assert result.findings[0].module_count == 3
+    assert "SASS sm_80" in result.findings[0].message
+
+
+def test_ptx_without_kernels_harms_nobody() -> None:
+    newer = ptx("compute_75", isa="9.5")
+    result = judged(group(sass("sm_90")), group(newer._replace(has_kernels=False), count=5))
+    assert result.verdict is Verdict.OK
+    assert result.coverage.without_kernels == 5
+
+
+def test_ptx_with_kernels_that_the_driver_does_not_know_fails_and_is_not_called_jit() -> None:
+    result = judged(group(sass("sm_90")), group(ptx("compute_75", isa="9.5")))
+    assert result.verdict is Verdict.FAIL
+    assert rules(result) == ["PTX-01"]
+
+
+def test_equal_findings_of_many_modules_are_one_with_their_number() -> None:
+    result = judged(
+        group(ltoir("lto_80", "13.3", "13.4"), count=1500, registered=False),
+        group(ltoir("lto_90", "13.3", "13.4"), count=49, registered=False),
+    )
+    (finding,) = (one for one in result.findings if one.level is Level.ERROR)
+    assert (finding.rule, finding.module_count) == ("LTO-01", 1549)
+
+
+def test_what_can_not_be_read_leaves_the_verdict_unknown() -> None:
+    result = judged(group(sass("sm_90")), skipped=2)
+    assert result.verdict is Verdict.UNKNOWN
+    assert [(one.rule, one.level) for one in result.findings] == [("IMG-02", Level.ERROR)]
+    assert judged(group(sass("sm_80")), skipped=1).verdict is Verdict.UNKNOWN
+
+
+def test_a_target_without_a_linker_leaves_links_unjudged_and_says_so() -> None:
+    fragments = group(ltoir("lto_80", "13.0"), registered=False)
+    result = judged(group(sass("sm_90")), fragments, target="driver=580,gpu=h100")
+    assert (result.verdict, result.not_judged) == (Verdict.OK, ("link",))
+    alone = judged(fragments, target="driver=580,gpu=h100")
+    assert (alone.verdict, alone.not_judged) == (Verdict.UNKNOWN, ("link",))
+
+
+def test_a_target_without_a_driver_is_never_said_to_load() -> None:
+    result = judged(group(sass("sm_90", "13.0")), target="gpu=h100")
+    assert result.not_judged == ("load",)
+
+
+def test_objects_wait_for_a_device_link_with_the_linker_that_the_target_names() -> None:
+    waiting = group(sass("sm_90", "13.0", relocatable=True), needs_device_link=True)
+    assert judged(waiting, target="driver=580,gpu=h100").not_judged == ("link",)
+    old = judged(waiting, target="driver=580,nvlink=12.4,gpu=h100")
+    assert (old.verdict, rules(old)) == (Verdict.FAIL, ["BLD-02"])
+    assert judged(waiting, target="driver=580,nvlink=13.0,gpu=h100").verdict is Verdict.OK
+
+
+def test_a_loose_fatbin_of_both_kinds_gets_a_line_for_each_way() -> None:
+    both = group(ltoir("lto_80", "13.0"), sass("sm_90", "13.0"), registered=None)
+    study = Study("both.fatbin", [both])
+    (target,) = parse([H100])
+    assert [(one.route, one.verdict) for one in results(study, target)] == [
+        ("load", Verdict.OK),
+        ("link", Verdict.OK),
+    ]
+
+
+def test_several_artifacts_in_one_link_need_the_newest_of_their_linkers() -> None:
+    library = Study("libcufft.a", [group(ltoir("lto_80", "12.4"), registered=False)])
+    callback = Study("callback.fatbin", [group(ltoir("lto_80", "12.9"), registered=False)])
+    whole = together_as_one([library, callback])
+    (target,) = parse(["nvjitlink=12.6,gpu=h100"])
+    (result,) = results(whole, target)
+    assert result.path == "libcufft.a + callback.fatbin"
+    assert result.verdict is Verdict.FAIL
+    assert "12.9" in result.findings[0].message
+
+
+STRADDLING = ltoir("lto_80", "13.3", "13.4", "13.5")
+
+
+def tried(outcome: str, cause: str | None = None, linker: str = "13.3") -> Trials:
+    answer = Tried(f"{linker}.33", outcome, cause, "it says so")
+    return {(Release.parse(linker), "sm_90"): answer}
+
+
+@pytest.mark.parametrize(
+    ("image", "linker", "trials", "verdict", "said"),
+    [
+        (STRADDLING, "13.3", {}, Verdict.UNKNOWN, "LTO-01"),
+        (STRADDLING, "13.3", tried("accepted"), Verdict.OK, None),
+        (STRADDLING, "13.3", tried("refused", "ltoir too new"), Verdict.FAIL, "LTO-01"),
+        (STRADDLING, "13.3", tried("crashed"), Verdict.UNKNOWN, "TRIAL"),
+        (ltoir("lto_80", "12.4"), "13.3", tried("linked"), Verdict.UNDOCUMENTED, "LTO-02"),
+        (ltoir("lto_80", "13.3"), "13.3", tried("refused"), Verdict.FAIL, "TRIAL-DISAGREES"),
+        (ltoir("lto_80", "13.4"), "13.3", tried("linked"), Verdict.FAIL, "TRIAL-DISAGREES"),
+        (
+            ltoir("lto_75a", "13.3")._replace(in_fatbin=False),
+            "13.3",
+            tried("linked"),
+            Verdict.UNDOCUMENTED,
+            "TRIAL",
+        ),
+        (
+            ltoir("lto_75a", "13.3")._replace(in_fatbin=False),
+            "13.3",
+            tried("refused", "instruction unsupported"),
+            Verdict.FAIL,
+            "TRIAL",
+        ),
+    ],
+)
+def test_a_trial_settles_what_is_open_and_never_makes_a_verdict_better_than_documented(
+    image: Traits, linker: str, trials: Trials, verdict: Verdict, said: str | None
+) -> None:
+    one = replace(group(image, registered=False), trials=trials)
+    result = judged(one, target=f"driver=580,nvjitlink={linker},gpu=h100")
+    assert result.verdict is verdict
+    if said is None:
+        assert not result.findings
+    else:
+        assert said in rules(result)
+
+
+@given(st.lists(st.sampled_from(list(Verdict))))
+def test_folding_takes_the_worst(verdicts: list[Verdict]) -> None:
+    assert worst(verdicts) == max(verdicts, default=Verdict.OK)
+
+
+ARTIFACTS = st.lists(
+    st.sampled_from(
+        [
+            group(sass("sm_90", "13.0")),
+            group(sass("sm_80", "12.4")),
+            group(ptx("compute_80", isa="8.4")),
+            group(ptx("compute_80", isa="9.5")),
+            group(ltoir("lto_80", "12.4"), registered=False),
+            group(STRADDLING, registered=False),
+            group(ltoir("lto_80", "13.0")),
+        ]
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(ARTIFACTS)
+def test_another_module_never_makes_a_verdict_better_unless_nothing_served(
+    groups: list[Group],
+) -> None:
+    fewer, more = judged(*groups), judged(*groups, group(STRADDLING, registered=False))
+    served = fewer.coverage.served > 0
+    assert more.verdict >= fewer.verdict or not served
+    assert more.coverage.modules == fewer.coverage.modules + 1
