@@ -24,13 +24,19 @@ class Installation:
 
     Attributes:
         name: what to call it: its folder, or the interpreter.
-        because: why it was chosen: ``--python``, ``VIRTUAL_ENV``, ``CONDA_PREFIX``, ``this Python``.
+        because: why it was chosen: ``--python``, ``VIRTUAL_ENV``, ``CONDA_PREFIX`` or
+            ``this Python``.
         folders: where its files are.
+        python: its interpreter; None where it is the one that runs this program, or unknown.
     """
 
     name: str
     because: str
     folders: tuple[str, ...]
+    python: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.because})"
 
 
 def chosen(python: str | None, environ: Mapping[str, str], machine: Machine) -> Installation:
@@ -43,11 +49,13 @@ def chosen(python: str | None, environ: Mapping[str, str], machine: Machine) -> 
         folders = _folders_of(python, machine)
         if not folders:
             raise UsageError(f"{python!r} is no Python that runs; give the path of one to --python")
-        return Installation(python, "--python", folders)
+        return Installation(python, "--python", folders, python)
     active = environ.get("VIRTUAL_ENV")
     if active:
         interpreter = os.path.join(active, "bin", "python")
-        return Installation(active, "VIRTUAL_ENV", _folders_of(interpreter, machine) or (active,))
+        folders = _folders_of(interpreter, machine)
+        python = interpreter if folders else None
+        return Installation(active, "VIRTUAL_ENV", folders or (active,), python)
     prefix = environ.get("CONDA_PREFIX")
     if prefix:
         return Installation(prefix, "CONDA_PREFIX", (os.path.join(prefix, "lib"),))

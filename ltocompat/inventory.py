@@ -233,10 +233,10 @@ def _stored_in_plain_file(view: ByteView, place: Place, budget: Budget) -> Itera
 
 
 def _needing(host: HostFile, place: Place) -> Host | None:
-    """The host; a member of an archive only where its linker needs something."""
+    """The host; an object in an archive only where its linker needs something."""
     described = host.describe(place)
     needs = described.undefined_registrations or described.nvjitlink_imports or described.libraries
-    return described if needs or not place.members else None
+    return described if needs or described.linked or not place.members else None
 
 
 def _whole_file(view: ByteView, place: Place, budget: Budget) -> StoredModule | None:

@@ -250,6 +250,10 @@ class Host:
         undefined_registrations: undefined ``__cudaRegisterLinkedBinary_*`` and ``__fatbinwrap_*``.
         nvjitlink_imports: imported ``__nvJitLink*`` names, with their version suffixes.
         libraries: CUDA libraries needed, opened by name, or copied in.
+        soname: the file name that a library gives itself (DT_SONAME, export directory).
+        needed: file names of all libraries that its loader brings, CUDA's or not.
+        runpath: folders that its loader looks into first, as written (``$ORIGIN/../lib``):
+            DT_RUNPATH, or DT_RPATH where there is none.
     """
 
     place: Place
@@ -259,6 +263,14 @@ class Host:
     undefined_registrations: tuple[str, ...] = ()
     nvjitlink_imports: tuple[str, ...] = ()
     libraries: tuple[CudaLibrary, ...] = ()
+    soname: str | None = None
+    needed: tuple[str, ...] = ()
+    runpath: tuple[str, ...] = ()
+
+    @property
+    def linked(self) -> bool:
+        """Whether a linker is done with it and a loader takes it: no object."""
+        return self.type in ("shared library", "executable")
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,9 @@ class _Notes:
         if waits and host.place.members == self._inside:
             for group in self._inner.values():
                 group.shape = replace(group.shape, needs_device_link=True)
-        if host.undefined_registrations or host.nvjitlink_imports or host.libraries:
+        # Of libraries in packages, all are kept: their machine and their search path count.
+        needs = host.undefined_registrations or host.nvjitlink_imports or host.libraries
+        if needs or (host.linked and host.place.members):
             self._hosts.append(host)
         self._flush()
 

@@ -100,13 +100,32 @@ def test_reasons_are_shown_when_asked(capsys: Captured) -> None:
 
 
 @pytest.mark.parametrize("bare", [[], ["--deploy-target"]], ids=["absent", "bare"])
-@pytest.mark.parametrize("form", ["table", "json"])
-def test_this_machine_is_no_target_yet(bare: list[str], form: str, capsys: Captured) -> None:
-    assert run(["check", SASS, "--format", form, *bare]) == 2
+def test_no_target_means_this_machine(bare: list[str], capsys: Captured) -> None:
+    assert run(["check", SASS, "--format", "json", *bare]) in (0, 1, 3)  # whatever it has
+    said = valid_json(capsys.readouterr().out)
+    assert [target["name"] for target in said["targets"]] == ["this machine"]
+    assert said["results"][0]["path"] == "this-machine"
+    assert {result["path"] for result in said["results"]} == {"this-machine", SASS}
+
+
+def test_no_path_means_the_packages_of_the_environment(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    site = tmp_path / "site-packages" / "mine"
+    site.mkdir(parents=True)
+    (site / "kernels.fatbin").write_bytes(Path(SASS).read_bytes())
+    (site / "plain.so").write_bytes(b"no device code")
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path))
+    assert run(["check", "--format", "json"]) in (0, 1, 3)
     said = capsys.readouterr()
-    assert "name one, for example: ltocompat check a.so --deploy-target driver=" in said.err
-    if form == "json":
-        assert valid_json(said.out)["error"]["kind"] == "usage"
+    paths = [result["path"] for result in valid_json(said.out)["results"]]
+    assert paths[:2] == ["this-machine", str(site / "kernels.fatbin")]
+    assert f"checking the packages of {tmp_path} (VIRTUAL_ENV)" in said.err
+
+
+def test_a_named_target_needs_something_to_check(capsys: Captured) -> None:
+    assert run(["check", "--deploy-target", H100]) == 2
+    assert "name a file, a folder or a package" in capsys.readouterr().err
 
 
 def test_what_is_no_target_is_named(capsys: Captured) -> None:

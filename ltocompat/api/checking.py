@@ -6,11 +6,14 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
+from ltocompat.api.here import THIS_MACHINE, Here
 from ltocompat.api.progress import Progress, reporter
 from ltocompat.api.studies import studies
 from ltocompat.errors import UsageError
+from ltocompat.installed import binary_files, chosen
 from ltocompat.inventory import Settings
 from ltocompat.limits import DEFAULT_LIMITS, Limits
+from ltocompat.nvjitlinks import Machine
 from ltocompat.studying import Student
 from ltocompat.target import Target
 from ltocompat.verdict import Result, Route
@@ -21,7 +24,9 @@ from ltocompat.verdicts.studies import together_as_one
 
 def check(
     *paths: str | os.PathLike[str],
-    targets: Sequence[Target | str],
+    targets: Sequence[Target | Here | str] = (),
+    python: str | None = None,
+    machines: bool = True,
     route: Route | str | None = None,
     together: bool = False,
     trial_link: bool = False,
@@ -32,8 +37,11 @@ def check(
     """Judge every file at these paths, for every target and each of its GPUs.
 
     Args:
-        paths: files, folders, places, or ``-`` for standard input.
-        targets: values, or spellings as ``--deploy-target`` takes them.
+        paths: files, folders, places, or ``-`` for standard input; none of them: the packages with
+            device code in an environment of this machine.
+        targets: values, or spellings as ``--deploy-target`` takes them; none: this machine.
+        python: the interpreter whose environment that is; None: the active one, else this one.
+        machines: begin with what is wrong with this machine, where it is a target.
         route: ``load`` or ``link``, for modules that can go both ways; None judges both.
         together: judge what all paths hold as one link.
         trial_link: ask the nvJitLinks that the targets name.
@@ -42,47 +50,69 @@ def check(
         progress: called as files are read.
 
     Yields:
-        The results of a file as soon as it is read: by target, then by GPU, then by route.
+        What is wrong with this machine, where it is a target; then the results of a file as soon as
+        it is read: by target, then by GPU, then by route.
 
     Raises:
         UnreadableInput: a path can't be opened.
         UsageError: a target or a place has no meaning.
         Missing: an nvJitLink that is to be asked is not at hand.
     """
-    goals = as_targets(targets)
+    goals = as_goals(targets, python)
+    plain = [goal.target if isinstance(goal, Here) else goal for goal in goals]
     wanted = None if route is None else Route(route)
+    named = bool(paths)
+    paths = paths or tuple(_installed(goals))
     settings = Settings(limits=limits, progress=reporter(progress))
     with ExitStack() as stack:
         tries = None
         if trial_link:
             from ltocompat.trying import Trier
 
-            tries = stack.enter_context(Trier(goals, install_missing=install_missing)).try_links
-        student = Student(lambda shape: worth_counting(shape, goals), tries)
-        found = studies(student, paths, settings)
+            tries = stack.enter_context(Trier(plain, install_missing=install_missing)).try_links
+        student = Student(lambda shape: worth_counting(shape, plain), tries)
+        found = studies(student, paths, settings, named=named)
         if together:
             found = iter([together_as_one(list(found))])
+        if machines:
+            yield from (goal.own_result() for goal in goals if isinstance(goal, Here))
         for study in found:
-            for target in goals:
-                yield from results(study, target, wanted)
+            for goal in goals:
+                if isinstance(goal, Here):
+                    yield from goal.results(study, wanted)
+                else:
+                    yield from results(study, goal, wanted)
 
 
-def as_targets(targets: Sequence[Target | str]) -> tuple[Target, ...]:
-    """Targets as values.
+def as_goals(
+    targets: Sequence[Target | Here | str], python: str | None = None
+) -> tuple[Target | Here, ...]:
+    """Targets as values; ``this machine``, or none at all, is this machine.
 
     Raises:
-        UsageError: one of them has no meaning, or there is none.
+        UsageError: one of them has no meaning.
     """
-    found: list[Target] = []
-    for one in targets:
-        if isinstance(one, Target):
+    found: list[Target | Here] = []
+    for one in targets or (THIS_MACHINE,):
+        if isinstance(one, Target | Here):
             found.append(one)
+        elif one == THIS_MACHINE:
+            machine = Machine.here()
+            found.append(Here.of(machine, chosen(python, machine.environ, machine)))
         else:
             from ltocompat.targets import parse
 
             found += parse([one])
-    if not found:
-        raise UsageError(
-            "there is no deploy target; name one, e.g. driver=550.54.15,nvjitlink=12.4,gpu=h100"
-        )
     return tuple(found)
+
+
+def _installed(goals: Sequence[Target | Here]) -> Iterator[str]:
+    """The binary files of the environment that was chosen.
+
+    Raises:
+        UsageError: no target is this machine.
+    """
+    here = next((goal for goal in goals if isinstance(goal, Here)), None)
+    if here is None:
+        raise UsageError("there is nothing to check; name a file, a folder or a package")
+    yield from binary_files(here.installation)

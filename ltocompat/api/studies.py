@@ -15,9 +15,16 @@ from ltocompat.verdicts.studies import Study
 
 
 def studies(
-    student: Student, paths: Sequence[str | os.PathLike[str]], settings: Settings
+    student: Student,
+    paths: Sequence[str | os.PathLike[str]],
+    settings: Settings,
+    *,
+    named: bool = True,
 ) -> Iterator[Study]:
     """The studies, as the files are read.
+
+    Files that nobody named (``named`` False, or found in a folder) count only with device code in
+    them, or where they ask for an nvJitLink.
 
     Raises:
         UnreadableInput: a path can't be opened.
@@ -27,9 +34,10 @@ def studies(
         place = Place.parse(os.fspath(path))
         found = False
         for study in student.study(place, settings):
-            found = found or bool(study.groups or study.skipped)
-            # In a folder, files without device code are no part of the question.
-            if study.groups or study.skipped or study.path == place.path:
+            says = bool(study.groups or study.skipped)
+            found = found or says
+            asks = any(host.nvjitlink_imports for host in study.hosts)
+            if says or asks or (named and study.path == place.path):
                 yield study
         if not found and (place.members or place.offset is not None):
             raise UsageError(

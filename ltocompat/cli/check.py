@@ -25,9 +25,13 @@ _ROUTES = ("load", "link")
 
 def check(
     paths: Annotated[
-        list[str],
-        typer.Argument(metavar="PATH...", help="Files, folders, places (libx.a::m.o@0x40) or -."),
-    ],
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATH...]",
+            help="Files, folders, packages, places (libx.a::m.o@0x40) or -; none of them: the "
+            "packages of the environment that --python names, else of the active one.",
+        ),
+    ] = None,
     deploy_target: DeployTargets = None,
     route: Annotated[
         str | None,
@@ -41,6 +45,10 @@ def check(
         bool,
         typer.Option("--together", help="Judge all that is linked in these paths as one link."),
     ] = False,
+    python: Annotated[
+        str | None,
+        typer.Option(metavar="PYTHON", help="The interpreter whose environment is meant."),
+    ] = None,
     trial_link: TrialLink = False,
     install_nvjitlink: InstallMissing = False,
     why: Annotated[bool, typer.Option("--why", help="Show the reasoning of each verdict.")] = False,
@@ -66,13 +74,16 @@ def check(
     def records(outcome: Outcome, output: Output) -> Iterable[Target | Result | Failure]:
         least = threshold(fail_on, strict=strict)
         wanted = None if route is None else choose("--route", route, _ROUTES)
-        targets = read_targets(deploy_target or ())
+        goals = read_targets(deploy_target or (), python)
         from ltocompat.api.checking import check as judge
+        from ltocompat.api.here import Here
 
         def work(*some: str) -> Iterable[Result]:
             return judge(
                 *some,
-                targets=targets,
+                targets=goals,
+                python=python,
+                machines=False,
                 route=wanted,
                 together=together,
                 trial_link=trial_link,
@@ -81,10 +92,15 @@ def check(
             )
 
         found = (
-            outcome.each(["all of them"], lambda _: work(*paths))
-            if together
+            outcome.each(["all of them"], lambda _: work(*(paths or ())))
+            if together or not paths
             else outcome.each(paths, work)
         )
+        targets = [goal.target if isinstance(goal, Here) else goal for goal in goals]
+        here = [goal for goal in goals if isinstance(goal, Here)]
+        if here and not paths:
+            output.say(f"checking the packages of {here[0].installation}")
+        found = chain((goal.own_result() for goal in here), found)
         return chain(targets, Judging(outcome, least).watch(found))
 
     from ltocompat.report.checking import REPORT

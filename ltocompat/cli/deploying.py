@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ltocompat.errors import UsageError
-
 if TYPE_CHECKING:
+    from ltocompat.api.here import Here
     from ltocompat.target import Target
 
 OPTION = "--deploy-target"
 # No argument of a command line can hold this character.
 _THIS_MACHINE = "\0"
-_EXAMPLE = "ltocompat check a.so --deploy-target driver=550.54.15,nvjitlink=12.4,gpu=h100"
 
 DeployTargets = Annotated[
     list[str] | None,
@@ -23,7 +21,8 @@ DeployTargets = Annotated[
         OPTION,
         metavar="TARGET",
         help="Where it goes: driver=550.54.15,nvjitlink=12.4,gpu=h100+sm_80, prod.toml, "
-        "prod.toml:edge, or a name in pyproject.toml; repeat it for more.",
+        "prod.toml:edge, or a name in pyproject.toml; repeat it for more (default, and without a "
+        "value: this machine).",
     ),
 ]
 
@@ -44,16 +43,14 @@ def with_values(arguments: Sequence[str]) -> list[str]:
     return done
 
 
-def read_targets(texts: Sequence[str]) -> tuple[Target, ...]:
-    """The deploy targets that were named.
+def read_targets(texts: Sequence[str], python: str | None) -> tuple[Target | Here, ...]:
+    """The deploy targets that were named; this machine, where none or no value was given.
 
     Raises:
-        UsageError: one of them has no meaning, or is this machine.
+        UsageError: one of them has no meaning.
     """
-    if not texts or _THIS_MACHINE in texts:
-        raise UsageError(
-            f"this machine can't be the deploy target yet; name one, for example: {_EXAMPLE}"
-        )
-    from ltocompat.targets import parse
+    from ltocompat.api.checking import as_goals
+    from ltocompat.api.here import THIS_MACHINE
 
-    return parse(texts)
+    named = [THIS_MACHINE if text == _THIS_MACHINE else text for text in texts]
+    return as_goals(named, python)

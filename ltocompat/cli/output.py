@@ -11,6 +11,7 @@ from ltocompat.cli.outcome import Outcome, guarded
 from ltocompat.cli.progress import ProgressLine
 from ltocompat.errors import UsageError
 from ltocompat.report import FORMATS, Failure, Options, Report, write
+from ltocompat.report.text import escape
 
 R = TypeVar("R")
 
@@ -44,6 +45,11 @@ class Output:
         self.used = False
         self.progress = ProgressLine()
         self._shared = sys.stdout.isatty()
+
+    def say(self, text: str) -> None:
+        """Write a line for the user on standard error."""
+        self.progress.erase()
+        sys.stderr.write(f"ltocompat: {escape(text)}\n")
 
     def write(self, text: str, /) -> None:
         """Write ``text``."""

@@ -160,6 +160,7 @@ class CoffHost:
     format = "COFF"
     type = "object"
     own_name: str | None = None
+    runpath: tuple[str, ...] = ()
     pointers_readable = True
 
     def __init__(self, view: ByteView, budget: Budget, header: _Header) -> None:

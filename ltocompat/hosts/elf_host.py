@@ -239,6 +239,12 @@ class ElfHost:
         names = [elf.dynamic_text(self._view, self._tables, self._budget, at) for at in offsets]
         return [Needed(name, "DT_NEEDED") for name in names if name]
 
+    @property
+    def runpath(self) -> tuple[str, ...]:
+        """DT_RUNPATH; where there is one, loaders ignore DT_RPATH (ld.so(8))."""
+        text = self._text_of("DT_RUNPATH") or self._text_of("DT_RPATH") or ""
+        return tuple(folder for folder in text.split(":") if folder)
+
     def symbols(self) -> Symbols:
         """From .symtab and .dynsym."""
         undefined: set[str] = set()

@@ -74,10 +74,14 @@ class HostFile:
         """What the linker and the loader of this file need."""
         problems = self._structure.problems
         symbols, libraries = Symbols(), tuple[CudaLibrary, ...]()
+        needed, runpath = tuple[str, ...](), tuple[str, ...]()
         with guarded(problems, "the symbols"):
             symbols = self._structure.symbols()
         with guarded(problems, "the needed libraries"):
             libraries = libraries_of(self._view, self._budget, self._structure, symbols)
+        with guarded(problems, "the needed libraries"):
+            needed = tuple(row.file for row in self._structure.needed())
+            runpath = self._structure.runpath
         return Host(
             place=place,
             format=self.format,
@@ -86,6 +90,9 @@ class HostFile:
             undefined_registrations=symbols.undefined_registrations,
             nvjitlink_imports=symbols.nvjitlink_imports,
             libraries=libraries,
+            soname=self._structure.own_name,
+            needed=needed,
+            runpath=runpath,
         )
 
 

@@ -57,6 +57,7 @@ class PeHost:
     """
 
     format = "PE"
+    runpath: tuple[str, ...] = ()
 
     def __init__(self, view: ByteView, budget: Budget, signature: int) -> None:
         header = view.unpack(_FILE_HEADER, signature + 4)

@@ -103,6 +103,10 @@ class Structure(Protocol):
     def needed(self) -> list[Needed]:
         """Libraries that the loader brings."""
 
+    @property
+    def runpath(self) -> tuple[str, ...]:
+        """Folders that the loader looks into first, as written."""
+
     def symbols(self) -> Symbols:
         """The names that this project looks at."""
 

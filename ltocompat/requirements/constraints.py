@@ -89,8 +89,8 @@ class DriverOfCuda(Silent):
 
     def __str__(self) -> str:
         branch = drivers.cuda_branch(self.cuda)
-        named = f"branch {branch}" if branch else f"newer than {drivers.driver_branches()[-1]}"
-        return f"of CUDA {self.cuda} or newer ({named})"
+        named = f">= {branch}" if branch else f"newer than {drivers.driver_branches()[-1]}"
+        return f"{named} (CUDA {self.cuda})"
 
     def judge(self, value: DriverVersion) -> Verdict:
         """``fail`` for an older one; ``unknown`` for one above the tables that may be too old."""

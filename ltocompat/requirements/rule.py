@@ -23,6 +23,7 @@ class Axis(enum.StrEnum):
     DRIVER = "driver"  # the user-mode driver: that of cuda-compat where one is in front
     KERNEL = "kernel driver"
     LINKER = "nvJitLink"
+    NVRTC = "NVRTC"
     COMPAT = "cuda-compat"  # in play only where a package is in front of the driver
     OPTIONS = "link options"
     NONE = "device code"  # no target changes it

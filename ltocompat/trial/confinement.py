@@ -56,11 +56,18 @@ def unbuffer_stdout() -> None:
         libc.setvbuf(stdout, None, 2, ctypes.c_size_t(0))
 
 
-def confine(memory_bytes: int, printed_bytes: int) -> None:
-    """Limit memory and printing, and leave no core dumps behind."""
+def confine(memory_bytes: int, printed_bytes: int, *, reserves: bool = False) -> None:
+    """Limit memory and printing, and leave no core dumps behind.
+
+    Args:
+        memory_bytes: of address space; where the library reserves far more of it than it uses (the
+            CUDA driver maps all memory of all GPUs), of memory that the process can write.
+        printed_bytes: of any file that it writes, and so of what it prints.
+        reserves: whether the library does so.
+    """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _prctl(_PR_SET_DUMPABLE, 0)  # system-wide crash reporters ignore RLIMIT_CORE
-    _lower(resource.RLIMIT_AS, memory_bytes)
+    _lower(resource.RLIMIT_DATA if reserves else resource.RLIMIT_AS, memory_bytes)
     _lower(resource.RLIMIT_FSIZE, printed_bytes)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # printing too much fails, and does not kill
     # Ctrl-C is the parent's affair, which ends its children.

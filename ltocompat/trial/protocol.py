@@ -128,6 +128,16 @@ def read_requests(stream: BinaryIO) -> Iterator[Asked] | None:
     return _requests(stream, _header(stream.read(header_size)))
 
 
+def read_frame(stream: BinaryIO) -> Frame | None:
+    """The next frame of a blocking stream, whole; None at its end."""
+    head = stream.read(_HEAD.size)
+    if len(head) < _HEAD.size:
+        return None
+    header_size, body_size = _sizes(head, _NO_LIMIT)
+    header = _header(stream.read(header_size))
+    return Frame(header, memoryview(stream.read(body_size)))
+
+
 def _requests(stream: BinaryIO, rows: Rows) -> Iterator[Asked]:
     read = stream.read
     for inputs, options, complete, keep_output in rows:

@@ -1,94 +1,28 @@
-"""The parent's end of one child: start it, feed it, hear it, end it."""
+"""A child that links with one nvJitLink, seen from its parent."""
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import mmap
-import os
-import select
-import signal
-import subprocess
-import sys
-import tempfile
-import threading
-import time
-from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
 from ltocompat.arch import Release
-from ltocompat.errors import Malformed
-from ltocompat.limits import MIB
-from ltocompat.trial import child, confinement, protocol
-from ltocompat.trial.protocol import Frame
-from ltocompat.trial.values import Request, TrialImpossible, TrialLimits
+from ltocompat.trial import child, protocol
+from ltocompat.trial.process import Process
+from ltocompat.trial.values import Request, TrialLimits
 
-# The clock inside the child ends a request in time; the parent's comes later, for a library that
-# holds on to the signal.
-_GRACE_SECONDS = 2.0
-_READ_SIZE = MIB
-_PARTS_AT_ONCE = 64
-# -P: nothing is imported from the working directory, which may hold anything.
-_PYTHON = (sys.executable, "-P", "-X", "faulthandler")
 PROGRAM: tuple[str, ...] = ("-m", child.__name__)
 
 
-class Worker:
-    """One child, and what is on its way to it.
+class Worker(Process):
+    """One child with one nvJitLink.
 
     Attributes:
         release: version of the library, None until the child has loaded it.
-        heard: number of requests that it has replied to.
-        notes: what the child is at, see ``protocol``.
-        last_words: what was printed before it ended; empty while it lives.
     """
 
     def __init__(self, library: str, limits: TrialLimits, *, fresh: bool) -> None:
-        self._library = library
-        self._limits = limits
-        self.last_words = ""
-        self._unsent: deque[memoryview] = deque()
-        # Replies come with their output; a header and the logs fit in besides.
-        self._reader = protocol.FrameReader(limits.output_bytes * 2)
-        # On Linux and elsewhere TemporaryFile has no name, so that nothing is left behind.
-        with tempfile.TemporaryFile() as file:
-            file.truncate(protocol.NOTES_SIZE)
-            # Not 0, 1 or 2, which are the child's streams and may be free here.
-            notes = fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 3)
-        try:
-            self._memory = mmap.mmap(notes, protocol.NOTES_SIZE)
-            self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end()
-            append = fcntl.fcntl(self._printed, fcntl.F_GETFL) | os.O_APPEND
-            fcntl.fcntl(self._printed, fcntl.F_SETFL, append)
-            self._process = self._start(notes, fresh=fresh)
-        finally:
-            os.close(notes)
-        self.notes = memoryview(self._memory).cast("I")
-        pipes = (self._process.stdin, self._process.stdout)
-        self.requests_fd, self.replies_fd = (pipe.fileno() for pipe in pipes if pipe)
-        _widen(self.requests_fd)
-        os.set_blocking(self.requests_fd, False)
-        os.set_blocking(self.replies_fd, False)
-        self._deadline = time.monotonic() + limits.start_seconds
-        self._last_noted = -1
         self.release: Release | None = None
-        self.heard = 0
-
-    def _start(self, notes: int, *, fresh: bool) -> subprocess.Popen[bytes]:
-        # The kernel would end a child with the thread that started it, not with its process.
-        parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
-        settings = child.Settings(parent, notes, fresh, self._limits)
-        return subprocess.Popen(  # noqa: S603 - our own program
-            [*_PYTHON, *PROGRAM, self._library, settings.dump()],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._printed,
-            bufsize=0,
-            pass_fds=(notes,),
-            process_group=0,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
+        super().__init__((*PROGRAM, library), library, limits, fresh=fresh)
 
     def greet(self) -> Release:
         """Wait until the child has loaded the library; its version.
@@ -96,107 +30,15 @@ class Worker:
         Raises:
             TrialImpossible: it can't.
         """
-        poll = select.poll()
-        poll.register(self.replies_fd, select.POLLIN)
-        while self.release is None:
-            if not poll.poll(max(0.0, self.seconds_left()) * 1000):
-                raise TrialImpossible(self._why_not("it takes too long"))
-            self.read()
+        self.wait_ready()
+        assert self.release is not None  # noqa: S101 - hello() has set it
         return self.release
 
-    def _hello(self, header: dict[str, Any]) -> None:
-        """The child's first frame."""
-        if "impossible" in header:
-            raise TrialImpossible(f"{self._library}: {header['impossible']}")
+    def hello(self, header: dict[str, Any]) -> None:
+        """See ``Process``."""
+        super().hello(header)
         self.release = Release(*header["release"])
-
-    def _why_not(self, reason: str) -> str:
-        status = self.end()
-        words = self.last_words.strip()
-        return f"{self._library} can't be loaded: {reason} (status {status}) {words}".rstrip()
 
     def send(self, requests: Sequence[Request], *, idle: bool) -> None:
         """Queue a frame of requests, and write what the pipe takes."""
-        if idle and self.release is not None:
-            self._renew_deadline()
-        self._unsent.extend(memoryview(part) for part in protocol.encode_requests(requests))
-        self.write()
-
-    @property
-    def wants_to_write(self) -> bool:
-        """Whether something is queued that the pipe did not take."""
-        return bool(self._unsent)
-
-    def write(self) -> None:
-        """Write until the pipe is full; a pipe that nobody reads is for ``read`` to notice."""
-        unsent = self._unsent
-        try:
-            while unsent:
-                parts: list[protocol.Raw] = [
-                    unsent[i] for i in range(min(len(unsent), _PARTS_AT_ONCE))
-                ]
-                count = os.writev(self.requests_fd, parts)
-                while unsent and count >= len(unsent[0]):
-                    count -= len(unsent.popleft())
-                if count:
-                    unsent[0] = unsent[0][count:]
-        except BlockingIOError:
-            pass
-        except BrokenPipeError:
-            unsent.clear()
-
-    def read(self) -> tuple[list[Frame], bool]:
-        """Frames of replies that have arrived, and whether the child still talks sense.
-
-        Raises:
-            TrialImpossible: the library can't be loaded.
-        """
-        frames: list[Frame] = []
-        alive = False
-        try:
-            while data := os.read(self.replies_fd, _READ_SIZE):
-                for frame in self._reader.feed(data):
-                    if self.release is None:
-                        self._hello(frame.header)
-                        self._renew_deadline()
-                    else:
-                        frames.append(frame)
-        except BlockingIOError:
-            alive = True
-        except Malformed:
-            pass
-        if self.release is None and not alive:
-            raise TrialImpossible(self._why_not("its process ended"))
-        return frames, alive
-
-    def _renew_deadline(self) -> None:
-        """Start the clock of the request that the child is at."""
-        self._deadline = time.monotonic() + self._limits.wall_seconds + _GRACE_SECONDS
-
-    def seconds_left(self) -> float:
-        """Until the child must have got on; below 0 when it is stuck."""
-        if self.release is not None and self.notes[protocol.NOTE_REQUEST] != self._last_noted:
-            self._last_noted = self.notes[protocol.NOTE_REQUEST]
-            self._renew_deadline()
-        return self._deadline - time.monotonic()
-
-    def end(self) -> int:
-        """End the child and all of its processes; its exit status (below 0: minus a signal)."""
-        if not self._printed.closed:
-            # The group exists until its leader was waited for. One that is ending already keeps its
-            # own status.
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-            self.last_words = confinement.printed(self._printed.fileno()).decode("utf-8", "replace")
-            for stream in (self._process.stdin, self._process.stdout, self._printed):
-                if stream is not None:
-                    stream.close()
-        return self._process.wait()
-
-
-def _widen(pipe: int) -> None:
-    """Let a pipe hold a whole batch where the system allows it, for fewer turns."""
-    if hasattr(fcntl, "F_SETPIPE_SZ"):
-        with contextlib.suppress(OSError):
-            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _READ_SIZE)
+        self.send_parts(protocol.encode_requests(requests), idle=idle)

@@ -12,7 +12,7 @@ from ltocompat.place import Place
 from ltocompat.requirements import RULES, rule
 from ltocompat.target import Gpu, Target
 from ltocompat.traits import Traits
-from ltocompat.verdict import Coverage, Finding, Level, Result, Route, Verdict, worst
+from ltocompat.verdict import LEVELS, Coverage, Finding, Level, Result, Route, Verdict, worst
 from ltocompat.verdicts.hosts import judge_host
 from ltocompat.verdicts.modules import Judged, judge, possible_ways, ways
 from ltocompat.verdicts.studies import Group, Study
@@ -57,9 +57,11 @@ def _result(study: Study, target: Target, gpu: Gpu | None, route: Route | None) 
     findings += [replace(one, example=host.place) for host, said in hosts for one in said.findings]
     findings += _of_whole(study, judged, gpu)
     known = [one.verdict for one in parts if one.verdict is not None]
-    # Code without kernels is judged by its absence, what no fact of the target is about is not.
-    nothing = not known and (not_judged or not study.groups)
-    verdict = Verdict.UNKNOWN if nothing else worst((*known, *(one.verdict for one in findings)))
+    nothing = _nothing_judged(judged, hosts, not_judged)
+    if not_judged:
+        findings.append(_left_open(study, target, gpu, not_judged, alone=nothing))
+    known += [Verdict.UNKNOWN] if nothing else []
+    verdict = worst((*known, *(one.verdict for one in findings)))
     findings.sort(key=lambda one: (-one.verdict, -one.module_count, one.rule))
     return Result(
         study.path,
@@ -78,6 +80,15 @@ def _judge(group: Group, target: Target, gpu: Gpu | None, route: Route | None) -
     possible = [way for way in possible_ways(group.shape) if way is route]
     (way, *_) = possible or ways(group.shape)
     return _Judged(group, judge(group.shape, target, gpu, way, group.trials), way)
+
+
+def _nothing_judged(
+    judged: list[_Judged], hosts: list[tuple[Host, Judged]], not_judged: frozenset[str]
+) -> bool:
+    """Whether no device code was judged; what has no kernels is judged by their absence."""
+    if not judged:
+        return all(said.verdict is None for _, said in hosts)
+    return bool(not_judged) and all(one.said.verdict is None for one in judged)
 
 
 def _of_whole(study: Study, judged: list[_Judged], gpu: Gpu | None) -> Iterator[Finding]:
@@ -171,6 +182,32 @@ def _excluded(image: Traits, gpu: Gpu, way: Route) -> tuple[str, str]:
     if image.kind is ImageKind.LTOIR and way is Route.LOAD:
         return _NOTHING_SERVES, "is not linked by the driver"
     return _NOTHING_SERVES, "is not picked"
+
+
+def _left_open(
+    study: Study, target: Target, gpu: Gpu | None, halves: frozenset[str], *, alone: bool
+) -> Finding:
+    """Which keys a target lacks; the verdict itself, where nothing else could be judged."""
+    said, keys = [], []
+    if "link" in halves:
+        offline = any(group.shape.needs_device_link for group in study.groups)
+        keys.append("nvlink= or nvjitlink=" if offline else "nvjitlink=")
+        said.append("its links")
+    if "load" in halves:
+        keys += [key for key, known in (("gpu=", gpu), ("driver=", target.driver)) if not known]
+        said.append("loading it" if keys else "loading its Tile IR")
+    lacks = f": the target lacks {' and '.join(keys)}" if keys else ""
+    verdict = Verdict.UNKNOWN if alone else Verdict.OK
+    rule_ = rule("TGT-01")
+    return Finding(
+        rule_.id,
+        verdict,
+        LEVELS[verdict],
+        f"{' and '.join(said)} can't be judged{lacks}",
+        f"add {' and '.join(keys)} to the deploy target" if keys else rule_.remedy,
+        "the keys of the target",
+        rule_.source,
+    )
 
 
 def _unreadable(study: Study) -> Finding:

@@ -114,6 +114,10 @@ def _linker(_: Target, __: Gpu | None, linker: Release | None) -> Known[Any] | N
     return None if linker is None else Known(str(linker), (linker,), every=True, source="")
 
 
+def _nvrtc(target: Target, _: Gpu | None, __: Release | None) -> Known[Any] | None:
+    return target.nvrtc
+
+
 def _compat(target: Target, gpu: Gpu | None, _: Release | None) -> Known[Any] | None:
     if target.compat is None or gpu is None:
         return None
@@ -135,6 +139,7 @@ _KNOWN: dict[Axis, Callable[[Target, Gpu | None, Release | None], Known[Any] | N
     Axis.DRIVER: _driver,
     Axis.KERNEL: _kernel,
     Axis.LINKER: _linker,
+    Axis.NVRTC: _nvrtc,
     Axis.COMPAT: _compat,
     Axis.OPTIONS: _nothing,
     Axis.NONE: _nothing,

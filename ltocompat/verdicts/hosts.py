@@ -8,7 +8,7 @@ from ltocompat.model import Host
 from ltocompat.requirements import RULES
 from ltocompat.requirements.rule import Axis, Requirement
 from ltocompat.target import Gpu, Target
-from ltocompat.verdict import worst
+from ltocompat.verdict import Verdict, worst
 from ltocompat.verdicts.evaluation import Ruling, evaluate
 from ltocompat.verdicts.modules import Judged, finding_of, over
 
@@ -22,7 +22,7 @@ def judge_host(host: Host, target: Target, gpu: Gpu | None) -> Judged | None:
     found = []
     for linker in linkers:
         rulings = [evaluate(one, target, gpu, linker) for one in asked]
-        said = [one.verdict for one in rulings if one.verdict is not None]
+        said = [one.verdict for one in rulings if one.verdict is not None and _says(one)]
         findings = tuple(finding_of(one) for one in rulings if one.message)
         halves = frozenset(map(_half, filter(_unjudged, rulings)))
         found.append(
@@ -35,6 +35,11 @@ def _requirements(host: Host) -> Iterator[Requirement]:
     for rule in RULES:
         if rule.of_host is not None:
             yield from rule.of_host(host)
+
+
+def _says(ruling: Ruling) -> bool:
+    """Whether a ruling is a verdict, rather than a remark that holds on any target."""
+    return ruling.verdict is not Verdict.OK or ruling.requirement.axis is not Axis.NONE
 
 
 def _unjudged(ruling: Ruling) -> bool:

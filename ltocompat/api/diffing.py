@@ -1,0 +1,200 @@
+"""What moved between two releases of an artifact."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+
+from ltocompat import inventory
+from ltocompat.api.progress import Progress, reporter
+from ltocompat.byteview import ByteView
+from ltocompat.comparison import saved
+from ltocompat.comparison.floors import floor_moves
+from ltocompat.comparison.metadata import metadata_moves
+from ltocompat.comparison.moves import comparable, moves
+from ltocompat.comparison.side import Side
+from ltocompat.describing import Detail, describe
+from ltocompat.difference import KERNEL_KINDS, KINDS, Change, Diff, Metadata, Summary
+from ltocompat.errors import UsageError
+from ltocompat.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model import ImageKind, Module, Record
+from ltocompat.place import Place
+from ltocompat.regions import StoredModule
+from ltocompat.required import Required
+from ltocompat.verdicts.asking import required
+
+_ORDER = list(KINDS)
+
+
+def diff(
+    old: str | os.PathLike[str],
+    new: str | os.PathLike[str],
+    *,
+    kernels: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Callable[[Progress], None] | None = None,
+) -> Diff:
+    """Compare two files, packages or folders, or inspections of them that were saved as JSON.
+
+    Files are compared with those of the same name, whatever version it carries. Of a saved
+    inspection only what it holds is compared; ``Diff.unknown`` says what is left out.
+
+    Args:
+        old: a file, a package, a folder, a place, what ``inspect --format json`` wrote, or ``-``.
+        new: the same.
+        kernels: also compare the names of kernels, for which every image has to be decoded.
+        limits: what reading one file may cost.
+        progress: called as files are read.
+
+    Raises:
+        UnreadableInput: a path can't be opened, or a saved inspection can't be used.
+        UsageError: nothing lies at a place, or both sides are standard input.
+    """
+    paths = os.fspath(old), os.fspath(new)
+    if paths == ("-", "-"):
+        raise UsageError("both sides are -, but standard input can be read once; name a file")
+    detail = Detail(kernels=kernels)
+    settings = inventory.Settings(detail, limits, reporter(progress), None if kernels else _ptx)
+    before, after = (_side(path, settings) for path in paths)
+    known = {k for k in ImageKind if before.knows_kernels(k) and after.knows_kernels(k)}
+    asked = tuple(required(side.study(known)) for side in (before, after))
+    changes = [
+        *moves(before, after),
+        *floor_moves(*asked),
+        *metadata_moves(before.metadata, after.metadata),
+    ]
+    named = kernels and all(comparable(s, k) for s in (before, after) for k in KERNEL_KINDS)
+    return Diff(
+        _summary(before, asked[0], named=named),
+        _summary(after, asked[1], named=named),
+        tuple(sorted(changes, key=_rank)),
+        tuple(_unknown(before, after, kernels=kernels)),
+    )
+
+
+def _rank(change: Change) -> tuple[int, str, str]:
+    return (_ORDER.index(change.kind), change.subject, change.about)
+
+
+def _side(path: str, settings: inventory.Settings) -> Side:
+    place = Place.parse(path)
+    folder = place.path != "-" and os.path.isdir(place.path)
+    opened: AbstractContextManager[ByteView | None] = (
+        nullcontext() if folder else inventory.opened(place.path, settings.limits)
+    )
+    with opened as view:
+        document = None if view is None else saved.document(view, place.path)
+        if document is not None:
+            return _from_document(document, path, settings)
+        names = settings.detail.kernels
+        side = Side(path, [place.path], settings.limits, names=names, saved=False)
+        side.metadata = _metadata(place, settings.limits)
+        records: Iterator[Record] = (
+            inventory.take(place, settings)
+            if view is None
+            else inventory.take_view(view, place, settings)
+        )
+        for record in records:
+            side.take(record)
+    if not side.modules and not side.skipped and (place.members or place.offset is not None):
+        raise UsageError(
+            f"nothing lies at {place}; list what does with: ltocompat inspect {place.path}"
+        )
+    return side
+
+
+def _from_document(document: saved.Json, path: str, settings: inventory.Settings) -> Side:
+    names = settings.detail.kernels
+    side = Side(path, _roots(saved.paths(document)), settings.limits, names=names, saved=True)
+    for record in saved.records(document, path):
+        if record is None:
+            side.broken_off()
+        else:
+            side.take(record)
+    side.complete = side.complete and not saved.errors(document)
+    return side
+
+
+def _roots(paths: Sequence[str]) -> list[str]:
+    """What the labels of files are relative to: the folder of all, or the one file itself."""
+    if len(paths) < 2:
+        return list(paths)
+    try:
+        return [os.path.commonpath(paths)]
+    except ValueError:  # absolute and relative paths together
+        return []
+
+
+def _ptx(modules: Sequence[tuple[StoredModule, Module]]) -> list[Module]:
+    """Modules that tell whether their PTX has kernels: without them it harms nobody."""
+    return [_with_ptx(stored, module) for stored, module in modules]
+
+
+def _with_ptx(stored: StoredModule, module: Module) -> Module:
+    images = list(module.images)
+    for number, image in enumerate(images):
+        if image.kind is ImageKind.PTX:
+            images[number], _ = describe(stored.images[number], Detail(kernels=True))
+    return replace(module, images=tuple(images))
+
+
+def _metadata(place: Place, limits: Limits) -> Metadata | None:
+    """What a package says of itself; None for what is no package."""
+    del place, limits
+    return None
+
+
+def _summary(side: Side, asked: Required, *, named: bool) -> Summary:
+    return Summary(
+        path=side.path,
+        saved=side.saved,
+        size=side.size,
+        files=len(side.files),
+        modules=side.modules,
+        images=side.images,
+        stored=side.stored,
+        skipped=side.skipped,
+        complete=side.complete,
+        kernels=side.kernels if named else None,
+        nvjitlink=asked.nvjitlink,
+        driver_sass=asked.driver_sass,
+        driver_ptx=asked.driver_ptx,
+        ptx_beyond=asked.ptx_beyond,
+        metadata=side.metadata,
+    )
+
+
+def _unknown(old: Side, new: Side, *, kernels: bool) -> Iterator[str]:
+    sides = (("the old", old), ("the new", new))
+    for name, side in sides:
+        if not side.complete:
+            yield f"{name} one was not read to its end, so that what it seems to lack may be there"
+        if side.skipped:
+            number = "1 place" if side.skipped == 1 else f"{side.skipped:,} places"
+            yield f"{name} one has {number} that could not be read; inspect lists them"
+    if not kernels:
+        yield "kernels: not asked for"
+    else:
+        for name, side in sides:
+            yield from _unknown_kernels(name, side)
+    if old.size is None or new.size is None:
+        yield "size: not known on both sides"
+    for name, side in sides:
+        if side.saved:
+            yield f"metadata: a saved inspection, as {name} one is, has none"
+        if any(file.cut for file in side.files.values()):
+            yield f"{name} one has more distinct values than are compared"
+
+
+def _unknown_kernels(name: str, side: Side) -> Iterator[str]:
+    if side.overflowed:
+        yield f"kernels: {name} one has more than {side.kernels:,}, too many to compare"
+    for kind in KERNEL_KINDS:
+        if not side.knows_kernels(kind):
+            said = "was saved without --kernels" if side.saved else "does not show them"
+            yield f"kernels of {kind.upper()}: {name} one {said}"
+        elif side.unnamed[kind]:
+            number = f"{side.unnamed[kind]:,} of the images"
+            yield f"kernels of {kind.upper()}: {name} one hides those of {number}"

@@ -1,0 +1,88 @@
+"""This machine as a deploy target: each library is judged with what the loader really gives it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from ltocompat.api.environing import flaws_of
+from ltocompat.errors import LtocompatError
+from ltocompat.installed import Installation
+from ltocompat.nvjitlinks import Machine
+from ltocompat.probe import probe, target_of
+from ltocompat.probe.environment import Environment
+from ltocompat.probe.library import Library
+from ltocompat.probe.librarying import look_at
+from ltocompat.requirements import RULES
+from ltocompat.requirements.rule import Flaw
+from ltocompat.target import Known, Target
+from ltocompat.verdict import Result, Route
+from ltocompat.verdicts.artifacts import results
+from ltocompat.verdicts.flaws import machine_result, with_flaws
+from ltocompat.verdicts.studies import Study
+
+THIS_MACHINE = "this machine"
+_AS_PATH = "this-machine"
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """A machine that was looked at.
+
+    Attributes:
+        machine: how to look at it.
+        environment: what was found.
+        target: the deploy target that it is.
+        installation: the environment of packages there.
+    """
+
+    machine: Machine
+    environment: Environment
+    target: Target
+    installation: Installation
+
+    @classmethod
+    def of(cls, machine: Machine, installation: Installation) -> Here:
+        """Look at a machine, as the programs of an environment see it."""
+        if installation.python is not None:
+            search = installation.folders
+            machine = replace(machine, python=installation.python, search_path=search)
+        found = probe(machine)
+        return cls(machine, found, target_of(found, THIS_MACHINE), installation)
+
+    def own_result(self) -> Result:
+        """What is wrong with the machine itself."""
+        looked = f"looked at with the packages of {self.installation}"
+        return machine_result(_AS_PATH, self.target, flaws_of(self.environment), looked)
+
+    def results(self, study: Study, route: Route | None) -> Iterator[Result]:
+        """The verdicts on an artifact, with the nvJitLink that it would get here."""
+        library = self._library(study)
+        target = self.target
+        flaws: tuple[Flaw, ...] = ()
+        if library is not None:
+            flaws = tuple(_flaws(library))
+            linker = library.nvjitlink
+            if linker is not None:
+                known = Known(linker.version, (linker.release,), every=True, source=linker.path)
+                target = replace(target, nvjitlink=known)
+        for result in results(study, target, route):
+            yield with_flaws(replace(result, target=self.target), flaws)
+
+    def _library(self, study: Study) -> Library | None:
+        """The artifact as a library of this machine; None where it asks nothing of the loader."""
+        asking = [host for host in study.hosts if not host.place.members]
+        path = os.path.abspath(study.path)
+        if not asking or not os.path.isfile(path):
+            return None
+        try:
+            return look_at(self.machine, self.environment, path, asking[0])
+        except LtocompatError:
+            return None  # what can't be read was said already
+
+
+def _flaws(library: Library) -> Iterator[Flaw]:
+    for rule in RULES:
+        if rule.of_library is not None:
+            yield from rule.of_library(library)

@@ -1,0 +1,105 @@
+"""The little language of NVIDIA_REQUIRE_CUDA, evaluated with what is known of a host.
+
+Spaces part alternatives, commas part conditions that hold together; a condition is a name
+(``cuda``, ``driver``, ``arch``, ``brand``), one of ``= != < <= > >=``, and a value (``src/cli/dsl.c``
+of NVIDIA/libnvidia-container; ``internal/requirements`` of NVIDIA/nvidia-container-toolkit).
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+_CONDITION = re.compile(r"([A-Za-z_]+)(!=|<=|>=|=|<|>)([^<>=!]+)")
+_NUMBERS = re.compile(r"\d+(?:\.\d+)*")
+_COMPARE: Mapping[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What a requirement compares with; None where it isn't known.
+
+    Attributes:
+        cuda: the CUDA release of the driver, ``13.0``.
+        driver: its version, ``580.95.05``.
+        archs: the compute capabilities of the GPUs, ``9.0``.
+        brands: the brands of the GPUs, ``geforce``.
+    """
+
+    cuda: str | None = None
+    driver: str | None = None
+    archs: tuple[str, ...] = ()
+    brands: tuple[str, ...] = ()
+
+
+def satisfied(requirement: str, host: Host) -> bool | None:
+    """Whether a host has what a requirement asks; None where an unknown fact decides.
+
+    Raises:
+        ValueError: a condition can't be read; the text is that condition.
+    """
+    alternatives = [part for part in requirement.split(" ") if part]
+    return _any(
+        _all(_condition(one, host) for one in part.split(",") if one) for part in alternatives
+    )
+
+
+def _all(found: Iterable[bool | None]) -> bool | None:
+    values = list(found)
+    if False in values:
+        return False
+    return None if None in values else True
+
+
+def _any(found: Iterable[bool | None]) -> bool | None:
+    values = list(found)
+    if True in values or not values:
+        return True
+    return None if None in values else False
+
+
+def _condition(text: str, host: Host) -> bool | None:
+    match = _CONDITION.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    name, sign, value = match.groups()
+    known = {
+        "cuda": (host.cuda,) if host.cuda else (),
+        "driver": (host.driver,) if host.driver else (),
+        "arch": host.archs,
+        "brand": host.brands,
+    }.get(name.lower())
+    if known is None:
+        raise ValueError(text)
+    if not known:
+        return None
+    # A container may be given any of the GPUs: only where all agree is the answer known.
+    answers = {_compared(name.lower(), sign, value, one) for one in known}
+    return answers.pop() if len(answers) == 1 else None
+
+
+def _compared(name: str, sign: str, value: str, known: str) -> bool:
+    if name == "brand":
+        if sign not in ("=", "!="):
+            raise ValueError(f"{name}{sign}{value}")
+        return (value.lower() == known.lower()) is (sign == "=")
+    if _NUMBERS.fullmatch(value) is None:
+        raise ValueError(f"{name}{sign}{value}")
+    return _COMPARE[sign](_numbers(known), _numbers(value))
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """Without zeros at the end: 535 and 535.0 are the same."""
+    numbers = [int(part) for part in text.split(".")]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)

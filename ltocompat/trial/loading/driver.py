@@ -1,0 +1,177 @@
+"""The calls of the CUDA driver, made by ``cuda.bindings``; codes come as integers (CUresult)."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any
+
+from ltocompat.errors import Missing
+from ltocompat.trial.loading.values import Launch
+
+_NO_DEVICE = 100
+_TYPES = {int: ctypes.c_int, float: ctypes.c_float}
+
+
+class Cuda:
+    """The driver of this machine, started.
+
+    Attributes:
+        library: path of the libcuda that answers.
+        version: what cuDriverGetVersion() says, 13000 for 13.0.
+        gpus: name and compute capability of each.
+
+    Raises:
+        Missing: there is no driver, it does not start, or it shows no GPU.
+    """
+
+    def __init__(self) -> None:
+        self._calls = _bindings()
+        try:
+            code, _ = self._call("cuInit", 0)
+        except RuntimeError as error:
+            raise Missing(
+                "libcuda.so.1, NVIDIA's user-mode driver, is not found here; load on a machine "
+                "with a GPU and its driver"
+            ) from error
+        if code and code != _NO_DEVICE:
+            raise Missing(f"the driver does not start: cuInit says {self._named(code)}")
+        self.library = _loaded("libcuda.so")
+        self.version = int(self._must("cuDriverGetVersion"))
+        count = 0 if code else self._must("cuDeviceGetCount")
+        if not count:
+            raise Missing(f"the driver {self.library} is here, but it shows no GPU to load on")
+        self.gpus = [self._described(index) for index in range(count)]
+        self._contexts: dict[int, Any] = {}
+
+    def _call(self, name: str, *arguments: Any) -> tuple[int, Any]:  # noqa: ANN401
+        """Code and value of one function."""
+        try:
+            code, *values = getattr(self._calls, name)(*arguments)
+        except ValueError as error:  # a code that the module's own enum lacks
+            return int(str(error).split()[0]), None
+        return int(code), values[0] if values else None
+
+    def _must(self, name: str, *arguments: Any) -> Any:  # noqa: ANN401
+        code, value = self._call(name, *arguments)
+        if code:
+            raise Missing(f"the driver can't be asked: {name} says {self._named(code)}")
+        return value
+
+    def _named(self, code: int) -> str:
+        _, name = self._call("cuGetErrorName", self._calls.CUresult(code)) if code else (0, None)
+        return f"{code} ({name.decode()})" if name else str(code)
+
+    def _described(self, index: int) -> tuple[str, int, int]:
+        device = self._must("cuDeviceGet", index)
+        name = self._must("cuDeviceGetName", 256, device)
+        kinds = self._calls.CUdevice_attribute
+        numbers = (
+            self._must("cuDeviceGetAttribute", kind, device)
+            for kind in (
+                kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+            )
+        )
+        major, minor = map(int, numbers)
+        return name.split(b"\0")[0].decode("utf-8", "replace"), major, minor
+
+    def enter(self, index: int) -> int:
+        """Make a GPU's context the current one; a code."""
+        if index not in self._contexts:
+            code, device = self._call("cuDeviceGet", index)
+            if not code:
+                code, context = self._call("cuDevicePrimaryCtxRetain", device)
+            if code:
+                return code
+            self._contexts[index] = context
+        return self._call("cuCtxSetCurrent", self._contexts[index])[0]
+
+    def load(self, image: bytes, log_bytes: int) -> tuple[int, Any, tuple[bytes, bytes]]:
+        """Code, module, and the JIT compiler's logs: errors and information."""
+        options = self._calls.CUjit_option
+        logs = [bytearray(log_bytes) for _ in range(2)]
+        code, module = self._call(
+            "cuModuleLoadDataEx",
+            image,
+            4,
+            [
+                options.CU_JIT_ERROR_LOG_BUFFER,
+                options.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                options.CU_JIT_INFO_LOG_BUFFER,
+                options.CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+            ],
+            [logs[0], log_bytes, logs[1], log_bytes],
+        )
+        errors, information = (bytes(log).partition(b"\0")[0] for log in logs)
+        return code, module, (errors, information)
+
+    def function(self, module: Any, kernel: str) -> tuple[int, Any]:  # noqa: ANN401
+        """Code, and the kernel."""
+        return self._call("cuModuleGetFunction", module, kernel.encode("utf-8", "surrogateescape"))
+
+    def unload(self, module: Any) -> None:  # noqa: ANN401
+        """Give the module back."""
+        self._call("cuModuleUnload", module)
+
+    def launch(self, function: Any, launch: Launch) -> tuple[int, bytes]:  # noqa: ANN401
+        """Run a kernel to its end; code, and the content of its last buffer."""
+        buffers: list[tuple[Any, bytes]] = []
+        values: list[int | float] = []
+        types: list[Any] = []
+        try:
+            for one in launch.arguments:
+                if isinstance(one, bytes):
+                    code, address = self._call("cuMemAlloc", len(one))
+                    if code:
+                        return code, b""
+                    buffers.append((address, one))
+                    values.append(int(address))
+                    types.append(ctypes.c_void_p)
+                else:
+                    values.append(one)
+                    types.append(_TYPES[type(one)])
+            return self._run(function, launch, (tuple(values), tuple(types)), buffers)
+        finally:
+            for address, _ in buffers:
+                self._call("cuMemFree", address)
+
+    def _run(
+        self,
+        function: Any,  # noqa: ANN401
+        launch: Launch,
+        arguments: tuple[Any, Any],
+        buffers: list[tuple[Any, bytes]],
+    ) -> tuple[int, bytes]:
+        result = bytearray(len(buffers[-1][1])) if buffers else bytearray()
+        shape = (launch.blocks, 1, 1, launch.threads, 1, 1)
+        steps: list[tuple[Any, ...]] = [
+            *(("cuMemcpyHtoD", address, content, len(content)) for address, content in buffers),
+            ("cuLaunchKernel", function, *shape, 0, 0, arguments, 0),
+            ("cuCtxSynchronize",),
+        ]
+        if buffers:
+            steps.append(("cuMemcpyDtoH", result, buffers[-1][0], len(result)))
+        for name, *given in steps:
+            code, _ = self._call(name, *given)
+            if code:
+                return code, b""
+        return 0, bytes(result)
+
+
+def _bindings() -> Any:  # noqa: ANN401 - a module without types
+    try:
+        from cuda.bindings import driver  # type: ignore[import-untyped, unused-ignore]
+    except ImportError as error:
+        raise Missing(
+            "cuda.bindings, which asks the driver, is not installed; install cuda-python"
+        ) from error
+    return driver
+
+
+def _loaded(start: str) -> str:
+    """Path of the library of this process whose name starts so; else that start."""
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        rows = (line.rstrip("\n").split(None, 5) for line in maps)
+        paths = (row[5] for row in rows if len(row) > 5)
+        return next((path for path in paths if os.path.basename(path).startswith(start)), start)
