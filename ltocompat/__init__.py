@@ -34,6 +34,7 @@ from ltocompat.place import Place
 
 if TYPE_CHECKING:
     from ltocompat.api.checking import check
+    from ltocompat.api.diffing import diff
     from ltocompat.api.explaining import Explained, explain
     from ltocompat.api.extracting import Extracted, extract
     from ltocompat.api.gridding import matrix
@@ -41,7 +42,9 @@ if TYPE_CHECKING:
     from ltocompat.api.linking import Linked, link
     from ltocompat.api.progress import Progress
     from ltocompat.api.requiring import require
+    from ltocompat.api.selftesting import SelfTestStep, selftest
     from ltocompat.compile_options import Disagreement
+    from ltocompat.difference import Change, Diff, Summary
     from ltocompat.grid import Grid
     from ltocompat.required import Required
     from ltocompat.target import Target
@@ -52,10 +55,12 @@ __version__ = "0.1.0"
 __all__ = [
     "ArchForm",
     "Artifact",
+    "Change",
     "Compression",
     "Coverage",
     "CubinFacts",
     "CudaLibrary",
+    "Diff",
     "Disagreement",
     "Explained",
     "Extracted",
@@ -80,26 +85,31 @@ __all__ = [
     "Required",
     "Result",
     "Role",
+    "SelfTestStep",
     "Skipped",
     "SmArch",
+    "Summary",
     "Target",
     "UnreadableInput",
     "UsageError",
     "Verdict",
     "__version__",
     "check",
+    "diff",
     "explain",
     "extract",
     "inspect",
     "link",
     "matrix",
     "require",
+    "selftest",
 ]
 
 # The use cases bring every room of the house with them; a program that only asks for help, or for
 # the values, need not wait for that.
 _LAZY = {
     "check": "ltocompat.api.checking",
+    "diff": "ltocompat.api.diffing",
     "Explained": "ltocompat.api.explaining",
     "explain": "ltocompat.api.explaining",
     "Extracted": "ltocompat.api.extracting",
@@ -111,6 +121,9 @@ _LAZY = {
     "Progress": "ltocompat.api.progress",
     "require": "ltocompat.api.requiring",
     "Disagreement": "ltocompat.compile_options",
+    "Change": "ltocompat.difference",
+    "Diff": "ltocompat.difference",
+    "Summary": "ltocompat.difference",
     "Grid": "ltocompat.grid",
     "Required": "ltocompat.required",
     "Target": "ltocompat.target",
@@ -118,6 +131,8 @@ _LAZY = {
     "Finding": "ltocompat.verdict",
     "Result": "ltocompat.verdict",
     "Verdict": "ltocompat.verdict",
+    "SelfTestStep": "ltocompat.api.selftesting",
+    "selftest": "ltocompat.api.selftesting",
 }
 
 

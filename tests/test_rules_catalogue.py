@@ -24,9 +24,14 @@ CATALOGUE = {
     "LTO": [*(f"{n:02}" for n in range(1, 17)), "10b"],
     "FB": ["01", "02", "03"],
     "CMP": ["01", "02", "03", "04", "05", "06", "07"],
+    "NJL": [f"{n:02}" for n in range(1, 10)],
+    "BLD": [*(f"{n:02}" for n in range(1, 8)), "05b"],
+    "ENV": ["01", "02", "03", "04"],
 }
 # A rule may be seen by nobody before it strikes; these have no message.
-SILENT = {"PTX-07", "LTO-12", "FB-03", "CMP-07", "IMG-02", "TRIAL", "TRIAL-DISAGREES"}
+SILENT = {"PTX-07", "LTO-12", "FB-03", "CMP-07", "IMG-02", "TRIAL", "TRIAL-DISAGREES"} | {
+    *("CMP-06", "ENV-02", "ENV-03", "NJL-09"),
+}
 
 
 def files_of_rules() -> dict[str, Path]:

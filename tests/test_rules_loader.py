@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from libraries_made import build, needs_gcc
 
 from ltocompat.arch import Release
-from ltocompat.model import Host
-from ltocompat.nvjitlinks import Machine
+from ltocompat.errors import LtocompatError
+from ltocompat.model import CudaLibrary, Host
+from ltocompat.nvjitlinks import Machine, installed
 from ltocompat.place import Place
 from ltocompat.probe.environment import Environment
 from ltocompat.probe.library import Library
@@ -122,8 +125,6 @@ def required(host: Host) -> list[Requirement]:
 
 
 def a_host(*imports: str, needed: str = "libnvJitLink.so.12") -> Host:
-    from ltocompat.model import CudaLibrary
-
     libraries = (CudaLibrary("libnvJitLink", "needed", needed, None, "DT_NEEDED"),)
     return Host(
         place=Place("libx.so"),
@@ -367,8 +368,6 @@ def test_a_library_of_a_wheel_without_runpath_is_meant_to_get_its_wheel(tmp_path
     ],
 )
 def test_what_is_exported_since_when(name: str, since: str) -> None:
-    from ltocompat.nvjitlinks import installed
-
     floor = Release.parse(since)
     assert exports(floor, name)
     assert not exports(Release(floor.major, floor.minor - 1), name)
@@ -415,8 +414,6 @@ def test_builtins_ask_nvrtc_for_a_minor(tmp_path: Path) -> None:
 
 
 def test_a_windows_file_fails_in_the_words_of_windows() -> None:
-    from dataclasses import replace
-
     host = replace(a_host("__nvJitLinkCreate_12_4", needed="nvJitLink_120_0.dll"), format="PE")
     found = {one.rule: one for one in required(host)}
     assert found["NJL-01"].consequence.endswith("(error 127): __nvJitLinkCreate_12_4")
@@ -431,6 +428,24 @@ def test_a_static_copy_is_noted(tmp_path: Path) -> None:
     assert (found.rule, found.axis) == ("NJL-09", Axis.NONE)
     assert found.constraint.judge(None) is Verdict.OK
     assert found.constraint.noted(None)
+
+
+def test_a_broken_library_ends_in_a_value_or_a_sentence(tmp_path: Path) -> None:
+    linked = nvjitlink(tmp_path / "new", "12.4")
+    whole = user(tmp_path / "libuser.so", ["__nvJitLinkCreate_12_4"], linked).read_bytes()
+    dice = random.Random(12)
+    path = tmp_path / "libbroken.so"
+    environment = Environment(python=sys.executable)
+    for _ in range(300):
+        data = bytearray(whole[: dice.choice([len(whole), dice.randrange(len(whole))])])
+        for _ in range(dice.randrange(1, 8)):
+            if data:
+                data[dice.randrange(len(data))] = dice.randrange(256)
+        path.write_bytes(data)
+        try:
+            flaws(looked(path, {"LD_LIBRARY_PATH": str(linked.parent)}, environment))
+        except LtocompatError as error:
+            assert "\n" not in str(error)  # noqa: PT017 - both ends are fine
 
 
 def test_every_rule_of_this_file_has_a_loader_behind_it() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rules import image
 
-from ltocompat.arch import Release
+from ltocompat.arch import Release, SmArch
 from ltocompat.model import ImageKind, Maker, Role, Skipped
 from ltocompat.place import Place
 from ltocompat.targets import parse
@@ -17,7 +17,7 @@ from ltocompat.traits import Shape, Traits
 from ltocompat.verdict import Level, Result, Verdict, worst
 from ltocompat.verdicts.artifacts import results
 from ltocompat.verdicts.studies import Group, Study, together_as_one
-from ltocompat.verdicts.trials import Trials, Tried
+from ltocompat.verdicts.trials import Trials, Tried, link_key
 
 PLACE = Place("libexample.so")
 H100 = "driver=580.95.05,nvjitlink=13.0,gpu=h100"
@@ -149,8 +149,8 @@ STRADDLING = ltoir("lto_80", "13.3", "13.4", "13.5")
 
 
 def tried(outcome: str, cause: str | None = None, linker: str = "13.3") -> Trials:
-    answer = Tried(f"{linker}.33", outcome, cause, "it says so")
-    return {(Release.parse(linker), "sm_90"): answer}
+    answer = Tried(f"nvJitLink {linker}.33", outcome, cause, "it says so")
+    return {link_key(Release.parse(linker), SmArch.parse("sm_90")): answer}
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ from ltocompat.installed import binary_files, chosen
 from ltocompat.inventory import Settings
 from ltocompat.limits import DEFAULT_LIMITS, Limits
 from ltocompat.nvjitlinks import Machine
-from ltocompat.studying import Student
+from ltocompat.studying import Student, Try
 from ltocompat.target import Target
+from ltocompat.trying import LoadTrier, Trier, all_of
 from ltocompat.verdict import Result, Route
 from ltocompat.verdicts.artifacts import results
 from ltocompat.verdicts.kernels import worth_counting
@@ -30,6 +31,7 @@ def check(
     route: Route | str | None = None,
     together: bool = False,
     trial_link: bool = False,
+    trial_load: bool = False,
     install_missing: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
@@ -45,6 +47,7 @@ def check(
         route: ``load`` or ``link``, for modules that can go both ways; None judges both.
         together: judge what all paths hold as one link.
         trial_link: ask the nvJitLinks that the targets name.
+        trial_load: ask this machine's driver, on its GPUs, where this machine is a target.
         install_missing: install those that are not at hand.
         limits: what reading one file may cost.
         progress: called as files are read.
@@ -56,7 +59,7 @@ def check(
     Raises:
         UnreadableInput: a path can't be opened.
         UsageError: a target or a place has no meaning.
-        Missing: an nvJitLink that is to be asked is not at hand.
+        Missing: an nvJitLink, a driver or a GPU that is to be asked is not at hand.
     """
     goals = as_goals(targets, python)
     plain = [goal.target if isinstance(goal, Here) else goal for goal in goals]
@@ -65,12 +68,13 @@ def check(
     paths = paths or tuple(_installed(goals))
     settings = Settings(limits=limits, progress=reporter(progress))
     with ExitStack() as stack:
-        tries = None
+        tries: list[Try] = []
         if trial_link:
-            from ltocompat.trying import Trier
-
-            tries = stack.enter_context(Trier(plain, install_missing=install_missing)).try_links
-        student = Student(lambda shape: worth_counting(shape, plain), tries)
+            linkers = Trier(plain, install_missing=install_missing)
+            tries.append(stack.enter_context(linkers).try_links)
+        if trial_load:
+            tries.append(stack.enter_context(_load_trier(goals)).try_loads)
+        student = Student(lambda shape: worth_counting(shape, plain), all_of(tries))
         found = studies(student, paths, settings, named=named)
         if together:
             found = iter([together_as_one(list(found))])
@@ -116,3 +120,15 @@ def _installed(goals: Sequence[Target | Here]) -> Iterator[str]:
     if here is None:
         raise UsageError("there is nothing to check; name a file, a folder or a package")
     yield from binary_files(here.installation)
+
+
+def _load_trier(goals: Sequence[Target | Here]) -> LoadTrier:
+    """Asks this machine's driver.
+
+    Raises:
+        UsageError: no target is this machine.
+    """
+    here = next((goal for goal in goals if isinstance(goal, Here)), None)
+    if here is None:
+        raise UsageError("a trial load needs this machine as a target; leave out --deploy-target")
+    return LoadTrier(here.target.name)

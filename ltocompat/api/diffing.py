@@ -20,6 +20,7 @@ from ltocompat.difference import KERNEL_KINDS, KINDS, Change, Diff, Metadata, Su
 from ltocompat.errors import UsageError
 from ltocompat.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model import ImageKind, Module, Record
+from ltocompat.packages.reading import package_of
 from ltocompat.place import Place
 from ltocompat.regions import StoredModule
 from ltocompat.required import Required
@@ -70,7 +71,7 @@ def diff(
         _summary(before, asked[0], named=named),
         _summary(after, asked[1], named=named),
         tuple(sorted(changes, key=_rank)),
-        tuple(_unknown(before, after, kernels=kernels)),
+        (*_unknown(before, after, kernels=kernels), *_unseen(*asked)),
     )
 
 
@@ -142,8 +143,13 @@ def _with_ptx(stored: StoredModule, module: Module) -> Module:
 
 def _metadata(place: Place, limits: Limits) -> Metadata | None:
     """What a package says of itself; None for what is no package."""
-    del place, limits
-    return None
+    if place.members or place.offset is not None:
+        return None
+    found = package_of(place.path, limits)
+    if found is None:
+        return None
+    lines = tuple(one.line.partition(": ")[2] or one.line for one in found.requires)
+    return Metadata(found.name, found.version, lines, found.platforms)
 
 
 def _summary(side: Side, asked: Required, *, named: bool) -> Summary:
@@ -186,6 +192,16 @@ def _unknown(old: Side, new: Side, *, kernels: bool) -> Iterator[str]:
             yield f"metadata: a saved inspection, as {name} one is, has none"
         if any(file.cut for file in side.files.values()):
             yield f"{name} one has more distinct values than are compared"
+
+
+def _unseen(old: Required, new: Required) -> Iterator[str]:
+    """A floor that may have moved within what both sides leave open."""
+    floor = new.nvjitlink
+    if floor is not None and floor == old.nvjitlink and not floor.exact:
+        yield (
+            f"nvJitLink: {floor.possible} may be enough for one and not for the other; what LTO-IR "
+            "shows doesn't tell, but trials do: ltocompat require --trial-link"
+        )
 
 
 def _unknown_kernels(name: str, side: Side) -> Iterator[str]:

@@ -53,7 +53,7 @@ def matrix(
     with ExitStack() as stack:
         tries = None
         if trial_link:
-            from ltocompat.trying import Trier
+            from ltocompat.trying.links import Trier
 
             tries = stack.enter_context(Trier(linkers, install_missing=install_missing)).try_links
         for study in studies(Student(ptx_images, tries), paths, settings):

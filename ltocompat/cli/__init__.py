@@ -9,7 +9,19 @@ from typing import Annotated, cast
 import typer
 
 from ltocompat import __version__
-from ltocompat.cli import check, explain, extract, inspect, link, matrix, nvjitlink, require
+from ltocompat.cli import (
+    check,
+    diff,
+    env,
+    explain,
+    extract,
+    inspect,
+    link,
+    matrix,
+    nvjitlink,
+    require,
+    selftest,
+)
 from ltocompat.cli.deploying import with_values
 from ltocompat.cli.outcome import INTERRUPTED, USAGE, wants_json, write_error
 
@@ -17,11 +29,14 @@ VERBS: tuple[Callable[..., int] | typer.Typer, ...] = (
     check.check,
     require.require,
     matrix.matrix,
+    diff.diff,
     explain.explain,
     inspect.inspect,
     extract.extract,
     link.link,
     nvjitlink.nvjitlink,
+    env.env,
+    selftest.selftest,
 )
 """Each verb is a function of this name, or a group of them; a new one is one file and one entry."""
 

@@ -1,8 +1,9 @@
 """The little language of NVIDIA_REQUIRE_CUDA, evaluated with what is known of a host.
 
 Spaces part alternatives, commas part conditions that hold together; a condition is a name
-(``cuda``, ``driver``, ``arch``, ``brand``), one of ``= != < <= > >=``, and a value (``src/cli/dsl.c``
-of NVIDIA/libnvidia-container; ``internal/requirements`` of NVIDIA/nvidia-container-toolkit).
+(``cuda``, ``driver``, ``arch``, ``brand``), one of ``= != < <= > >=``, and a value. Read in
+NVIDIA/libnvidia-container (``src/cli/dsl.c``) and NVIDIA/nvidia-container-toolkit
+(``internal/requirements``).
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ RULE = Rule(
     messages=(
         "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=11.8",
         "please update your driver to a newer version, or use an earlier cuda container",
-        "requirement error: unsatisfied condition: brand = tesla",
+        "requirement error: unsatisfied condition: brand=tesla",
         "requirement error: invalid expression",
     ),
     remedy="Update the driver of the host, or take an image of an older CUDA release.",

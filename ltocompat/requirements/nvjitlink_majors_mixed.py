@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ltocompat.arch import Release
-from ltocompat.probe.environment import Environment, Pick
+from ltocompat.probe.environment import Environment
+from ltocompat.requirements import picked
 from ltocompat.requirements.rule import Flaw, Rule
 from ltocompat.verdict import Verdict
-
-_WAYS = ("cuda-pathfinder", "ld.so")
 
 
 def of_machine(environment: Environment) -> Iterator[Flaw]:
@@ -21,7 +20,7 @@ def of_machine(environment: Environment) -> Iterator[Flaw]:
             reached.setdefault(major, []).append(f"{pick.library} {pick.version}")
     if len(reached) < 2:
         return
-    mixed = [pair for way in _WAYS if (pair := _mixed(environment, way))]
+    mixed = [pair for way in picked.WAYS if (pair := _mixed(environment, way))]
     there = "; ".join(", ".join(sorted(set(names))) for _, names in sorted(reached.items()))
     told = "" if not mixed else f": {mixed[0]}"
     yield Flaw(
@@ -36,16 +35,10 @@ def of_machine(environment: Environment) -> Iterator[Flaw]:
 
 def _mixed(environment: Environment, way: str) -> str | None:
     """The first NVRTC and the first nvJitLink that a way finds, where their majors differ."""
-    compiler, linker = (_first(environment.picked(name, way)) for name in ("nvrtc", "nvJitLink"))
-    if compiler is None or linker is None or not compiler.version or not linker.version:
-        return None
-    if Release.parse(compiler.version).major == Release.parse(linker.version).major:
+    compiler, linker = (picked.first(environment, name, way) for name in ("nvrtc", "nvJitLink"))
+    if compiler is None or linker is None or compiler.release.major == linker.release.major:
         return None
     return f"{way} finds NVRTC {compiler.version} and nvJitLink {linker.version} first"
-
-
-def _first(picks: tuple[Pick, ...]) -> Pick | None:
-    return next((one for one in picks if one.version), None)
 
 
 RULE = Rule(

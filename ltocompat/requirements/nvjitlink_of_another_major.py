@@ -67,7 +67,6 @@ RULE = Rule(
     messages=(
         "libnvJitLink.so.12: cannot open shared object file: No such file or directory",
         "error while loading shared libraries: libnvJitLink.so.13",
-        "Failed to find nvJitLink: libnvJitLink.so.12",
     ),
     remedy="Install the nvJitLink of that major (nvidia-nvjitlink-cu12, nvidia-nvjitlink).",
     source="measured: sonames of 16 nvJitLink wheels",

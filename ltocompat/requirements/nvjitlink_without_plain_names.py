@@ -14,7 +14,7 @@ from ltocompat.requirements.rule import Axis, Flaw, Requirement, Rule
 def of_host(host: Host) -> Iterator[Requirement]:
     """One where a host file imports such a name."""
     floor = floors.linker("unversioned-symbols")
-    for name in filter(linker_imports.is_plain, host.nvjitlink_imports[:]):
+    for name in filter(linker_imports.is_plain, host.nvjitlink_imports):
         if linker_imports.wants_ltoir(name):
             continue
         yield Requirement(
@@ -50,7 +50,6 @@ RULE = Rule(
     messages=(
         "undefined symbol: nvJitLinkVersion",
         "undefined symbol: nvJitLinkCreate",
-        "Function nvJitLinkVersion not found",
         "function nvJitLinkCreate is not found",
     ),
     remedy="Require nvidia-nvjitlink-cu12>=12.3,<13.",

@@ -18,7 +18,7 @@ class Found(NamedTuple):
     Attributes:
         release: its minor release.
         version: ``12.4.127`` or ``12.4``.
-        path: the file.
+        path: the file, behind all links.
         by: the way, and its rule: ``cuda-pathfinder (site-packages)``.
     """
 
@@ -31,7 +31,9 @@ class Found(NamedTuple):
 def every(environment: Environment, library: str, way: str) -> list[Found]:
     """What a way finds for a library, in the order in which it asks."""
     return [
-        Found(Release.parse(one.version), one.version, one.path, f"{way} ({one.found_by})")
+        Found(
+            Release.parse(one.version), one.version, one.real or one.path, f"{way} ({one.found_by})"
+        )
         for one in environment.picked(library, way)
         if one.version and one.path
     ]

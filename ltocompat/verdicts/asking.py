@@ -99,8 +99,9 @@ def _order(item: tuple[Requirement, tuple[int, Group]]) -> tuple[str, str, int]:
 def _settled(group: Group) -> Group:
     """A group whose makers are narrowed by all that linkers said."""
     shape = group.shape
-    for (release, _), tried in group.trials.items():
-        shape = narrowed(shape, release, tried)
+    for (asked, _), tried in group.trials.items():
+        if isinstance(asked, Release):
+            shape = narrowed(shape, asked, tried)
     return replace(group, shape=shape)
 
 

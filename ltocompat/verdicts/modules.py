@@ -13,7 +13,7 @@ from ltocompat.target import Gpu, Known, Target
 from ltocompat.traits import Shape, Traits
 from ltocompat.verdict import LEVELS, Finding, Level, Route, Verdict, worst
 from ltocompat.verdicts.evaluation import Ruling, evaluate
-from ltocompat.verdicts.trials import Trials, Tried, narrowed
+from ltocompat.verdicts.trials import Trials, Tried, link_key, load_key, narrowed
 
 _LINK_AXES = (Axis.LINKER, Axis.NONE)
 
@@ -75,11 +75,11 @@ def judge(shape: Shape, target: Target, gpu: Gpu | None, route: Route, trials: T
         trials: what linkers did with it.
     """
     if route is Route.LOAD:
-        return _loaded(shape, target, gpu)
+        return _loaded(shape, target, gpu, trials)
     return _linked(shape, target, gpu, trials)
 
 
-def _loaded(shape: Shape, target: Target, gpu: Gpu | None) -> Judged:
+def _loaded(shape: Shape, target: Target, gpu: Gpu | None, trials: Trials) -> Judged:
     if gpu is None:
         return Judged(None, "none", not_judged=frozenset({"load"}), why="the target names no GPU")
     pick = pick_for_driver(shape, gpu.arch.number)
@@ -90,7 +90,9 @@ def _loaded(shape: Shape, target: Target, gpu: Gpu | None) -> Judged:
     if pick.images and all(image.has_kernels is False for image in pick.images):
         return Judged(None, "without kernels", picked=pick.images, why="no kernels in it")
     how = str(pick.images[0].kind) if pick.images else "none"
-    return _ruled(subject, target, gpu, None, how)
+    judged = _ruled(subject, target, gpu, None, how)
+    tried = trials.get(load_key(target.name, gpu.arch))
+    return judged if tried is None else _with_trial(judged, tried)
 
 
 def _linked(shape: Shape, target: Target, gpu: Gpu | None, trials: Trials) -> Judged:
@@ -107,7 +109,7 @@ def _linked(shape: Shape, target: Target, gpu: Gpu | None, trials: Trials) -> Ju
         return Judged(None, how, not_judged=unjudged, picked=pick.images, why=why)
     found = []
     for linker in known.values:
-        tried = None if offline else trials.get((linker, str(aim.arch)))
+        tried = None if offline else trials.get(link_key(linker, aim.arch))
         said = shape if tried is None else narrowed(shape, linker, tried)
         pick = pick_for_linker(said, aim.arch, linker)
         if pick.missed:
@@ -204,38 +206,42 @@ def over(known: Known[Release], found: list[Judged]) -> Judged:
 
 
 def _with_trial(judged: Judged, tried: Tried) -> Judged:
-    """A verdict after a trial with the target's linker: it may lower it and settle an unknown."""
+    """A verdict after a trial: it may lower it and settle an unknown."""
     verdict = judged.verdict or Verdict.OK
-    by_rules = worst(one.verdict for one in judged.findings if _about_link(one))
-    asked = f"nvJitLink {tried.linker}"
+    by_rules = worst(one.verdict for one in judged.findings if _about(tried, one))
+    asked = f"the {tried.who}" if tried.who.startswith("driver") else tried.who
     if tried.outcome in ("crashed", "timed out"):
         said = f"{asked} {tried.outcome} on it: {tried.said}"
         return _add(judged, max(verdict, Verdict.UNKNOWN), "TRIAL", Verdict.UNKNOWN, said)
     if not tried.worked and by_rules < Verdict.FAIL:
         said = f"{asked} refuses it: {tried.said}"
         if by_rules is Verdict.UNKNOWN:
-            return _add(_settled(judged), Verdict.FAIL, "TRIAL", Verdict.FAIL, said)
+            return _add(_settled(judged, tried), Verdict.FAIL, "TRIAL", Verdict.FAIL, said)
         said = f"by the rules it is {by_rules}, but {said}"
         return _add(judged, Verdict.FAIL, "TRIAL-DISAGREES", Verdict.FAIL, said)
     if tried.worked and by_rules is Verdict.FAIL:
         said = f"by the rules it fails, but {asked} {tried.outcome} it"
         return _add(judged, verdict, "TRIAL-DISAGREES", verdict, said)
-    if tried.outcome == "linked" and by_rules is Verdict.UNKNOWN:
-        settled = _settled(judged)
-        said = f"{asked} links it, which is outside of what is documented"
+    if tried.proves and by_rules is Verdict.UNKNOWN:
+        settled = _settled(judged, tried)
+        said = f"{asked} {tried.outcome} it, which is outside of what is documented"
         least = max(settled.verdict or Verdict.OK, Verdict.UNDOCUMENTED)
         return _add(settled, least, "TRIAL", Verdict.UNDOCUMENTED, said)
     return judged
 
 
-def _about_link(finding: Finding) -> bool:
-    return not finding.rule.startswith(("DRV", "CMP", "LTO-10b"))
+def _about(tried: Tried, finding: Finding) -> bool:
+    """Whether a trial answers a finding: one of a link says nothing of what is loaded later."""
+    later = finding.rule.startswith(("DRV", "CMP", "LTO-10b"))
+    return tried.who.startswith("driver") or not later
 
 
-def _settled(judged: Judged) -> Judged:
-    """The same without the unknown of its link."""
+def _settled(judged: Judged, tried: Tried) -> Judged:
+    """The same without the unknown that a trial has answered."""
     left = tuple(
-        one for one in judged.findings if one.verdict is not Verdict.UNKNOWN or not _about_link(one)
+        one
+        for one in judged.findings
+        if one.verdict is not Verdict.UNKNOWN or not _about(tried, one)
     )
     return replace(judged, findings=left, verdict=worst(one.verdict for one in left))
 

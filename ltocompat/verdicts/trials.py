@@ -1,11 +1,11 @@
-"""What a trial link changes: it may lower a verdict and settle an unknown one, never more."""
+"""What a trial changes: it may lower a verdict and settle an unknown one, never more."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ltocompat.arch import Release
+from ltocompat.arch import Release, SmArch
 from ltocompat.model import ImageKind
 from ltocompat.traits import Shape, Traits
 
@@ -14,24 +14,30 @@ TOO_NEW = "ltoir too new"
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What a linker did with a module, alone, for a GPU.
+    """What a linker or a driver did with a module, alone, for a GPU.
 
     Attributes:
-        linker: exact version of the library.
-        outcome: ``accepted`` (only added), ``linked``, ``refused``, ``crashed`` or ``timed out``.
+        who: what was asked: ``nvJitLink 13.3.33``, ``driver of CUDA 13.0``.
+        outcome: ``accepted`` (only added), ``linked``, ``loaded``, ``refused``, ``crashed`` or
+            ``timed out``.
         cause: short name of the reason of a refusal, as logs are read; None when it is not known.
         said: the reason in one sentence.
     """
 
-    linker: str
+    who: str
     outcome: str
     cause: str | None = None
     said: str = ""
 
     @property
     def worked(self) -> bool:
-        """The linker took it."""
-        return self.outcome in ("accepted", "linked")
+        """It was taken."""
+        return self.outcome in ("accepted", "linked", "loaded")
+
+    @property
+    def proves(self) -> bool:
+        """Its code was used, and not only its header looked at."""
+        return self.outcome in ("linked", "loaded")
 
     @property
     def refused_for_age(self) -> bool:
@@ -39,8 +45,19 @@ class Tried:
         return self.outcome == "refused" and self.cause == TOO_NEW
 
 
-Trials = Mapping[tuple[Release, str], Tried]
-"""By the release of the linker and the target of the link (``sm_90``)."""
+TrialKey = tuple[Release | str, str]
+Trials = Mapping[TrialKey, Tried]
+"""By who was asked (see ``link_key`` and ``load_key``) and for which architecture."""
+
+
+def link_key(linker: Release, arch: SmArch) -> TrialKey:
+    """The key of a link with a release of nvJitLink."""
+    return linker, str(arch)
+
+
+def load_key(target: str, arch: SmArch) -> TrialKey:
+    """The key of a load on the machine that a target is; no other target learns of it."""
+    return f"load on {target}", str(arch)
 
 
 def narrowed(shape: Shape, linker: Release, tried: Tried) -> Shape:

@@ -35,7 +35,7 @@ from ltocompat.trial import (
 )
 from ltocompat.verdict import Route
 from ltocompat.verdicts.modules import ways
-from ltocompat.verdicts.trials import Trials, Tried
+from ltocompat.verdicts.trials import TrialKey, Trials, Tried, link_key
 
 # NCCL's 10 MB of LTO-IR takes minutes; what the rules are sure of need not be linked for that.
 _SMALL = 1 << 20
@@ -88,7 +88,7 @@ class Trier:
         Raises:
             Missing: an nvJitLink is not at hand.
         """
-        found: list[dict[tuple[Release, str], Tried]] = [{} for _ in modules]
+        found: list[dict[TrialKey, Tried]] = [{} for _ in modules]
         for goal in self._goals:
             asked = [
                 (number, request)
@@ -100,7 +100,7 @@ class Trier:
             linker, pool, _ = self._linker(goal.release)
             answers = pool.run(request for _, request in asked)
             for (number, _), answer in zip(asked, answers, strict=True):
-                found[number][goal.release, str(goal.arch)] = _tried(linker, answer)
+                found[number][link_key(goal.release, goal.arch)] = _tried(linker, answer)
         return list(found)
 
     def _linker(self, release: Release) -> tuple[NvJitLink, Pool, bool]:
@@ -173,14 +173,15 @@ _WORDS = {
 
 def _tried(linker: NvJitLink, answer: Answer) -> Tried:
     word = _WORDS[answer.outcome]
+    who = f"nvJitLink {linker.version}"
     if word in ("accepted", "linked"):
-        return Tried(linker.version, word)
+        return Tried(who, word)
     if answer.outcome is Outcome.TIMED_OUT:
-        return Tried(linker.version, word, None, "it used up its time limit")
+        return Tried(who, word, None, "it used up its time limit")
     if answer.outcome is Outcome.CRASHED:
-        return Tried(linker.version, word, None, str(answer.signal or answer.exit_status))
+        return Tried(who, word, None, str(answer.signal or answer.exit_status))
     reason = explain(answer.log)
     if reason is not None:
-        return Tried(linker.version, word, reason.cause, reason.sentence)
+        return Tried(who, word, reason.cause, reason.sentence)
     first = next((line for line in answer.log.splitlines() if line.strip()), "it gave no reason")
-    return Tried(linker.version, word, None, f"{answer.code_name or answer.code}: {first.strip()}")
+    return Tried(who, word, None, f"{answer.code_name or answer.code}: {first.strip()}")

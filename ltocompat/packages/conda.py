@@ -1,0 +1,102 @@
+"""Conda packages: info/index.json of a ``.tar.bz2``, or of the inner archive of a ``.conda``.
+
+Source: conda documentation, "Package specification" and "Package match specifications".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from ltocompat.byteview import ByteView
+from ltocompat.limits import MIB, Budget
+from ltocompat.packages.conda_versions import alternatives
+from ltocompat.packages.members import member_of, members_of, zip_names
+from ltocompat.packages.values import Dependency, Kind, Package, normalized
+
+_INDEX, _PATHS = "info/index.json", "info/paths.json"
+_INFO = re.compile(r"info-[^/]*\.tar\.(?:zst|bz2)")
+_BZIP2 = b"BZh"
+_MOST_INDEX, _MOST_PATHS = MIB, 64 * MIB
+_MOST_LINES = 10_000
+
+
+def read(view: ByteView, path: str, budget: Budget) -> Package | None:
+    """The conda package; None where it is none."""
+    info = _info(view, path, budget)
+    if info is None:
+        return None
+    found = members_of(info, path, (_INDEX, _PATHS), budget)
+    index = found.get(_INDEX)
+    if index is None:
+        return None
+    value = _json(index.peek(0, _MOST_INDEX))
+    problems: list[str] = []
+    if not isinstance(value, dict):
+        problems.append(f"{_INDEX} is not an object of JSON")
+        value = {}
+    requires = [
+        *_dependencies("depends", value.get("depends", []), problems),
+        *_dependencies("constrains", value.get("constrains", []), problems),
+    ]
+    if not isinstance(value.get("name"), str):
+        problems.append(f"{_INDEX} has no name")
+    subdir = value.get("subdir")
+    return Package(
+        kind=Kind.CONDA,
+        path=path,
+        name=normalized(str(value.get("name", ""))),
+        version=str(value.get("version", "")),
+        requires=tuple(requires),
+        platforms=(subdir,) if isinstance(subdir, str) else (),
+        files=tuple(_files(found.get(_PATHS))),
+        problems=tuple(problems),
+    )
+
+
+def _info(view: ByteView, path: str, budget: Budget) -> ByteView | None:
+    """The archive with the folder info."""
+    names = zip_names(view, budget)
+    if names is None:
+        # Packages of the first format are always called so; other archives need not be searched.
+        old = path.lower().endswith(".tar.bz2") and view.peek(0, len(_BZIP2)) == _BZIP2
+        return view if old else None
+    name = next((one for one in names if _INFO.fullmatch(one)), None)
+    return None if name is None else member_of(view, path, name, budget)
+
+
+def _json(data: bytes) -> object:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _files(paths: ByteView | None) -> Iterator[str]:
+    value = _json(paths.peek(0, _MOST_PATHS)) if paths is not None else None
+    rows = value.get("paths") if isinstance(value, dict) else None
+    for row in rows if isinstance(rows, list) else ():
+        if isinstance(row, dict) and isinstance(row.get("_path"), str):
+            yield row["_path"]
+
+
+def _dependencies(key: str, lines: object, problems: list[str]) -> Iterable[Dependency]:
+    if not isinstance(lines, list):
+        problems.append(f"{key} in {_INDEX} is not a list")
+        return
+    for line in lines[:_MOST_LINES]:
+        text = " ".join(line.split()) if isinstance(line, str) else ""
+        # name, versions, build: the last two may be missing.
+        name, _, rest = re.sub(r"([<>=!~,|])\s+", r"\1", text).partition(" ")
+        match = re.fullmatch(r"(?:[\w.-]+::)?([\w.-]+?)((?:[<>=!~].*)?)", name)
+        versions = alternatives(f"{match[2]}{rest.split(' ')[0]}") if match else None
+        if match is None or versions is None:
+            problems.append(f"{key}: {str(line)[:120]!r} can't be read")
+            continue
+        yield Dependency(
+            normalized(match[1]),
+            versions,
+            f"{key}: {text[:120]}",
+            only_limits=key == "constrains",
+        )

@@ -1,0 +1,82 @@
+"""Installed Python distributions: a ``*.dist-info`` folder beside their files (PEP 376, 627)."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+
+from ltocompat.limits import MIB
+from ltocompat.packages.metadata import (
+    MOST_BYTES,
+    python_and_platforms,
+    read_metadata,
+    read_tags,
+)
+from ltocompat.packages.values import Kind, Package, normalized
+
+_SUFFIX = ".dist-info"
+_SITES = ("site-packages", "dist-packages")
+_MOST_RECORD = 64 * MIB
+
+
+def read(folder: str) -> Package | None:
+    """The distribution whose metadata lie in a folder; None where they don't."""
+    stem = os.path.basename(os.path.abspath(folder))
+    if not stem.endswith(_SUFFIX):
+        return None
+    stem = stem.removesuffix(_SUFFIX)
+    said = read_metadata(_bytes(folder, "METADATA", MOST_BYTES))
+    python, platforms = python_and_platforms(read_tags(_bytes(folder, "WHEEL", MOST_BYTES)))
+    record = _bytes(folder, "RECORD", _MOST_RECORD)
+    return Package(
+        kind=Kind.INSTALLED,
+        path=folder,
+        name=said.name or normalized(stem.partition("-")[0]),
+        version=said.version or stem.partition("-")[2],
+        requires=said.requires,
+        extras=said.extras,
+        platforms=platforms,
+        python=python,
+        files=tuple(_files(record)),
+        problems=tuple(said.problems),
+    )
+
+
+def owner(path: str) -> Package | None:
+    """The distribution that a file of site-packages was installed from; None for any other file."""
+    path = os.path.abspath(path)
+    folder, parts = path, list[str]()
+    while os.path.basename(folder) not in _SITES:
+        folder, name = os.path.split(folder)
+        if not name:
+            return None
+        parts.insert(0, name)
+    wanted = "/".join(parts)
+    for entry in sorted(os.listdir(folder)):
+        info = os.path.join(folder, entry)
+        if not entry.endswith(_SUFFIX) or not os.path.isdir(info):
+            continue
+        # Most records don't have it; only the one that does is taken apart.
+        record = _bytes(info, "RECORD", _MOST_RECORD)
+        if wanted.encode("utf-8", "surrogateescape") in record and wanted in _files(record):
+            return read(info)
+    return None
+
+
+def _bytes(folder: str, name: str, most: int) -> bytes:
+    try:
+        with open(os.path.join(folder, name), "rb") as file:
+            return file.read(most)
+    except OSError:
+        return b""
+
+
+def _files(record: bytes) -> Iterator[str]:
+    lines = record.decode("utf-8", "replace").splitlines()
+    try:
+        for row in csv.reader(lines):
+            if row:
+                yield row[0].replace("\\", "/")
+    except csv.Error:
+        return

@@ -1,0 +1,113 @@
+"""Core metadata of Python packages (METADATA, WHEEL): headers of mail, then anybody's text.
+
+Source: packaging.python.org, "Core metadata specifications" and "Binary distribution format".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ltocompat.limits import MIB
+from ltocompat.packages.values import Dependency, normalized
+
+if TYPE_CHECKING:
+    from email.message import Message
+
+MOST_BYTES = MIB
+"""Of metadata that are read, bytes; headers come first, and real ones stay below 100 KiB."""
+_MOST_LINES = 10_000
+_SHOWN = 120
+
+
+@dataclass(slots=True)
+class CoreMetadata:
+    """What METADATA says.
+
+    Attributes:
+        name: normalized; empty where there is none.
+        version: as written.
+        requires: its dependencies.
+        extras: names of its extras, normalized.
+        problems: what could not be read, one sentence each.
+    """
+
+    name: str = ""
+    version: str = ""
+    requires: tuple[Dependency, ...] = ()
+    extras: tuple[str, ...] = ()
+    problems: list[str] = field(default_factory=list)
+
+
+def read_metadata(data: bytes) -> CoreMetadata:
+    """What METADATA says; any bytes are read, and what is broken becomes a problem."""
+    headers = _headers(data)
+    found = CoreMetadata(
+        normalized(_one(headers, "Name")),
+        _one(headers, "Version"),
+        extras=tuple(normalized(one) for one in _all(headers, "Provides-Extra")),
+    )
+    if not found.name:
+        found.problems.append("METADATA has no Name")
+    lines = _all(headers, "Requires-Dist")
+    if len(lines) > _MOST_LINES:
+        found.problems.append(f"METADATA has {len(lines)} dependencies; {_MOST_LINES} are read")
+    if len(data) >= MOST_BYTES and b"\n\n" not in data.replace(b"\r\n", b"\n"):
+        found.problems.append(f"the headers of METADATA go on behind {MOST_BYTES} bytes")
+    found.requires = tuple(_dependencies(lines[:_MOST_LINES], found.problems))
+    return found
+
+
+def read_tags(data: bytes) -> tuple[str, ...]:
+    """The tags of WHEEL: ``py3-none-any`` ..."""
+    return tuple(_all(_headers(data), "Tag"))
+
+
+def python_and_platforms(tags: Iterable[str]) -> tuple[str | None, tuple[str, ...]]:
+    """The version of Python and the platforms in tags such as ``cp311-cp311-linux_x86_64``."""
+    pythons: set[str] = set()
+    platforms: dict[str, None] = {}
+    for tag in tags:
+        parts = tag.split("-")
+        if len(parts) == 3:
+            pythons |= set(parts[0].split("."))
+            platforms |= dict.fromkeys(parts[2].split("."))
+    digits = {one[2:] for one in pythons if one[:2] in ("cp", "py") and one[2:].isdecimal()}
+    exact = [one for one in digits if len(one) > 1]
+    version = f"{exact[0][0]}.{exact[0][1:]}" if len(exact) == 1 and exact[0][0] == "3" else None
+    return version, tuple(platforms)
+
+
+def _headers(data: bytes) -> Message:
+    # Imported here: it takes 20 ms, and most files are no packages.
+    from email.parser import HeaderParser
+
+    return HeaderParser().parsestr(data.decode("utf-8", "replace"))
+
+
+def _all(headers: Message, key: str) -> list[str]:
+    return [str(value).strip() for value in headers.get_all(key, [])]
+
+
+def _one(headers: Message, key: str) -> str:
+    return next(iter(_all(headers, key)), "")
+
+
+def _dependencies(lines: Iterable[str], problems: list[str]) -> Iterable[Dependency]:
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    for line in lines:
+        text = " ".join(line.split())
+        try:
+            one = Requirement(text)
+        except (InvalidRequirement, ValueError, RecursionError):
+            problems.append(f"Requires-Dist: {text[:_SHOWN]!r} can't be read")
+            continue
+        yield Dependency(
+            normalized(one.name),
+            (str(one.specifier),),
+            f"Requires-Dist: {text[:_SHOWN]}",
+            frozenset(map(normalized, one.extras)),
+            str(one.marker) if one.marker else "",
+        )

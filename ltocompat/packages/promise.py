@@ -1,0 +1,149 @@
+"""What a project promises of its packages: ``[tool.ltocompat.promise]`` -> a value.
+
+In a pyproject.toml the table is ``[tool.ltocompat.promise]``, in an ltocompat.toml ``[promise]``::
+
+    [tool.ltocompat.promise]
+    sass = ["sm_80", "sm_90"]    # SASS for these is inside
+    ptx = ["compute_90"]         # and PTX for these
+    driver = "525.60.13"         # all of it loads from this driver on
+    nvjitlink = "12.4"           # and links from this nvJitLink on
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass
+
+from ltocompat.arch import ArchForm, Release, SmArch
+from ltocompat.errors import UsageError
+from ltocompat.target import DriverVersion
+
+_PYPROJECT = "pyproject.toml"
+_OWN = "ltocompat.toml"
+_KEYS = ("sass", "ptx", "driver", "nvjitlink")
+_FORMS = {"sass": ArchForm.REAL, "ptx": ArchForm.VIRTUAL}
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a project promises.
+
+    Attributes:
+        source: the file that says so.
+        sass: architectures that it has SASS for.
+        ptx: architectures that it has PTX for.
+        driver: the least driver; None for no promise.
+        nvjitlink: the least nvJitLink; None for no promise.
+    """
+
+    source: str
+    sass: tuple[SmArch, ...] = ()
+    ptx: tuple[SmArch, ...] = ()
+    driver: DriverVersion | None = None
+    nvjitlink: Release | None = None
+
+
+def promise_of_project(where: str = ".") -> Promise | None:
+    """The promise of the nearest project: of the folder ``where``, or of one around it.
+
+    Raises:
+        UsageError: a file on the way can't be read, or a promise means nothing.
+    """
+    folder = os.path.abspath(where)
+    while True:
+        for name in (_OWN, _PYPROJECT):
+            path = os.path.join(folder, name)
+            if os.path.isfile(path) and (found := read_promise(path)) is not None:
+                return found
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def read_promise(path: str) -> Promise | None:
+    """The promise in a TOML file; None where it makes none.
+
+    Raises:
+        UsageError: the file can't be read, has an unknown key, or a value that means nothing; the
+            text names file and key.
+    """
+    # Imported here: most runs read no promise.
+    from ltocompat.targets.text_file import read_toml
+
+    table: object = read_toml(path)
+    steps = ("tool", "ltocompat") if os.path.basename(path) == _PYPROJECT else ()
+    for step in (*steps, "promise"):
+        table = table.get(step) if isinstance(table, dict) else None
+    if table is None:
+        return None
+    if not isinstance(table, dict):
+        raise UsageError(f"{path}: promise is not a table; write {_title(path)} with sass = [...]")
+    for key in table:
+        if key not in _KEYS:
+            near = difflib.get_close_matches(str(key), _KEYS, 1)
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(_KEYS)}"
+            raise UsageError(f"{path}: {_title(path)} has no key {key!r}; {hint}")
+    return Promise(
+        path,
+        _archs(path, "sass", table.get("sass", [])),
+        _archs(path, "ptx", table.get("ptx", [])),
+        _driver(path, table.get("driver")),
+        _nvjitlink(path, table.get("nvjitlink")),
+    )
+
+
+def _title(path: str) -> str:
+    return "[tool.ltocompat.promise]" if os.path.basename(path) == _PYPROJECT else "[promise]"
+
+
+def _archs(path: str, key: str, value: object) -> tuple[SmArch, ...]:
+    form = _FORMS[key]
+    example = f'{key} = ["{form}_80", "{form}_90"]'
+    if not isinstance(value, list):
+        raise UsageError(f"{path}: {key} in {_title(path)} is not a list; write {example}")
+    found = []
+    for one in value:
+        text = str(one) if isinstance(one, str | int) and not isinstance(one, bool) else ""
+        try:
+            arch = SmArch.parse(text, form)
+        except UsageError as error:
+            raise UsageError(
+                f"{path}: {key} in {_title(path)}: {one!r} is not an architecture; write {example}"
+            ) from error
+        if arch.form is not form:
+            raise UsageError(f"{path}: {key} in {_title(path)} takes no {arch}; write {example}")
+        found.append(arch)
+    return tuple(dict.fromkeys(found))
+
+
+def _driver(path: str, value: object) -> DriverVersion | None:
+    from ltocompat.facts import drivers
+
+    if value is None:
+        return None
+    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    parts = text.strip().split(".")
+    if not all(part.isdecimal() and len(part) < 6 for part in parts):
+        raise UsageError(
+            f"{path}: driver in {_title(path)} is {value!r}, which is no driver; write "
+            'driver = "525.60.13"'
+        )
+    numbers = tuple(map(int, parts))
+    if len(numbers) == 1 and numbers[0] in drivers.driver_branches():
+        return drivers.first_production(numbers[0])
+    return DriverVersion(numbers)
+
+
+def _nvjitlink(path: str, value: object) -> Release | None:
+    if value is None:
+        return None
+    try:
+        # A number with a point is none: 12.10 would be read as 12.1.
+        return Release.parse(value if isinstance(value, str) else "")
+    except UsageError as error:
+        raise UsageError(
+            f"{path}: nvjitlink in {_title(path)} is {value!r}, which is no release; write "
+            'nvjitlink = "12.4"'
+        ) from error

@@ -1,0 +1,54 @@
+"""Paths -> packages: which kind it is, and what its metadata says. Nothing is unpacked to disk."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from ltocompat.byteview import ByteView, FileSource
+from ltocompat.errors import LtocompatError
+from ltocompat.limits import DEFAULT_LIMITS, Budget, Limits
+from ltocompat.packages import conda, installed, wheel
+from ltocompat.packages.values import Package
+
+_READERS: tuple[Callable[[ByteView, str, Budget], Package | None], ...] = (wheel.read, conda.read)
+
+
+def package_of(path: str, limits: Limits = DEFAULT_LIMITS) -> Package | None:
+    """The package that a path is, or that it was installed from; None where it is none.
+
+    Args:
+        path: a wheel or conda package, a ``*.dist-info`` folder, or a file of an installed package.
+        limits: what reading it may cost.
+
+    Returns:
+        The package; what is broken about its metadata stands in its problems.
+    """
+    if path == "-":
+        return None
+    try:
+        if os.path.isdir(path):
+            return installed.read(path)
+        with _opened(path) as view:
+            if view is None:
+                return None
+            for read in _READERS:
+                found = read(view, path, Budget(limits))
+                if found is not None:
+                    return found
+    except (OSError, ValueError, LtocompatError):
+        # It is reported where its device code is read.
+        return None
+    return installed.owner(path)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[ByteView | None]:
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_BINARY", 0))
+    try:
+        regular = stat.S_ISREG(os.fstat(fd).st_mode)
+        yield ByteView(FileSource(fd)) if regular else None
+    finally:
+        os.close(fd)

@@ -1,0 +1,173 @@
+"""From a package's dependencies to nvJitLink and NVRTC: by name, through extras and metapackages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from ltocompat.facts.toolkit_pins import brought_by_libraries
+from ltocompat.packages.values import Dependency, Kind, Package
+from ltocompat.packages.versions import Allowed, allowed, allowed_by_toolkit
+from ltocompat.target import System
+from ltocompat.targets.markers import Environment
+
+_WHEELS = {
+    "nvjitlink": re.compile(r"nvidia-nvjitlink(?:-cu\d\d)?"),
+    "nvrtc": re.compile(r"nvidia-cuda-nvrtc(?:-cu\d\d)?"),
+}
+_CONDA = {"nvjitlink": "libnvjitlink", "nvrtc": "cuda-nvrtc"}
+# Every library of CUDA, in the versions of a release (conda-forge, recipe of cuda-libraries).
+_CONDA_METAPACKAGES = ("cuda-libraries", "cuda-toolkit", "cuda-runtime", "cuda")
+# The version of each library of CUDA is tied to this one (conda-forge, guide to CUDA recipes).
+_CONDA_VERSION = "cuda-version"
+_TOOLKIT = "cuda-toolkit"
+_MAY_BRING = re.compile(r"cuda|nvidia|cupy|torch|jax|tensorflow|numba|(?:-|_)cu1\d")
+_DEEPEST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way on which a package gets to nvJitLink or NVRTC.
+
+    Attributes:
+        package: the package at its end.
+        line: the line that it begins with, and what follows: ``Requires-Dist: cuda-toolkit[nvrtc]
+            -> nvidia-cuda-nvrtc``.
+        allowed: what it admits.
+        extra: the extra that has to be asked for; None for none.
+        only_limits: it installs nothing, it only says what may be installed.
+    """
+
+    package: str
+    line: str
+    allowed: Allowed
+    extra: str | None = None
+    only_limits: bool = False
+
+
+def ways_to(part: str, package: Package, others: Sequence[Package] = ()) -> tuple[Way, ...]:
+    """Every way to a part.
+
+    Args:
+        part: ``nvjitlink`` or ``nvrtc``.
+        package: the package to start with.
+        others: packages at hand, whose metadata is followed.
+    """
+    search = _Search(part, package.kind, {one.name: one for one in others})
+    found = list(search.of_package(package, frozenset(), 0))
+    limits = [
+        allowed(part, _CONDA_VERSION, one.versions)
+        for one in package.requires
+        if package.kind is Kind.CONDA and one.name == _CONDA_VERSION
+    ]
+    return tuple(
+        replace(way, allowed=reduce(Allowed.__and__, limits, way.allowed)) for way in found
+    )
+
+
+def together(ways: Sequence[Way]) -> dict[tuple[str, str | None], tuple[Allowed, Way]]:
+    """What ways admit together: (package, extra) -> that, and the most direct way.
+
+    What is always installed also holds where an extra is asked for.
+    """
+    found: dict[tuple[str, str | None], tuple[Allowed, Way]] = {}
+    for way in ways:
+        key = (way.package, way.extra)
+        before = found.get(key)
+        if before is None:
+            found[key] = (way.allowed, way)
+            continue
+        first = min((before[1], way), key=lambda one: (one.only_limits, one.line.count(" -> ")))
+        found[key] = (before[0] & way.allowed, first)
+    for (package, extra), (admitted, way) in found.items():
+        always = found.get((package, None))
+        if extra is not None and always is not None:
+            found[package, extra] = (admitted & always[0], way)
+    return found
+
+
+def not_at_hand(package: Package, others: Sequence[Package] = ()) -> tuple[str, ...]:
+    """Dependencies that may bring a library of CUDA, but whose metadata is not known here."""
+    names = {one.name for one in others}
+    known = names | {library for library, _ in brought_by_libraries()} | {_TOOLKIT, _CONDA_VERSION}
+    environment = _environment(package)
+    every = (package, *others)
+    found = (
+        one.name
+        for each in every
+        for one in each.requires
+        if not one.only_limits
+        and environment.holds(one.marker)
+        and one.name not in known
+        and _MAY_BRING.search(one.name)
+        and not any(pattern.fullmatch(one.name) for pattern in _WHEELS.values())
+        and one.name not in _CONDA.values()
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _environment(package: Package) -> Environment:
+    """What markers see where the package is installed."""
+    windows = any(one.startswith("win") for one in package.platforms)
+    arm = any(one.endswith(("aarch64", "arm64")) for one in package.platforms)
+    system = System("windows" if windows else "linux", "aarch64" if arm else "x86_64")
+    return Environment.of(system, package.python)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What is the same all along the way."""
+
+    part: str
+    kind: Kind
+    others: dict[str, Package]
+
+    def of_package(self, package: Package, extras: frozenset[str], depth: int) -> Iterator[Way]:
+        """Ways out of a package; below the first one, ``extras`` are those that are asked for."""
+        environment = _environment(package)
+        for one in package.requires:
+            if environment.holds(one.marker):
+                yield from self._of(one, depth)
+                continue
+            for extra in package.extras if depth == 0 else sorted(extras):
+                if environment.with_extra(extra).holds(one.marker):
+                    of_extra = extra if depth == 0 else None
+                    for way in self._of(one, depth):
+                        yield replace(way, extra=of_extra)
+
+    def _of(self, one: Dependency, depth: int) -> Iterator[Way]:
+        if depth > _DEEPEST:
+            return
+        if self._is_part(one.name):
+            yield Way(
+                one.name,
+                one.line,
+                allowed(self.part, one.name, one.versions),
+                only_limits=one.only_limits,
+            )
+        elif one.name in self.others:
+            beneath = self.of_package(self.others[one.name], one.asks, depth + 1)
+            yield from (replace(way, line=f"{one.line} -> {_short(way.line)}") for way in beneath)
+        elif self.kind is Kind.CONDA:
+            if one.name in _CONDA_METAPACKAGES:
+                name = _CONDA[self.part]
+                admitted = allowed(self.part, name, one.versions)
+                yield Way(name, f"{one.line} -> {name}", admitted, only_limits=one.only_limits)
+        elif one.name == _TOOLKIT:
+            by_package = allowed_by_toolkit(self.part, one.versions, one.asks)
+            for name, admitted in by_package.items():
+                yield Way(name, f"{one.line} -> {name}", admitted)
+        elif name := brought_by_libraries().get((one.name, self.part)):
+            yield Way(name, f"{one.line} -> {name}", allowed(self.part, name, ("",)))
+
+    def _is_part(self, name: str) -> bool:
+        if self.kind is Kind.CONDA:
+            return name == _CONDA[self.part]
+        return _WHEELS[self.part].fullmatch(name) is not None
+
+
+def _short(line: str) -> str:
+    """A line without its key."""
+    return line.partition(": ")[2] or line

@@ -1,0 +1,115 @@
+"""A package and what it depends on, as its metadata says; nothing here looks at device code."""
+
+from __future__ import annotations
+
+import enum
+import posixpath
+import re
+from dataclasses import dataclass
+
+from ltocompat.model import Host
+from ltocompat.packages.promise import Promise
+from ltocompat.required import Required
+from ltocompat.traits import Shape
+
+
+class Kind(enum.StrEnum):
+    """What sort of package it is."""
+
+    WHEEL = "wheel"
+    CONDA = "conda"
+    INSTALLED = "installed"
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """One line about another package.
+
+    Attributes:
+        name: its normalized name, ``nvidia-nvjitlink-cu12``.
+        versions: alternative specifiers as PEP 440 writes them (``>=12.4,<13``; ``""`` for any
+            version), of which one has to hold; several only in conda packages.
+        asks: extras of the other package that are asked for.
+        marker: when the line counts, as PEP 508 writes it; empty for always.
+        only_limits: it says which versions may be installed beside, but installs none
+            (``run_constrained`` of conda).
+        line: as it is written, with its key: ``Requires-Dist: nvidia-nvjitlink``.
+    """
+
+    name: str
+    versions: tuple[str, ...]
+    line: str
+    asks: frozenset[str] = frozenset()
+    marker: str = ""
+    only_limits: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """What the metadata of a package says.
+
+    Attributes:
+        kind: wheel, conda package or installed distribution.
+        path: the file, or the folder of the metadata of an installed distribution.
+        name: normalized.
+        version: as written; empty where there is none.
+        requires: what it depends on, in order.
+        extras: names of its extras.
+        platforms: of a wheel the platforms in its file name (``manylinux_2_28_x86_64``), of an
+            installed one those of its tags, of a conda package its subfolder (``linux-64``).
+        python: version of Python that its tag names, e.g. ``3.11``; None for any.
+        files: its files as installed: relative to site-packages, or to the prefix of conda.
+        problems: what could not be read of the metadata, one sentence each.
+    """
+
+    kind: Kind
+    path: str
+    name: str
+    version: str = ""
+    requires: tuple[Dependency, ...] = ()
+    extras: tuple[str, ...] = ()
+    platforms: tuple[str, ...] = ()
+    python: str | None = None
+    files: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}" if self.version else self.name
+
+    def has_file(self, name: str) -> bool:
+        """Whether one of its files, in any folder, has this name."""
+        return any(posixpath.basename(file) == name for file in self.files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shipped:
+    """A package together with what was found in its bytes; what rules of packages look at.
+
+    Attributes:
+        package: the package.
+        required: what its device code asks for.
+        hosts: its libraries, executables and objects that need something.
+        shapes: its modules, equal ones counted together.
+        others: packages given beside it, such as those that it depends on.
+        promise: what its project promises; None where nothing is promised.
+    """
+
+    package: Package
+    required: Required
+    hosts: tuple[Host, ...] = ()
+    shapes: tuple[tuple[Shape, int], ...] = ()
+    others: tuple[Package, ...] = ()
+    promise: Promise | None = None
+
+
+def normalized(name: str) -> str:
+    """A package's name as it is compared (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+_DATA = re.compile(r"[^/]+\.data/(?:purelib|platlib)/")
+
+
+def installed_path(member: str) -> str:
+    """Where a member of a wheel goes, relative to site-packages (binary distribution format)."""
+    return _DATA.sub("", member, count=1) if _DATA.match(member) else member

@@ -1,0 +1,96 @@
+"""The answer of ``env`` on recorded machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import machines
+import pytest
+from machines import Recorded
+from report_values import valid_json, written
+from syrupy.assertion import SnapshotAssertion
+
+from ltocompat.api.environing import Surroundings, environment, flaws_of, save
+from ltocompat.cli import run
+from ltocompat.errors import LtocompatError
+from ltocompat.probe import probe, target_of
+from ltocompat.report import Options
+from ltocompat.report.environment import REPORT
+from ltocompat.targets import parse
+
+MACHINES: tuple[Callable[[Path], Recorded], ...] = (
+    machines.plain_driver,
+    machines.compat_by_library_path,
+    machines.wsl2,
+    machines.jetson,
+    machines.cuda_container,
+    machines.conda,
+    machines.two_nvjitlinks,
+    machines.stub_first,
+    machines.nothing,
+)
+Captured = pytest.CaptureFixture[str]
+
+
+def looked_at(make: Callable[[Path], Recorded], root: Path) -> Surroundings:
+    found = probe(make(root).machine())
+    return Surroundings(found, target_of(found, make.__name__), flaws_of(found))
+
+
+@pytest.mark.parametrize("make", MACHINES, ids=lambda make: make.__name__)
+def test_facts_with_sources_then_libraries_then_findings(
+    make: Callable[[Path], Recorded], tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
+    text = written("table", REPORT, [looked_at(make, tmp_path)], Options(width=120))
+    assert text.replace(str(tmp_path), "ROOT") == snapshot
+
+
+@pytest.mark.parametrize("make", MACHINES, ids=lambda make: make.__name__)
+def test_json_is_as_its_schema_says(make: Callable[[Path], Recorded], tmp_path: Path) -> None:
+    said = valid_json(written("json", REPORT, [looked_at(make, tmp_path)]))
+    assert said["schema"] == "ltocompat/env/v1"
+
+
+@pytest.mark.parametrize(
+    ("make", "rules"),
+    [
+        (machines.plain_driver, set()),
+        (machines.stub_first, {"ENV-04"}),
+        (machines.two_nvjitlinks, {"NJL-07", "ENV-03", "BLD-06"}),
+    ],
+    ids=["plain_driver", "stub_first", "two_nvjitlinks"],
+)
+def test_what_is_wrong_is_said_by_its_rule(
+    make: Callable[[Path], Recorded], rules: set[str], tmp_path: Path
+) -> None:
+    found = looked_at(make, tmp_path)
+    assert {flaw.rule for flaw in found.flaws} == rules
+
+
+def test_a_saved_machine_is_a_deploy_target_again(tmp_path: Path) -> None:
+    found = looked_at(machines.plain_driver, tmp_path / "root")
+    file = tmp_path / "prod.toml"
+    assert save(found, file) == "prod"
+    (target,) = parse([str(file)])
+    assert target.name == "prod"
+    assert target.driver is not None
+    assert target.driver.values == found.target.driver.values if found.target.driver else False
+    assert target.gpus == found.target.gpus
+    with pytest.raises(LtocompatError, match="name a new file"):
+        save(found, file)
+
+
+def test_the_verb_looks_at_another_root(tmp_path: Path, capsys: Captured) -> None:
+    machines.plain_driver(tmp_path).machine()
+    assert run(["env", "--root", str(tmp_path), "--format", "json"]) in (0, 1)
+    said = valid_json(capsys.readouterr().out)
+    assert said["environment"]["kernel_driver"]["version"] == "580.95.05"
+    assert run(["env", "--root", str(tmp_path / "gone")]) == 2
+    assert "give the root of a file system" in capsys.readouterr().err
+
+
+def test_this_machine_can_be_looked_at(capsys: Captured) -> None:
+    assert run(["env"]) in (0, 1)
+    assert "kernel driver" in capsys.readouterr().out
+    assert environment().environment.python

@@ -1,0 +1,282 @@
+"""Objects with and without their device link: the rule speaks exactly where linkers fail."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from libraries_made import build
+from samples import FOLDER
+
+import ltocompat
+from ltocompat.api.explaining import explain
+from ltocompat.model import Host, Module
+from ltocompat.requirements import RULES, rule
+from ltocompat.requirements.rule import Axis, Requirement, Subject
+from ltocompat.selection import pick_for_driver
+from ltocompat.target import Gpu
+from ltocompat.traits import shape_of
+from ltocompat.verdict import Route, Verdict
+
+OBJECTS = FOLDER / "objects"
+GPLUSPLUS, NM = shutil.which("g++") or "", shutil.which("nm") or ""
+NVCC, NVLINK = shutil.which("nvcc") or "", shutil.which("nvlink") or ""
+needs_linker = pytest.mark.skipif(
+    not GPLUSPLUS or not NM or sys.platform != "linux", reason="needs g++ and nm"
+)
+needs_nvcc = pytest.mark.skipif(
+    not NVCC or not NVLINK or not GPLUSPLUS, reason="needs nvcc and nvlink"
+)
+AXPY, SCALE = "nvcc-13.0-rdc-axpy.o", "nvcc-13.0-rdc-scale.o"
+LINKED = "nvcc-13.0-dlink.o"
+_MISSING = re.compile(r"undefined reference to `((?:__cudaRegisterLinkedBinary|__fatbinwrap)_\w+)'")
+
+
+def hosts(path: Path) -> list[Host]:
+    return [one for one in ltocompat.inspect(path) if isinstance(one, Host)]
+
+
+def required(host: Host) -> list[Requirement]:
+    found = [one for each in RULES if each.of_host for one in each.of_host(host)]
+    return [one for one in found if one.rule == "BLD-01"]
+
+
+def symbols(path: Path, *, defined: bool) -> set[str]:
+    """By nm: the names that a file has, or lacks."""
+    options = ["--defined-only" if defined else "--undefined-only", "--format=posix"]
+    options += ["--dynamic"] if path.suffix == ".so" else []
+    said = subprocess.run([NM, *options, path], capture_output=True, text=True, check=True)
+    return {line.split()[0] for line in said.stdout.splitlines() if " " in line}
+
+
+def cudart(folder: Path, objects: Sequence[Path]) -> Path:
+    """A stand-in with the functions of the CUDA runtime that these objects call."""
+    wanted = set().union(*(symbols(one, defined=False) for one in objects))
+    names = {one for one in wanted if one.startswith("__cuda") and "LinkedBinary" not in one}
+    source = "".join(f"void {name}(void) {{}}\n" for name in sorted(names))
+    return build(folder / "libcudart.so.13", source=source)
+
+
+def link(folder: Path, *names: str) -> tuple[int, set[str]]:
+    """What g++ says: its exit status, and the registrations that it misses."""
+    objects = [OBJECTS / name for name in names]
+    main = folder / "main.cpp"
+    main.write_text("int main() { return 0; }\n")
+    command = [GPLUSPLUS, "-no-pie", main, *objects, cudart(folder, objects), "-o", folder / "p"]
+    done = subprocess.run(
+        [*map(str, command)], capture_output=True, text=True, check=False, env={"PATH": "/usr/bin"}
+    )
+    return done.returncode, set(_MISSING.findall(done.stderr))
+
+
+def predicted(*names: str) -> set[str]:
+    """What the objects together leave undefined, by what the rule says of each."""
+    missing = {
+        name
+        for file in names
+        for host in hosts(OBJECTS / file)
+        for name in host.undefined_registrations
+        if required(host)
+    }
+    return missing - set().union(*(symbols(OBJECTS / file, defined=True) for file in names))
+
+
+@needs_linker
+@pytest.mark.parametrize(
+    ("objects", "links"),
+    [
+        (("nvcc-13.0-plain.o",), True),
+        ((AXPY, SCALE), False),
+        ((AXPY,), False),
+        ((AXPY, SCALE, LINKED), True),
+        ((AXPY, LINKED), False),  # the device link saw another object, too
+        (("nvcc-13.5-lto.o", "nvcc-13.5-rdc-scale.o"), False),
+        (("nvcc-13.5-lto+sass.o", "nvcc-13.5-rdc-scale.o", "nvcc-13.5-dlink.o"), True),
+    ],
+)
+def test_the_rule_speaks_where_the_linker_fails(
+    tmp_path: Path, objects: tuple[str, ...], *, links: bool
+) -> None:
+    status, missing = link(tmp_path, *objects)
+    assert (status == 0) is links
+    assert predicted(*objects) == missing
+    assert bool(missing) is not links
+
+
+@needs_linker
+@pytest.mark.parametrize("name", [AXPY, SCALE, LINKED, "nvcc-13.5-lto.o"])
+def test_an_object_waits_for_its_device_link_with_a_note(tmp_path: Path, name: str) -> None:
+    (host,) = hosts(OBJECTS / name)
+    (found,) = required(host)
+    assert found.axis is Axis.NONE
+    assert found.constraint.judge(None) is Verdict.OK
+    assert found.constraint.noted(None)
+    _, missing = link(tmp_path, name)
+    text = found.consequence.rpartition("undefined reference to ")[2]
+    assert text.strip("`'") in missing
+
+
+def test_plain_objects_and_finished_programs_ask_for_nothing() -> None:
+    for name in ("nvcc-13.0-plain.o", "nvcc-13.0-rdc-sass", "nvcc-13.5-lto-program", "libsaxpy.so"):
+        assert not [one for host in hosts(OBJECTS / name) for one in required(host)]
+
+
+def test_each_member_of_an_archive_waits() -> None:
+    found = [one for host in hosts(OBJECTS / "libaxpy.a") for one in required(host)]
+    assert len(found) == 2
+    assert all(one.constraint.judge(None) is Verdict.OK for one in found)
+
+
+@needs_linker
+def test_a_shared_library_without_device_link_fails_as_the_loader_says(tmp_path: Path) -> None:
+    path = OBJECTS / "libaxpy-no-device-link.so"
+    (host,) = hosts(path)
+    (found,) = required(host)
+    assert found.constraint.judge(None) is Verdict.FAIL
+    runtime = cudart(tmp_path, [path])
+    code = (
+        "import ctypes, sys\n"
+        "ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)\n"
+        "ctypes.CDLL(sys.argv[2])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, runtime, path], capture_output=True, text=True, check=False
+    )
+    said = done.stderr.strip().rpartition(": undefined symbol: ")[2]
+    assert said.startswith("__cudaRegisterLinkedBinary_")
+    assert found.consequence.endswith(f"undefined symbol: {said}")
+    assert found.subject == f"the undefined {said} and 1 more"
+
+
+def test_the_device_runtime_has_a_remedy_of_its_own() -> None:
+    name = "__fatbinwrap_f4510a67_22_cuda_device_runtime_cu_3ecce0c0_2317245"
+    (host,) = hosts(OBJECTS / LINKED)
+    found = required(replace(host, undefined_registrations=(name, *host.undefined_registrations)))
+    assert ["-lcudadevrt" in one.remedy for one in found] == [False, True]
+
+
+def subject(path: Path, arch: str) -> Subject:
+    """The first module of a program, as the driver picks from it."""
+    module = next(one for one in ltocompat.inspect(path) if isinstance(one, Module))
+    gpu = Gpu(arch, ltocompat.SmArch.parse(arch))
+    pick = pick_for_driver(shape_of(module), gpu.arch.number)
+    return Subject(shape_of(module), Route.LOAD, gpu, pick.images, pick.missed)
+
+
+def test_a_program_that_was_linked_from_ltoir_is_fine() -> None:
+    asked = rule("BLD-05").requirements
+    assert not list(asked(subject(OBJECTS / "nvcc-13.5-lto-program", "sm_80")))
+    assert not list(asked(subject(OBJECTS / "nvcc-13.0-rdc-sass", "sm_80")))
+
+
+SOURCES = {
+    "a.cu": "extern __device__ int f(int);\n__global__ void k(int *p) { *p = f(*p); }\n",
+    "b.cu": "__device__ int f(int x) { return 3 * x; }\n",
+}
+
+
+class Built:
+    """A build in a folder, with the real tools."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name, text in SOURCES.items():
+            (folder / name).write_text(text)
+
+    def run(self, *command: str) -> str:
+        """What a tool says."""
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr
+
+    def compile(self, source: str, code: str, name: str) -> str:
+        self.run(
+            NVCC, "-rdc=true", "-gencode", f"arch=compute_80,code={code}", "-c", source, "-o", name
+        )
+        return name
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """The same two files with SASS, LTO-IR, and both."""
+    made = Built(tmp_path_factory.mktemp("build"))
+    for code, mark in (("sm_80", "s"), ("lto_80", "l"), ("[lto_80,sm_80]", "ls")):
+        for source in ("a", "b"):
+            made.compile(f"{source}.cu", code, f"{source}-{mark}.o")
+    return made
+
+
+def first_rule(text: str) -> str:
+    return explain(text)[0].id
+
+
+@needs_nvcc
+def test_ltoir_alone_is_refused_without_dlto(built: Built) -> None:
+    said = built.run(NVLINK, "-arch=sm_80", "a-l.o", "b-l.o", "-o", "x.cubin")
+    assert "LTO objects found, use -dlto" in said
+    assert first_rule(said) == "BLD-05"
+
+
+@needs_nvcc
+def test_sass_beside_ltoir_is_linked_in_silence_and_shows_later(built: Built) -> None:
+    objects = ["a-ls.o", "b-ls.o"]
+    assert built.run(NVCC, "-dlink", "-arch=sm_80", *objects, "-o", "d.o") == ""
+    runtime = cudart(built.folder, [built.folder / one for one in (*objects, "d.o")])
+    (built.folder / "main.cpp").write_text("int main() { return 0; }\n")
+    built.run(GPLUSPLUS, "-no-pie", "main.cpp", *objects, "d.o", str(runtime), "-o", "program")
+    (found,) = rule("BLD-05").requirements(subject(built.folder / "program", "sm_80"))
+    assert found.constraint.noted(None)
+    assert found.subject == "SASS that nvlink linked"
+
+
+@needs_nvcc
+def test_a_device_link_has_a_real_target(built: Built) -> None:
+    said = built.run(NVLINK, "-arch=lto_80", "a-s.o", "b-s.o", "-o", "x.cubin")
+    assert first_rule(said) == "BLD-04"
+
+
+@needs_nvcc
+def test_an_architecture_that_an_object_lacks(built: Built) -> None:
+    built.run(NVCC, "-rdc=true", "-arch=sm_90", "-c", "a.cu", "-o", "a-90.o")
+    said = built.run(NVLINK, "-arch=sm_90", "a-90.o", "b-s.o", "-o", "x.cubin")
+    assert "SM Arch ('sm_90') not found in 'b-s.o'" in said
+    assert first_rule(said) == "BLD-03"
+    built.run("ar", "rcs", "libb.a", "b-s.o")
+    quiet = built.run(NVLINK, "-arch=sm_90", "a-90.o", "-L.", "-lb", "-o", "x.cubin")
+    assert "not found" not in quiet
+    assert first_rule(quiet) == "BLD-03"
+
+
+@needs_nvcc
+def test_dlto_without_libnvvm_in_its_place(built: Built) -> None:
+    (built.folder / "empty").mkdir(exist_ok=True)
+    said = built.run(
+        NVLINK, "-arch=sm_80", "-lto", "-nvvmpath=empty", "a-l.o", "b-s.o", "-o", "x.cubin"
+    )
+    assert first_rule(said) == "BLD-06"
+
+
+@needs_nvcc
+def test_options_and_architectures_that_nvcc_does_not_know(built: Built) -> None:
+    for option in ("-arch=sm_999", "--no-such-option"):
+        said = built.run(NVCC, option, "-c", "b.cu", "-o", "x.o")
+        assert first_rule(said) in ("BLD-07", "FB-01")
+
+
+@needs_linker
+@needs_nvcc
+def test_what_was_built_without_device_link_does_not_link(built: Built) -> None:
+    """The failure of a CMake project that switches on IPO for nvcc."""
+    objects = [built.folder / "a-l.o", built.folder / "b-l.o"]
+    (built.folder / "main.cpp").write_text("int main() { return 0; }\n")
+    said = built.run(
+        GPLUSPLUS, "-no-pie", "main.cpp", *map(str, objects), str(cudart(built.folder, objects))
+    )
+    found = [host for one in objects for host in hosts(one)]
+    expected = {name for host in found for name in host.undefined_registrations}
+    assert set(_MISSING.findall(said)) == expected
