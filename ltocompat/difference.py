@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ltocompat.arch import Release
 from ltocompat.model import ImageKind
 from ltocompat.place import Place
 from ltocompat.required import LinkerFloor
@@ -53,7 +54,8 @@ class Summary:
         skipped: places that were not read, so that the rest may say too little.
         complete: every file was read to its end.
         kernels: how many distinct kernels of SASS and PTX were compared; None where they were not.
-        nvjitlink: the least nvJitLink; None where nothing is linked.
+        nvjitlink: the least nvJitLink for its LTO-IR; None where nothing is linked.
+        imports: the least nvJitLink that has all names imported of it; None where none is.
         driver_sass: the least driver for its SASS; None where it has none or no floor is known.
         driver_ptx: the least driver for its PTX; likewise.
         ptx_beyond: some PTX is newer than every driver that is known.
@@ -71,6 +73,7 @@ class Summary:
     complete: bool
     kernels: int | None
     nvjitlink: LinkerFloor | None
+    imports: Release | None
     driver_sass: DriverVersion | None
     driver_ptx: DriverVersion | None
     ptx_beyond: bool
@@ -109,7 +112,7 @@ KINDS = {
     "arch-gained": "architectures gained",
     "gpu": "GPU served",
     "nvjitlink": "least nvJitLink",
-    "nvjitlink-imports": "least nvJitLink for imported names",
+    "nvjitlink-imports": "least nvJitLink for imports",
     "driver": "least driver",
     "makers": "made by",
     "ltoir": "LTO-IR version",

@@ -11,7 +11,7 @@ from ltocompat import inventory
 from ltocompat.api.progress import Progress, reporter
 from ltocompat.byteview import ByteView
 from ltocompat.comparison import saved
-from ltocompat.comparison.floors import floor_moves
+from ltocompat.comparison.floors import Needs, floor_moves
 from ltocompat.comparison.metadata import metadata_moves
 from ltocompat.comparison.moves import comparable, moves
 from ltocompat.comparison.side import Side
@@ -63,7 +63,7 @@ def diff(
     asked = tuple(required(side.study(known)) for side in (before, after))
     changes = [
         *moves(before, after),
-        *floor_moves(*asked),
+        *floor_moves(Needs(asked[0], before.imports), Needs(asked[1], after.imports)),
         *metadata_moves(before.metadata, after.metadata),
     ]
     named = kernels and all(comparable(s, k) for s in (before, after) for k in KERNEL_KINDS)
@@ -165,6 +165,7 @@ def _summary(side: Side, asked: Required, *, named: bool) -> Summary:
         complete=side.complete,
         kernels=side.kernels if named else None,
         nvjitlink=asked.nvjitlink,
+        imports=side.imports,
         driver_sass=asked.driver_sass,
         driver_ptx=asked.driver_ptx,
         ptx_beyond=asked.ptx_beyond,

@@ -50,6 +50,12 @@ def check(
         typer.Option(metavar="PYTHON", help="The interpreter whose environment is meant."),
     ] = None,
     trial_link: TrialLink = False,
+    trial_load: Annotated[
+        bool,
+        typer.Option(
+            "--trial-load", help="Load the modules on this machine's GPUs and fold in the answers."
+        ),
+    ] = False,
     install_nvjitlink: InstallMissing = False,
     why: Annotated[bool, typer.Option("--why", help="Show the reasoning of each verdict.")] = False,
     strict: Annotated[
@@ -87,6 +93,7 @@ def check(
                 route=wanted,
                 together=together,
                 trial_link=trial_link,
+                trial_load=trial_load,
                 install_missing=install_nvjitlink,
                 progress=output.progress,
             )

@@ -32,8 +32,8 @@ def diff(
         list[str] | None,
         typer.Option(
             metavar="|".join(_WORDS),
-            help="End in exit code 1 when this happened; repeat it or separate by commas. lost-arch:"
-            " of SASS or LTO-IR, or a GPU that nothing serves any more.",
+            help="End in exit code 1 when it happened; repeat it or separate by commas. lost-arch "
+            "is of SASS or LTO-IR, or a GPU that nothing serves.",
             autocompletion=lambda: list(_WORDS),
         ),
     ] = None,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from ltocompat.arch import Release
 from ltocompat.difference import DRIVER_ROSE, LOST_ARCH, LOST_PTX, NVJITLINK_ROSE, Change
 from ltocompat.required import LinkerFloor, Required, Service
 from ltocompat.target import DriverVersion
@@ -12,14 +15,64 @@ from ltocompat.target import DriverVersion
 _NOTHING = "none"
 
 
-def floor_moves(old: Required, new: Required) -> Iterator[Change]:
-    """Every change of what two artifacts ask of wherever they go."""
+class Needs(NamedTuple):
+    """What one side asks of wherever it goes.
+
+    Attributes:
+        code: what its device code asks.
+        imports: the least nvJitLink that has all names which its host code imports, if any.
+    """
+
+    code: Required
+    imports: Release | None
+
+
+def floor_moves(before: Needs, after: Needs) -> Iterator[Change]:
+    """Every change of what two sides ask."""
+    old, new = before.code, after.code
     yield from _gpus(old, new)
-    if _linker_text(old.nvjitlink) != _linker_text(new.nvjitlink):
-        rose = NVJITLINK_ROSE if _linker_rose(old.nvjitlink, new.nvjitlink) else None
-        before, after = _linker_text(old.nvjitlink), _linker_text(new.nvjitlink)
-        yield Change("nvjitlink", "", "", before, after, 1, rose)
+    yield from _linkers(before, after)
     yield from _drivers(old, new)
+
+
+def _linkers(old: Needs, new: Needs) -> Iterator[Change]:
+    """The floors of LTO-IR and of imports; one that rises below the other harms nobody."""
+    higher = _rose(
+        _bounds(old.code.nvjitlink, old.imports), _bounds(new.code.nvjitlink, new.imports)
+    )
+    code = old.code.nvjitlink, new.code.nvjitlink
+    if code[0] != code[1]:
+        word = NVJITLINK_ROSE if higher and _rose(_bounds(code[0]), _bounds(code[1])) else None
+        yield Change("nvjitlink", "", "", _linker_text(code[0]), _linker_text(code[1]), 1, word)
+    names = old.imports, new.imports
+    if names[0] != names[1]:
+        floors = [None if name is None else (str(name),) for name in names]
+        word = NVJITLINK_ROSE if higher and _rose(_exact(names[0]), _exact(names[1])) else None
+        yield Change("nvjitlink-imports", "", "", floors[0], floors[1], 1, word)
+
+
+_Bounds = tuple[Release, Release] | None
+_BEYOND = Release(sys.maxsize, 0)
+
+
+def _bounds(floor: LinkerFloor | None, imports: Release | None = None) -> _Bounds:
+    """Below the first of them nothing works, from the second on everything does."""
+    named = _exact(imports)
+    if floor is None:
+        return named
+    found = floor.possible, floor.sure or _BEYOND
+    return found if named is None else (max(found[0], named[0]), max(found[1], named[1]))
+
+
+def _exact(release: Release | None) -> _Bounds:
+    return None if release is None else (release, release)
+
+
+def _rose(old: _Bounds, new: _Bounds) -> bool:
+    """Whether either bound is higher; where nothing is asked they are the lowest of all."""
+    if new is None or old is None:
+        return new is not None
+    return new[0] > old[0] or new[1] > old[1]
 
 
 def _linker_text(floor: LinkerFloor | None) -> tuple[str, ...] | None:
@@ -29,15 +82,6 @@ def _linker_text(floor: LinkerFloor | None) -> tuple[str, ...] | None:
         return (str(floor.possible),)
     sure = "perhaps newer than all that are known" if floor.sure is None else f"{floor.sure} surely"
     return (f"{floor.possible} possibly", sure)
-
-
-def _linker_rose(old: LinkerFloor | None, new: LinkerFloor | None) -> bool:
-    """Whether either bound rose; that nothing was linked before is the lowest floor of all."""
-    if new is None or old is None:
-        return new is not None
-    if new.sure is None or old.sure is None:
-        return new.possible > old.possible or (new.sure is None and old.sure is not None)
-    return new.possible > old.possible or new.sure > old.sure
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ltocompat.arch import Release, SmArch
+from ltocompat.arch import SmArch
 from ltocompat.comparison.pairing import pairs
 from ltocompat.comparison.side import File, Side, Values
-from ltocompat.difference import KERNEL_KINDS, LOST_ARCH, LOST_PTX, NVJITLINK_ROSE, Change
+from ltocompat.difference import KERNEL_KINDS, LOST_ARCH, LOST_PTX, Change
 from ltocompat.model import ImageKind
 from ltocompat.place import Place
-from ltocompat.requirements.linker_imports import version_of
 
 MOST_NAMES = 100
 """Names of kernels that a change lists; the others are counted."""
@@ -54,7 +53,6 @@ def _in_files(name: str, old: File, new: File) -> Iterator[Change]:
                 kind in ("imports", "libraries") or _both(about, old, new)
             ):
                 yield _set_change(kind, name, about, before, after)
-    yield from _import_floor(name, old, new)
     for about in sorted(old.stored.keys() | new.stored.keys()):
         if old.stored[about] != new.stored[about]:
             yield Change("stored", name, about, old.stored[about], new.stored[about])
@@ -108,25 +106,6 @@ def _whole(side: Side) -> File:
 
 def _kinds(file: File) -> str:
     return ", ".join(kind for kind in map(str, ImageKind) if kind in file.stored)
-
-
-def _import_floor(name: str, old: File, new: File) -> Iterator[Change]:
-    """The least nvJitLink that has all names that a file imports: the highest suffix of them."""
-    before, after = _highest(old), _highest(new)
-    if before is None or after is None or before[0] == after[0]:
-        return
-    rose = NVJITLINK_ROSE if after[0] > before[0] else None
-    floors = (str(before[0]),), (str(after[0]),)
-    yield Change("nvjitlink-imports", name, "", *floors, 1, rose, (before[1], after[1]))
-
-
-def _highest(file: File) -> tuple[Release, Place] | None:
-    found = [
-        (version, place)
-        for name, place in file.values.get(("imports", ""), {}).items()
-        if (version := version_of(name)) is not None
-    ]
-    return max(found, key=lambda one: one[0], default=None)
 
 
 def _kernels(after: str, before: str, old: Side, new: Side) -> Iterator[Change]:

@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from ltocompat.arch import Release
 from ltocompat.comparison.pairing import label
 from ltocompat.difference import KERNEL_KINDS, Metadata
 from ltocompat.limits import MIB, Limits
 from ltocompat.model import Artifact, Compression, Host, Image, ImageKind, Module, Record, Skipped
 from ltocompat.place import Place
+from ltocompat.requirements.linker_imports import version_of
 from ltocompat.traits import Shape, shape_of
 from ltocompat.verdicts.studies import Group, Study
 
@@ -137,6 +139,13 @@ class Side:
     def stored(self) -> int:
         """Bytes that all images take."""
         return sum(file.stored.total() for file in self.files.values())
+
+    @property
+    def imports(self) -> Release | None:
+        """The least nvJitLink that has all imported names: the highest version in them."""
+        names = (name for f in self.files.values() for name in f.values.get(("imports", ""), ()))
+        versions = (version_of(name) for name in names)
+        return max((version for version in versions if version), default=None)
 
     def knows_kernels(self, kind: ImageKind) -> bool:
         """Whether the kernels of images of this kind were read; true where there are none."""

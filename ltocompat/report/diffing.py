@@ -14,6 +14,7 @@ from ltocompat.required import LinkerFloor
 
 _MOST_ROWS = 200
 _MOST_WORDS = 6
+_MOST_SYMBOLS = 2
 _MOST_NAMES = 5
 _LONGEST_NAME = 160
 
@@ -52,9 +53,7 @@ def _diff(diff: Diff) -> Iterator[Block]:
     left_out = len(diff.changes) - _MOST_ROWS
     if left_out > 0:
         yield Paragraph((f"and {left_out:,} more changes; --format json lists all",))
-    for change in diff.changes:
-        if change.kind in _KERNELS:
-            yield _names(change)
+    yield from _names(diff.changes)
     if diff.broken:
         lines = tuple(_forbidden(change) for change in diff.broken[:_MOST_ROWS])
         yield Items("forbidden", lines)
@@ -77,6 +76,8 @@ def _sides(old: Summary, new: Summary) -> Iterator[tuple[str, str, str]]:
     if old.kernels is not None:
         yield _line("kernels compared", *(f"{side.kernels or 0:,}" for side in sides))
     yield _line("nvJitLink from", *(_linker(side.nvjitlink) for side in sides))
+    if old.imports or new.imports:
+        yield _line("nvJitLink for imports", *(str(side.imports or "-") for side in sides))
     yield _line("driver for SASS", *(str(side.driver_sass or "-") for side in sides))
     yield _line("driver for PTX", *(_driver_ptx(side) for side in sides))
 
@@ -126,27 +127,43 @@ def _cell(change: Change, said: Said) -> str:
         return binary_size(said) if change.kind in _BYTES else f"{said:,}"
     if change.kind in _ARCHS:
         return fold_archs(map(SmArch.parse, said))
-    more = f" and {len(said) - _MOST_WORDS:,} more" if len(said) > _MOST_WORDS else ""
-    return ", ".join(brief(word) for word in said[:_MOST_WORDS]) + more
+    most = _MOST_SYMBOLS if change.kind == "imports" else _MOST_WORDS
+    more = f" and {len(said) - most:,} more" if len(said) > most else ""
+    return ", ".join(brief(word) for word in said[:most]) + more
 
 
-def _names(change: Change) -> Items:
-    said = change.old if change.new is None else change.new
-    names = [name for name in said if name] if isinstance(said, tuple) else []
-    where = change.about.upper()
-    left_out = change.count - len(names[:_MOST_NAMES])
-    more = f"and {left_out:,} more; --format json lists some of them" if left_out else None
-    lines = tuple((Code(clip(name, _LONGEST_NAME)),) for name in names[:_MOST_NAMES])
-    return Items(f"{KINDS[change.kind]} ({where})", lines, more)
+def _names(changes: Iterable[Change]) -> Iterator[Items]:
+    """Some kernels; once for kinds of images that lost or gained the same."""
+    alike: dict[tuple[str, str, tuple[str, ...]], list[Change]] = {}
+    for change in changes:
+        said = change.old if change.new is None else change.new
+        if change.kind in _KERNELS and isinstance(said, tuple):
+            shown = tuple(name for name in said if name)[:_MOST_NAMES]
+            alike.setdefault((change.kind, change.subject, shown), []).append(change)
+    for (kind, subject, shown), several in alike.items():
+        of = ", ".join(f"{change.about} {change.count:,}" for change in several)
+        left_out = any(change.count > len(shown) for change in several)
+        yield Items(
+            f"{KINDS[kind]} ({of})",
+            tuple((Code(clip(name, _LONGEST_NAME)), *_in(subject)) for name in shown),
+            "and more; --format json lists some of them" if left_out else None,
+        )
+
+
+def _in(subject: str) -> tuple[str, ...]:
+    return (" in ", Code(subject)) if subject else ()
 
 
 def _forbidden(change: Change) -> tuple[str, ...]:
     old, new = _cells(change)
     about = f" of {change.about}" if change.about else ""
     moved = f"{old} to {new}" if "-" not in (old, new) else old if new == "-" else new
-    where = (" in ", Code(change.subject)) if change.subject else ()
     place = (" (at ", Code(_example(change.places)), ")") if change.places else ()
-    return (f"{change.breaking}: {KINDS[change.kind]}{about}: {moved}", *where, *place)
+    return (
+        f"{change.breaking}: {KINDS[change.kind]}{about}: {moved}",
+        *_in(change.subject),
+        *place,
+    )
 
 
 def _example(places: tuple[Place, ...]) -> Place:

@@ -51,6 +51,7 @@ def _summary(side: Summary) -> Json:
         "complete": side.complete,
         "kernels": side.kernels,
         "nvjitlink": _linker(side.nvjitlink) if side.nvjitlink else None,
+        "nvjitlink_imports": str(side.imports) if side.imports else None,
         "driver_sass": str(side.driver_sass) if side.driver_sass else None,
         "driver_ptx": str(side.driver_ptx) if side.driver_ptx else None,
         "ptx_beyond": side.ptx_beyond,
