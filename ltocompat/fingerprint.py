@@ -81,7 +81,7 @@ def identity(path: str, target: str, finding: Finding) -> Identity:
         finding: what was found.
     """
     place = finding.example
-    outer = path.split("::")[0] if place is None else place.path
+    outer = path.split("::", maxsplit=1)[0] if place is None else place.path
     members = () if place is None else place.members
     return Identity(
         finding.rule,

@@ -30,6 +30,15 @@ _TRY = re.compile(r"trying file=(\S+)")
 _WHY = re.compile(r"search (?:path=.*\t\((.*)\)|cache=(\S+))")
 
 
+def build_libcuda(folder: Path) -> Path:
+    """A folder with a stand-in for libcuda.so.1, see ``fake_libcuda.c``."""
+    source = Path(__file__).parent / "fake_libcuda.c"
+    library = str(folder / "libcuda.so.1")
+    command = [GCC, "-shared", "-fPIC", "-w", "-o", library, str(source), "-ldl"]
+    subprocess.run(command, check=True)
+    return folder
+
+
 def build(
     path: Path,
     *,

@@ -8,18 +8,17 @@ from contextlib import ExitStack
 
 from ltocompat.api.here import THIS_MACHINE, Here
 from ltocompat.api.progress import Progress, reporter
-from ltocompat.api.studies import studies
+from ltocompat.api.studies import OnError, Reading, studies
 from ltocompat.errors import UsageError
 from ltocompat.installed import binary_files, chosen
 from ltocompat.inventory import Settings
 from ltocompat.limits import DEFAULT_LIMITS, Limits
 from ltocompat.nvjitlinks import Machine
-from ltocompat.studying import Student, Try
+from ltocompat.studying import Try
 from ltocompat.target import Target
 from ltocompat.trying import LoadTrier, Trier, all_of
 from ltocompat.verdict import Result, Route
 from ltocompat.verdicts.artifacts import results
-from ltocompat.verdicts.kernels import worth_counting
 from ltocompat.verdicts.studies import together_as_one
 
 
@@ -27,7 +26,6 @@ def check(
     *paths: str | os.PathLike[str],
     targets: Sequence[Target | Here | str] = (),
     python: str | None = None,
-    machines: bool = True,
     route: Route | str | None = None,
     together: bool = False,
     trial_link: bool = False,
@@ -35,6 +33,7 @@ def check(
     install_missing: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
+    on_error: OnError | None = None,
 ) -> Iterator[Result]:
     """Judge every file at these paths, for every target and each of its GPUs.
 
@@ -43,7 +42,6 @@ def check(
             device code in an environment of this machine.
         targets: values, or spellings as ``--deploy-target`` takes them; none: this machine.
         python: the interpreter whose environment that is; None: the active one, else this one.
-        machines: begin with what is wrong with this machine, where it is a target.
         route: ``load`` or ``link``, for modules that can go both ways; None judges both.
         together: judge what all paths hold as one link.
         trial_link: ask the nvJitLinks that the targets name.
@@ -51,6 +49,8 @@ def check(
         install_missing: install those that are not at hand.
         limits: what reading one file may cost.
         progress: called as files are read.
+        on_error: gets what goes wrong with one of the paths, while the others go on; None: the
+            error is raised.
 
     Yields:
         What is wrong with this machine, where it is a target; then the results of a file as soon as
@@ -74,12 +74,11 @@ def check(
             tries.append(stack.enter_context(linkers).try_links)
         if trial_load:
             tries.append(stack.enter_context(_load_trier(goals)).try_loads)
-        student = Student(lambda shape: worth_counting(shape, plain), all_of(tries))
-        found = studies(student, paths, settings, named=named)
+        reading = Reading(settings, tuple(plain), all_of(tries), named=named)
+        found = studies(paths, reading, on_error)
         if together:
             found = iter([together_as_one(list(found))])
-        if machines:
-            yield from (goal.own_result() for goal in goals if isinstance(goal, Here))
+        yield from (goal.own_result() for goal in goals if isinstance(goal, Here))
         for study in found:
             for goal in goals:
                 if isinstance(goal, Here):

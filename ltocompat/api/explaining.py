@@ -121,6 +121,8 @@ _FILE = re.compile(
     r"\S*[/\\]\S*|\S*\.(?:so|a|o|cu|ptx|cubin|dll|lib|obj|py|h|cpp)\b\S*|\.{3}|\u2026"
 )
 _NUMBER = re.compile(r"(?<![a-z0-9])[0-9]+(?:[._](?:[0-9]+|x+))*[af]?(?![a-z0-9])")
+# nvcc ends these names with a hash, a length and the name of a file.
+_REGISTRATION = re.compile(r"(__cudaregisterlinkedbinary|__fatbinwrap)_\w+")
 _WORD = re.compile(r"[^\s,;:()\[\]{}<>|='\"`\u2018\u2019\u201c\u201d]+")
 
 
@@ -132,6 +134,7 @@ def _message_words(message: str) -> tuple[str, ...]:
 def _words(text: str) -> list[str]:
     # Quotes part words, so that a file in quotes is found as one.
     plain = re.sub("['\"`\u2018\u2019\u201c\u201d]", " ", text.lower())
+    plain = _REGISTRATION.sub(r"\1", plain)
     plain = _NUMBER.sub("#", _FILE.sub("?", plain))
     return [stripped for word in _WORD.findall(plain) if (stripped := word.strip(".!*")) != ""]
 

@@ -8,13 +8,12 @@ from contextlib import ExitStack
 
 from ltocompat import facts
 from ltocompat.api.progress import Progress, reporter
-from ltocompat.api.studies import ptx_images, studies
+from ltocompat.api.studies import OnError, Reading, studies
 from ltocompat.arch import ArchForm, Release, SmArch
 from ltocompat.facts import drivers, gpus
 from ltocompat.grid import Grid
 from ltocompat.inventory import Settings
 from ltocompat.limits import DEFAULT_LIMITS, Limits
-from ltocompat.studying import Student
 from ltocompat.target import DriverVersion, Gpu, Known, Target
 from ltocompat.verdict import Route
 from ltocompat.verdicts.artifacts import results
@@ -33,6 +32,7 @@ def matrix(
     install_missing: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
+    on_error: OnError | None = None,
 ) -> Iterator[Grid]:
     """Lay out verdicts in grids: what is linked by nvJitLink, what is loaded by driver branch.
 
@@ -42,6 +42,7 @@ def matrix(
         install_missing: install those that are not at hand.
         limits: what reading one file may cost.
         progress: called as files are read.
+        on_error: gets what goes wrong with one of the paths; None: it is raised.
 
     Raises:
         UnreadableInput: a path can't be opened.
@@ -56,7 +57,7 @@ def matrix(
             from ltocompat.trying.links import Trier
 
             tries = stack.enter_context(Trier(linkers, install_missing=install_missing)).try_links
-        for study in studies(Student(ptx_images, tries), paths, settings):
+        for study in studies(paths, Reading(settings, tries=tries), on_error):
             if _goes(study, Route.LINK):
                 yield _grid(study, "nvJitLink", linkers, Route.LINK, tried=trial_link)
             if _goes(study, Route.LOAD):

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 from ltocompat.api.progress import Progress, reporter
-from ltocompat.api.studies import ptx_images, studies
+from ltocompat.api.studies import OnError, Reading, studies
 from ltocompat.inventory import Settings
 from ltocompat.limits import DEFAULT_LIMITS, Limits
 from ltocompat.required import Required
-from ltocompat.studying import Student
 from ltocompat.verdicts.asking import required
 
 
@@ -22,6 +21,7 @@ def require(
     install_missing: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
+    on_error: OnError | None = None,
 ) -> Iterator[Required]:
     """Say what every file at these paths asks of drivers, GPUs and nvJitLinks.
 
@@ -31,6 +31,7 @@ def require(
         install_missing: install nvJitLinks that are needed and not at hand.
         limits: what reading one file may cost.
         progress: called as files are read.
+        on_error: gets what goes wrong with one of the paths; None: it is raised.
 
     Raises:
         UnreadableInput: a path can't be opened.
@@ -46,6 +47,5 @@ def require(
 
             ask = functools.partial(obtain, install_missing=install_missing)
             narrow = stack.enter_context(Narrower(ask)).narrow
-        student = Student(ptx_images, narrow=narrow)
-        for study in studies(student, paths, settings):
+        for study in studies(paths, Reading(settings, narrow=narrow), on_error):
             yield required(study)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +17,7 @@ from ltocompat.cli.output import Output, answer, choose, terminal_width
 from ltocompat.report import Failure, Options
 
 if TYPE_CHECKING:
+    from ltocompat.errors import LtocompatError
     from ltocompat.target import Target
     from ltocompat.verdict import Result
 
@@ -84,31 +85,25 @@ def check(
         from ltocompat.api.checking import check as judge
         from ltocompat.api.here import Here
 
-        def work(*some: str) -> Iterable[Result]:
+        def work(on_error: Callable[[LtocompatError], None]) -> Iterable[Result]:
             return judge(
-                *some,
+                *(paths or ()),
                 targets=goals,
                 python=python,
-                machines=False,
                 route=wanted,
                 together=together,
                 trial_link=trial_link,
                 trial_load=trial_load,
                 install_missing=install_nvjitlink,
                 progress=output.progress,
+                on_error=on_error,
             )
 
-        found = (
-            outcome.each(["all of them"], lambda _: work(*(paths or ())))
-            if together or not paths
-            else outcome.each(paths, work)
-        )
         targets = [goal.target if isinstance(goal, Here) else goal for goal in goals]
         here = [goal for goal in goals if isinstance(goal, Here)]
         if here and not paths:
             output.say(f"checking the packages of {here[0].installation}")
-        found = chain((goal.own_result() for goal in here), found)
-        return chain(targets, Judging(outcome, least).watch(found))
+        return chain(targets, Judging(outcome, least).watch(outcome.all_of(work)))
 
     from ltocompat.report.checking import REPORT
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -41,15 +41,16 @@ def matrix(
             raise UsageError(f"--svg {svg!r} doesn't end in .svg; give the picture such a name")
         from ltocompat.api.gridding import matrix as lay_out
 
-        def work(path: str) -> Iterable[Grid]:
+        def work(on_error: Callable[[LtocompatError], None]) -> Iterable[Grid]:
             return lay_out(
-                path,
+                *paths,
                 trial_link=trial_link,
                 install_missing=install_nvjitlink,
                 progress=output.progress,
+                on_error=on_error,
             )
 
-        return _drawn(outcome.each(paths, work), svg, outcome)
+        return _drawn(outcome.all_of(work), svg, outcome)
 
     from ltocompat.report.gridding import REPORT
 

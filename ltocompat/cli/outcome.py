@@ -72,6 +72,21 @@ class Outcome:
                 yield self.failed(error)
                 return
 
+    def all_of(
+        self, use: Callable[[Callable[[LtocompatError], None]], Iterable[R]]
+    ) -> Iterator[R | Failure]:
+        """What ``use`` yields for all paths at once; it is handed what takes an error of one."""
+        failures: list[Failure] = []
+
+        def records(_: str) -> Iterator[R | Failure]:
+            for record in use(lambda error: failures.append(self.failed(error))):
+                yield from failures
+                failures.clear()
+                yield record
+
+        yield from self.each(["all of them"], records)
+        yield from failures
+
     def failed(self, error: Exception) -> Failure:
         """Say ``error`` on standard error and let it count."""
         failure, code = _explain(error)

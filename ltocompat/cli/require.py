@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +14,7 @@ from ltocompat.cli.output import Output, answer, terminal_width
 from ltocompat.report import Failure, Options
 
 if TYPE_CHECKING:
+    from ltocompat.errors import LtocompatError
     from ltocompat.required import Required
 
 
@@ -31,15 +32,16 @@ def require(
     def records(outcome: Outcome, output: Output) -> Iterable[Required | Failure]:
         from ltocompat.api.requiring import require as ask
 
-        def work(path: str) -> Iterable[Required]:
+        def work(on_error: Callable[[LtocompatError], None]) -> Iterable[Required]:
             return ask(
-                path,
+                *paths,
                 trial_link=trial_link,
                 install_missing=install_nvjitlink,
                 progress=output.progress,
+                on_error=on_error,
             )
 
-        return _watched(outcome.each(paths, work), outcome)
+        return _watched(outcome.all_of(work), outcome)
 
     from ltocompat.report.requiring import REPORT
 

@@ -38,7 +38,7 @@ def moves(old: Side, new: Side) -> Iterator[Change]:
         # What the files have said already need not be said of the whole again.
         if any((change.kind, change.about, arch) not in said for arch in _words(change)):
             yield change
-    if old.size != new.size:
+    if old.size is not None and new.size is not None and old.size != new.size:
         yield Change("size", "", "", old.size, new.size)
 
 

@@ -1,4 +1,4 @@
-"""From a package's dependencies to nvJitLink and NVRTC: by name, through extras and metapackages."""
+"""From a package's dependencies to nvJitLink and NVRTC, through extras and metapackages."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ _CONDA_METAPACKAGES = ("cuda-libraries", "cuda-toolkit", "cuda-runtime", "cuda")
 _CONDA_VERSION = "cuda-version"
 _TOOLKIT = "cuda-toolkit"
 _MAY_BRING = re.compile(r"cuda|nvidia|cupy|torch|jax|tensorflow|numba|(?:-|_)cu1\d")
+_BRINGS_NOTHING = ("cuda-pathfinder", "cuda-version")
 _DEEPEST = 8
 
 
@@ -91,7 +92,9 @@ def together(ways: Sequence[Way]) -> dict[tuple[str, str | None], tuple[Allowed,
 def not_at_hand(package: Package, others: Sequence[Package] = ()) -> tuple[str, ...]:
     """Dependencies that may bring a library of CUDA, but whose metadata is not known here."""
     names = {one.name for one in others}
-    known = names | {library for library, _ in brought_by_libraries()} | {_TOOLKIT, _CONDA_VERSION}
+    known = (
+        names | {library for library, _ in brought_by_libraries()} | {_TOOLKIT, *_BRINGS_NOTHING}
+    )
     environment = _environment(package)
     every = (package, *others)
     found = (
@@ -157,10 +160,10 @@ class _Search:
                 yield Way(name, f"{one.line} -> {name}", admitted, only_limits=one.only_limits)
         elif one.name == _TOOLKIT:
             by_package = allowed_by_toolkit(self.part, one.versions, one.asks)
-            for name, admitted in by_package.items():
-                yield Way(name, f"{one.line} -> {name}", admitted)
-        elif name := brought_by_libraries().get((one.name, self.part)):
-            yield Way(name, f"{one.line} -> {name}", allowed(self.part, name, ("",)))
+            for package, admitted in by_package.items():
+                yield Way(package, f"{one.line} -> {package}", admitted)
+        elif found := brought_by_libraries().get((one.name, self.part)):
+            yield Way(found, f"{one.line} -> {found}", allowed(self.part, found, ("",)))
 
     def _is_part(self, name: str) -> bool:
         if self.kind is Kind.CONDA:

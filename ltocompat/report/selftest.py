@@ -1,4 +1,4 @@
-"""The answer of ``selftest``: each step, and where this machine stops; ``ltocompat/selftest/v1``."""
+"""The answer of ``selftest``: each step, and where it stopped; ``ltocompat/selftest/v1``."""
 
 from __future__ import annotations
 
@@ -50,14 +50,22 @@ def _row(step: SelfTestStep) -> tuple[str, ...]:
 
 def _told(steps: list[SelfTestStep]) -> str:
     """All in one sentence."""
-    for result in ("failed", "missing"):
-        for step in steps:
-            if step.result == result:
-                way = f" ({step.way})" if step.way else ""
-                linked = any(one.name == "link" and one.result == "passed" for one in steps)
-                till = ", so that it ends after linking" if linked and result == "missing" else ""
-                return f"{result} at {step.name}{way}{till}: {step.detail}"
-    return "this machine compiles, links, loads and runs PTX and LTO-IR, with the right numbers"
+    for step in steps:
+        if step.result == "failed":
+            way = f" ({step.way})" if step.way else ""
+            return f"this machine stops at {step.name}{way}: {step.detail}"
+    missing = [step for step in steps if step.result == "missing"]
+    if not missing:
+        return "this machine compiles, links, loads and runs PTX and LTO-IR, with the right numbers"
+    if any(step.name == "run" for step in steps):
+        end = "not everything was tried"
+    elif any(step.name == "link" for step in steps):
+        end = "all is well up to linking, where this machine stops"
+    else:
+        end = "nothing was linked"
+        # What stands in the way first; whether a driver is there matters later.
+        missing.sort(key=lambda step: step.name == "driver")
+    return f"{end}: {missing[0].detail}"
 
 
 def document(records: Iterable[SelfTestStep | Failure], _: Options) -> Iterator[str]:

@@ -32,7 +32,10 @@ def every(environment: Environment, library: str, way: str) -> list[Found]:
     """What a way finds for a library, in the order in which it asks."""
     return [
         Found(
-            Release.parse(one.version), one.version, one.real or one.path, f"{way} ({one.found_by})"
+            Release.parse(one.version),
+            one.version,
+            one.real or one.path,
+            f"{way} ({one.found_by})",
         )
         for one in environment.picked(library, way)
         if one.version and one.path

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from ltocompat.arch import Release, SmArch
 from ltocompat.model import Host
+from ltocompat.packages.values import Shipped
 from ltocompat.probe.environment import Environment
 from ltocompat.probe.library import Library
 from ltocompat.selection import Missed
@@ -114,7 +115,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Something wrong with a machine, or with a library on it.
+    """Something wrong with a machine, with a library on it, or with a package.
 
     Attributes:
         rule: ID of the rule that says so.
@@ -156,6 +157,7 @@ class Rule:
         of_host: the requirements of a host file: of its symbols and needed libraries.
         of_machine: the flaws of a machine, whatever is to run on it.
         of_library: the flaws of a library on a machine: of what the loader gives it.
+        of_package: the flaws of a package: of its metadata against its bytes.
     """
 
     id: str
@@ -172,3 +174,4 @@ class Rule:
     of_host: Callable[[Host], Iterable[Requirement]] | None = None
     of_machine: Callable[[Environment], Iterable[Flaw]] | None = None
     of_library: Callable[[Library], Iterable[Flaw]] | None = None
+    of_package: Callable[[Shipped], Iterable[Flaw]] | None = None

@@ -98,7 +98,29 @@ def _of_whole(study: Study, judged: list[_Judged], gpu: Gpu | None) -> Iterator[
         yield _unreadable(study)
     elif not said and gpu is not None and any(one.said.how == "none" for one in judged):
         yield _nothing_serves(judged, gpu)
+    yield from _lacking(judged, gpu)
     yield from _notes(study, judged)
+
+
+def _lacking(judged: list[_Judged], gpu: Gpu | None) -> Iterator[Finding]:
+    """Objects that have nothing for the target of a device link, beside others that do."""
+    waiting = [one for one in judged if one.group.shape.needs_device_link]
+    missing = [one for one in waiting if one.said.how == "none"]
+    if gpu is None or not missing or len(missing) == len(waiting):
+        return
+    said = rule("BLD-03")
+    yield Finding(
+        said.id,
+        Verdict.UNKNOWN,
+        LEVELS[Verdict.UNKNOWN],
+        f"objects without code for {gpu.arch} are left out of the device link, and what is called "
+        "in them is then undefined",
+        said.remedy,
+        "architectures in entry headers",
+        said.source,
+        sum(one.group.count for one in missing),
+        missing[0].group.example,
+    )
 
 
 def _reasons(judged: list[_Judged], hosts: list[tuple[Host, Judged]]) -> Iterator[str]:
@@ -157,7 +179,8 @@ def _nothing_serves(judged: list[_Judged], gpu: Gpu) -> Finding:
             reasons.setdefault(str(image), reason)
     (only,) = obstacles if len(obstacles) == 1 else (_NOTHING_SERVES,)
     route = judged[0].way
-    said = rule(only if route is Route.LINK else _NOTHING_SERVES)
+    objects = all(one.group.shape.needs_device_link for one in judged)
+    said = rule("BLD-03" if objects else only if route is Route.LINK else _NOTHING_SERVES)
     end = " (error 209, no kernel image is available)" if route is Route.LOAD else ""
     listed = "; ".join(f"{image} {reason}" for image, reason in list(reasons.items())[:4])
     more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""

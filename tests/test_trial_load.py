@@ -1,0 +1,224 @@
+"""Trial loads: whatever the driver does, an answer comes, and no driver is one clear sentence.
+
+The child and ``cuda.bindings`` are the real ones; the libcuda that they load is a stand-in, built
+from ``fake_libcuda.c``. What NVIDIA's says is in ``data/loads.json``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from pathlib import Path
+
+import pytest
+from libraries_made import build_libcuda, needs_gcc
+
+from ltocompat.arch import Release, SmArch
+from ltocompat.errors import Missing, UsageError
+from ltocompat.limits import GIB
+from ltocompat.trial import TrialLimits
+from ltocompat.trial.loading import (
+    Gpu,
+    Launch,
+    LoadAnswer,
+    LoadOutcome,
+    LoadPool,
+    LoadRequest,
+    LoadStep,
+)
+
+HERE = Path(__file__).parent
+QUICK = TrialLimits(wall_seconds=20.0, cpu_seconds=20, memory_bytes=2 * GIB)
+
+
+@pytest.fixture(scope="session")
+def libcuda(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_libcuda(tmp_path_factory.mktemp("libcuda"))
+
+
+@pytest.fixture
+def fake(libcuda: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(libcuda))
+    monkeypatch.delenv("FAKE_CUDA", raising=False)
+    return monkeypatch
+
+
+def load(*requests: LoadRequest, limits: TrialLimits = QUICK) -> list[LoadAnswer]:
+    with LoadPool(limits=limits) as pool:
+        return [answer for answers in pool.run(requests) for answer in answers]
+
+
+def module(words: str, *kernels: str) -> LoadRequest:
+    return LoadRequest(words, words.encode(), kernels)
+
+
+pytestmark = [pytest.mark.usefixtures("fake"), needs_gcc]
+
+
+def test_the_driver_and_its_gpus_are_named(fake: pytest.MonkeyPatch, libcuda: Path) -> None:
+    fake.setenv("FAKE_CUDA", "gpus=2")
+    with LoadPool() as pool:
+        assert pool.driver.library == str(libcuda / "libcuda.so.1")
+        assert pool.driver.cuda == Release(13, 0)
+        assert pool.driver.gpus == (Gpu(0, "Fake 0", SmArch(90)), Gpu(1, "Fake 1", SmArch(90)))
+
+
+def test_a_module_that_loads_is_not_asked_twice() -> None:
+    (answer,) = load(module("fine", "one", "two"))
+    assert (answer.outcome, answer.step) == (LoadOutcome.LOADED, LoadStep.FUNCTION)
+    assert (answer.code, answer.code_name, answer.kernel) == (0, "CUDA_SUCCESS", None)
+    assert (answer.gpu, answer.gpu_name, answer.confirmed) == (0, "Fake 0", False)
+    assert answer.seconds is not None
+    (bare,) = load(module("fine"))
+    assert bare.step is LoadStep.LOAD
+
+
+def test_a_refusal_names_number_name_and_log() -> None:
+    (answer,) = load(module("code 222", "saxpy"))
+    assert (answer.outcome, answer.step) == (LoadOutcome.REFUSED, LoadStep.LOAD)
+    assert (answer.code, answer.code_name) == (222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION")
+    assert (answer.log, answer.confirmed) == ("ptxas fatal: no", True)
+    (newer,) = load(module("code 12345"))
+    assert (newer.code, newer.code_name) == (12345, None)
+
+
+def test_a_kernel_that_is_absent_is_named() -> None:
+    (answer,) = load(module("fine", "one", "absent", "two"))
+    assert (answer.outcome, answer.step) == (LoadOutcome.REFUSED, LoadStep.FUNCTION)
+    assert (answer.kernel, answer.code_name) == ("absent", "CUDA_ERROR_NOT_FOUND")
+
+
+def test_each_gpu_answers_for_itself(fake: pytest.MonkeyPatch) -> None:
+    fake.setenv("FAKE_CUDA", "gpus=3")
+    with LoadPool(limits=QUICK) as pool:
+        ((zero, one, two),) = pool.run([module("not on 1")])
+        assert [one.gpu for one in (zero, one, two)] == [0, 1, 2]
+        assert [one.code for one in (zero, one, two)] == [0, 209, 0]
+        ((only,),) = pool.run([LoadRequest("x", b"not on 1", gpus=(1,))])
+        assert only.code_name == "CUDA_ERROR_NO_BINARY_FOR_GPU"
+
+
+def test_a_crash_is_pinned_to_its_step_and_stays_inside() -> None:
+    crash, kernel, ended, fine = load(
+        module("crash"), module("fine", "one", "crash"), module("exit"), module("fine")
+    )
+    assert (crash.outcome, crash.step, crash.signal) == (
+        LoadOutcome.CRASHED,
+        LoadStep.LOAD,
+        "SIGSEGV",
+    )
+    assert (crash.code, crash.confirmed) == (None, True)
+    assert (kernel.outcome, kernel.step, kernel.kernel) == (
+        LoadOutcome.CRASHED,
+        LoadStep.FUNCTION,
+        "crash",
+    )
+    assert (ended.outcome, ended.signal, ended.exit_status) == (LoadOutcome.CRASHED, None, 3)
+    assert fine.outcome is LoadOutcome.LOADED
+
+
+@pytest.mark.parametrize(("word", "signal_name"), [("hang", "SIGALRM"), ("spin", "SIGXCPU")])
+def test_a_hang_ends_in_time(word: str, signal_name: str) -> None:
+    limits = TrialLimits(wall_seconds=60.0 if word == "spin" else 0.3, cpu_seconds=0)
+    answer, fine = load(module(word), module("fine"), limits=limits)
+    assert (answer.outcome, answer.signal) == (LoadOutcome.TIMED_OUT, signal_name)
+    assert (answer.step, answer.confirmed) == (LoadStep.LOAD, True)
+    assert fine.outcome is LoadOutcome.LOADED
+
+
+def test_memory_is_limited_where_it_is_written() -> None:
+    (answer,) = load(module("memory"))
+    assert answer.outcome is LoadOutcome.CRASHED
+
+
+def test_prints_are_evidence_and_stay_inside(capfd: pytest.CaptureFixture[str]) -> None:
+    answer, fine = load(module("print"), module("fine"))
+    assert (answer.log, fine.log) == ("on stdout", "")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_refusal_by_a_spoilt_process_does_not_count() -> None:
+    _, victim = load(module("poison"), module("victim"))
+    assert (victim.outcome, victim.confirmed) == (LoadOutcome.LOADED, False)
+    assert victim.note.endswith("answered: refused (CUDA_ERROR_ILLEGAL_ADDRESS)")
+
+
+def test_a_kernel_runs_and_its_last_buffer_comes_back() -> None:
+    x, y = struct.pack("3f", 1, 2, 3), struct.pack("3f", 10, 20, 30)
+    launch = Launch("saxpy", 1, 32, (3, 2.0, x, y))
+    (answer,) = load(LoadRequest("saxpy", b"fine", ("saxpy",), launch=launch))
+    assert (answer.outcome, answer.step) == (LoadOutcome.LOADED, LoadStep.LAUNCH)
+    assert answer.output == struct.pack("3f", 12, 24, 36)
+
+
+def test_a_kernel_that_fails_spoils_no_other_load() -> None:
+    bad = LoadRequest("bad", b"fine", launch=Launch("spoil", 1, 1, (b"12",)))
+    answer, fine = load(bad, module("fine"))
+    assert (answer.outcome, answer.step, answer.kernel) == (
+        LoadOutcome.REFUSED,
+        LoadStep.LAUNCH,
+        "spoil",
+    )
+    assert (answer.code_name, answer.output) == ("CUDA_ERROR_ILLEGAL_ADDRESS", None)
+    assert fine.outcome is LoadOutcome.LOADED
+
+
+def test_large_modules_pass_through() -> None:
+    data = b"fine" + bytes(30_000_000)
+    assert load(LoadRequest("large", data))[0].outcome is LoadOutcome.LOADED
+
+
+@pytest.mark.parametrize(
+    ("machine", "said"),
+    [
+        ("init=803", r"cuInit says 803 \(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH\)"),
+        ("init=100", "shows no GPU"),
+        ("gpus=0", "shows no GPU"),
+    ],
+)
+def test_a_machine_that_cannot_load_says_why(
+    fake: pytest.MonkeyPatch, machine: str, said: str
+) -> None:
+    fake.setenv("FAKE_CUDA", machine)
+    with pytest.raises(Missing, match=said), LoadPool():
+        pass
+
+
+def test_a_gpu_that_cannot_be_used_is_no_verdict_on_the_module(fake: pytest.MonkeyPatch) -> None:
+    fake.setenv("FAKE_CUDA", "context=46")
+    with pytest.raises(Missing, match=r"GPU 0 \(Fake 0\) can't be used: 46 \(CUDA_ERROR_DEVICE"):
+        load(module("fine"))
+
+
+@pytest.mark.skipif(
+    os.path.exists("/proc/driver/nvidia/version"), reason="this machine has NVIDIA's driver"
+)
+def test_no_driver_is_one_sentence(fake: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fake.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    with pytest.raises(Missing, match=r"^libcuda\.so\.1, .* is not found here"), LoadPool():
+        pass
+
+
+def test_a_file_that_is_no_library_is_one_sentence(
+    fake: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "libcuda.so.1").write_text("no library")
+    fake.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    with pytest.raises(Missing), LoadPool():
+        pass
+
+
+def test_a_pool_is_used_in_a_with_statement() -> None:
+    with pytest.raises(UsageError, match="with statement"):
+        next(LoadPool().run([module("fine")]))
+
+
+def test_the_table_of_loads_holds_every_sample_and_no_chance() -> None:
+    table = json.loads((HERE / "data" / "loads.json").read_text("utf-8"))
+    rows = {**table["modules"], **table["broken"], **table["linked"]}
+    assert all("note" not in row for row in rows.values())  # both processes said the same
+    assert all(row["right"] for row in table["linked"].values() if row["outcome"] == "loaded")
+    codes = {row.get("code") for row in table["modules"].values()}
+    assert codes == {None, 200, 209, 222, 500}
+    assert "803 (CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)" in table["compat"][0]["said"]
