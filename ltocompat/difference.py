@@ -90,7 +90,7 @@ class Change:
         about: the kind of image (``sass``), the architecture (``sm_90``), or the package required.
         old: what only the old one has (``arch-lost``, ``makers``), or how it was (floors, sizes).
         new: the same of the new one.
-        count: how many values differ; more than ``old`` and ``new`` show where they are many.
+        count: how many values differ; more than ``old`` and ``new`` hold where they fill memory.
         breaking: the word of ``BREAKING`` that this is, else None.
         places: an example in the old one, or in the new one, or both; empty where none is known.
     """

@@ -128,8 +128,11 @@ def test_fb_01_zstandard_needs_a_driver_of_12_4(version: str, verdict: Verdict) 
     assert judged("FB-01", loading(*images, on="sm_80"), driver(version)) is None
 
 
-@pytest.mark.parametrize(("version", "verdict"), [("615.10.01", OK), ("610.43.02", UNKNOWN)])
-def test_fb_03_nothing_tells_whether_older_drivers_read_concatenated_entries(
+@pytest.mark.parametrize(
+    ("version", "verdict"),
+    [("615.10.01", OK), ("610.43.02", UNKNOWN), ("580.159.04", FAIL), ("535.104.05", FAIL)],
+)
+def test_fb_03_drivers_up_to_580_see_nothing_in_concatenated_entries(
     version: str, verdict: Verdict
 ) -> None:
     images = sample("broken/concat-count-lies.fatbin")

@@ -108,7 +108,7 @@ def _side(path: str, settings: inventory.Settings) -> Side:
 
 def _from_document(document: saved.Json, path: str, settings: inventory.Settings) -> Side:
     names = settings.detail.kernels
-    side = Side(path, _roots(saved.paths(document)), settings.limits, names=names, saved=True)
+    side = Side(path, _roots(saved.paths(document, path)), settings.limits, names=names, saved=True)
     for record in saved.records(document, path):
         if record is None:
             side.broken_off()

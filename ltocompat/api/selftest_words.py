@@ -16,7 +16,7 @@ FACTOR = 3.0
 
 def compiler_error(done: Compiled, release: Release, target: SmArch) -> str:
     """Why NVRTC did not compile."""
-    said = f"{done.code_name}: {_first_line(done.log)}"
+    said = ": ".join(filter(None, (done.code_name, _first_line(done.log))))
     if "--gpu-architecture" in done.log:
         return f"NVRTC {release} does not know {target}; {said}"
     return said

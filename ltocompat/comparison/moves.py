@@ -11,9 +11,6 @@ from ltocompat.difference import KERNEL_KINDS, LOST_ARCH, LOST_PTX, Change
 from ltocompat.model import ImageKind
 from ltocompat.place import Place
 
-MOST_NAMES = 100
-"""Names of kernels that a change lists; the others are counted."""
-
 # Kinds of changes that hold what only one side has.
 _SETS = ("makers", "ltoir", "isa", "compression", "imports", "libraries")
 
@@ -117,7 +114,7 @@ def _kernels(after: str, before: str, old: Side, new: Side) -> Iterator[Change]:
         for change, one, other in (("kernels-lost", olds, news), ("kernels-gained", news, olds)):
             keys = one.keys() - other.keys()
             if keys:
-                names = tuple(sorted(one[key] for key in keys)[:MOST_NAMES])
+                names = tuple(sorted(one[key] for key in keys if one[key]))
                 lost = change == "kernels-lost"
                 sides = (names, None) if lost else (None, names)
                 yield Change(change, after, kind, sides[0], sides[1], len(keys))

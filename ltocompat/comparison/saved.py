@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar
 
 from ltocompat.arch import Release, SmArch
@@ -68,9 +69,24 @@ def document(view: ByteView, path: str) -> Json | None:
     return dict(value)
 
 
-def paths(value: Json) -> tuple[str, ...]:
-    """The files that were inspected, as they were called then."""
-    return tuple(_text(one.get("path"), "path") for one in _objects(value, "artifacts"))
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (_Unlike, UsageError) as error:
+        raise UnreadableInput(
+            f"{path!r} is not laid out as {SCHEMA} is: {error}; {_AGAIN}"
+        ) from error
+
+
+def paths(value: Json, path: str) -> tuple[str, ...]:
+    """The files that were inspected, as they were called then.
+
+    Raises:
+        UnreadableInput: the document isn't laid out as its schema says.
+    """
+    with _told(path):
+        return tuple(_text(one.get("path"), "path") for one in _objects(value, "artifacts"))
 
 
 def records(value: Json, path: str) -> Iterator[Record | None]:
@@ -79,13 +95,9 @@ def records(value: Json, path: str) -> Iterator[Record | None]:
     Raises:
         UnreadableInput: the document isn't laid out as its schema says.
     """
-    try:
+    with _told(path):
         for artifact in _objects(value, "artifacts"):
             yield from _artifact(artifact)
-    except (_Unlike, UsageError) as error:
-        raise UnreadableInput(
-            f"{path!r} is not laid out as {SCHEMA} is: {error}; {_AGAIN}"
-        ) from error
 
 
 def _artifact(value: Json) -> Iterator[Record | None]:

@@ -146,7 +146,7 @@ def _names(changes: Iterable[Change]) -> Iterator[Items]:
         yield Items(
             f"{KINDS[kind]} ({of})",
             tuple((Code(clip(name, _LONGEST_NAME)), *_in(subject)) for name in shown),
-            "and more; --format json lists some of them" if left_out else None,
+            "and more; --format json lists all" if left_out else None,
         )
 
 

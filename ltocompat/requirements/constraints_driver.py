@@ -32,14 +32,22 @@ class DriverOfWriter:
 
 @dataclass(frozen=True, slots=True)
 class DriverSureFrom(Silent):
-    """A driver from this CUDA release on surely works; nothing is known of older ones."""
+    """A driver from this CUDA release on surely works.
+
+    Attributes:
+        cuda: that release.
+        blind: the newest release whose driver is known not to work; what lies between is unknown.
+    """
 
     cuda: Release
+    blind: Release
 
     def __str__(self) -> str:
         return f"of CUDA {self.cuda} or newer, to be sure"
 
     def judge(self, value: DriverVersion) -> Verdict:
-        """``unknown`` for an older one."""
+        """``fail`` up to ``blind``, ``unknown`` between both."""
         known = driver_cuda(value)
-        return Verdict.OK if known is not None and known >= self.cuda else Verdict.UNKNOWN
+        if known is not None and known >= self.cuda:
+            return Verdict.OK
+        return Verdict.FAIL if known is None or known <= self.blind else Verdict.UNKNOWN

@@ -18,11 +18,16 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
             Always(Verdict.FAIL),
             RULE.id,
             "LTO-IR alone",
-            "the driver doesn't link it, so that no kernel is found (error 209)",
+            f"the driver doesn't link it ({_error(subject)})",
             "link it first: the application with nvJitLink when it runs, or the build with a "
             "device link (nvcc -dlto); or add SASS or PTX beside it",
             "kinds of the fatbin entries",
         )
+
+
+def _error(subject: Subject) -> str:
+    in_fatbin = any(image.in_fatbin for image in subject.shape.images)
+    return "error 209, no kernel image" if in_fatbin else "error 200, invalid image"
 
 
 RULE = Rule(
@@ -33,7 +38,7 @@ RULE = Rule(
     "nvJitLink when it runs, or by nvcc -dlto when it is built.",
     condition="The CUDA runtime or the driver loads a module whose images are all LTO-IR.",
     evidence="Kinds of the fatbin entries, and whether the module is registered.",
-    verdict="fail (error 209)",
+    verdict="fail (error 209; a bare LTO-IR file: 200)",
     messages=(
         "no kernel image is available for execution on the device",
         "CUDA_ERROR_NO_BINARY_FOR_GPU",

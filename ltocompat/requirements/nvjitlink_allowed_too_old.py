@@ -55,10 +55,7 @@ RULE = Rule(
     evidence="Requires-Dist or depends; the containers of LTO-IR; the symbols that are imported.",
     verdict="fail where no evidence leaves room for what is admitted; unknown where several "
     "compilers are possible, and where the LTO-IR is linked by somebody else",
-    messages=(
-        "ERROR 4 in nvvmAddNVVMContainerToProgram, may need newer version of nvJitLink library",
-        "Dynamically loaded libnvJitLink.so.12 is too old",
-    ),
+    messages=("Dynamically loaded libnvJitLink.so.12 is too old",),
     remedy="Write >=X,<major+1, where X is the minor of the compiler, as cuda-toolkit does from "
     "12.8.2.0, 12.9.2.0, 13.0.3.0, 13.1.2.0 and 13.2.1 on.",
     source="metadata of 41 versions of cuda-toolkit; cudf pull request 20873",

@@ -47,7 +47,7 @@ def _half(ruling: Ruling) -> str:
 
 
 def _matters(ruling: Ruling) -> bool:
-    """Whether an unjudged ruling leaves a half open: builtins of NVRTC are a matter of their own."""
+    """Whether an unjudged ruling leaves a half open; NVRTC's builtins are neither half."""
     return ruling.verdict is None and ruling.requirement.axis is not Axis.NVRTC
 
 

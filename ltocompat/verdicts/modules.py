@@ -91,8 +91,18 @@ def _loaded(shape: Shape, target: Target, gpu: Gpu | None, trials: Trials) -> Ju
         return Judged(None, "without kernels", picked=pick.images, why="no kernels in it")
     how = str(pick.images[0].kind) if pick.images else "none"
     judged = _ruled(subject, target, gpu, None, how)
+    seen = _seen_by_old_drivers(shape, judged)
+    if seen is not None:
+        return _loaded(seen, target, gpu, trials)
     tried = trials.get(load_key(target.name, gpu.arch))
     return judged if tried is None else _with_trial(judged, tried)
+
+
+def _seen_by_old_drivers(shape: Shape, judged: Judged) -> Shape | None:
+    """What is left of a module for a driver that sees no concatenated entries; None for nothing."""
+    blind = any(one.rule == "FB-03" and one.verdict is Verdict.FAIL for one in judged.findings)
+    left = tuple(image for image in shape.images if not image.concatenated)
+    return replace(shape, images=left) if blind and left else None
 
 
 def _linked(shape: Shape, target: Target, gpu: Gpu | None, trials: Trials) -> Judged:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -114,7 +115,8 @@ class Compiler:
         frame = worker.ask([protocol.head_of(header, len(body)), body])
         if frame is None:
             status = self._end()
-            return Compiled(None, f"its process ended ({status})", worker.last_words, None)
+            how = signal.Signals(-status).name if status < 0 else f"status {status}"
+            return Compiled(None, f"its process ended ({how})", worker.last_words, None)
         reply = frame.header
         output = None if reply["code"] else bytes(frame.body)
         return Compiled(reply["code"], reply["code_name"], reply["log"], output)

@@ -85,7 +85,7 @@ def main() -> None:
         send(replies, {"missing": words})
         return
     except RuntimeError:
-        words = "NVRTC is not found here; install it, e.g. nvidia-cuda-nvrtc from PyPI"
+        words = "NVRTC is not found here; install it, e.g. with pip install nvidia-cuda-nvrtc"
         send(replies, {"missing": words})
         return
     send(replies, {"version": nvrtc.version, "library": _path()})

@@ -1,0 +1,105 @@
+"""Which GPU architectures an artifact serves, and by what, as a picture in an HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from ltocompat.report.gathered import Judgements
+from ltocompat.report.html_words import breakable, said, scrolling, section
+from ltocompat.report.text import count
+from ltocompat.required import Required
+from ltocompat.verdict import Result
+
+_OPEN = 4  # artifacts whose pictures are unfolded at first
+_STEPS = 10
+
+
+class _Column(NamedTuple):
+    """An architecture: modules by what serves it, and the least driver, empty where not known."""
+
+    arch: str
+    name: str
+    sass: int
+    ptx: int
+    link: int
+    driver: str
+
+
+_ROWS = (("SASS", "sass"), ("PTX", "ptx"), ("LTO-IR and other links", "link"))
+
+
+def coverage(all_: Judgements) -> str:
+    """The section with a picture an artifact; empty where nothing is known."""
+    paths = dict.fromkeys((*(one.path for one in all_.results), *all_.required))
+    drawn = []
+    for path in paths:
+        required = all_.required.get(path)
+        own = [one for one in all_.results if one.path == path]
+        columns = list(_asked(required) if required else _seen(own))
+        modules = required.modules if required else max(one.coverage.modules for one in own)
+        if columns and modules:
+            drawn.append(_picture(path, columns, modules, unfolded=len(drawn) < _OPEN))
+    if not drawn:
+        return ""
+    intro = (
+        '<p class="intro">How many modules of an artifact serve an architecture, and by what: '
+        "SASS runs as it is, PTX is compiled by the driver, LTO-IR is linked first.</p>"
+    )
+    return section("coverage", "Coverage", [intro, *drawn])
+
+
+def _asked(required: Required) -> Iterator[_Column]:
+    for one in required.services:
+        driver = f"{one.driver}" if one.driver else "none known" if one.beyond else ""
+        arch = "next" if one.name == "next" else f"sm_{one.number}"
+        name = "" if one.name == "next" else one.name
+        yield _Column(arch, name, one.sass, one.ptx, one.link, driver)
+
+
+def _seen(results: Iterable[Result]) -> Iterator[_Column]:
+    """The architectures of the targets' GPUs; of several verdicts on one, the most modules."""
+    found: dict[str, _Column] = {}
+    for one in results:
+        if one.gpu is None:
+            continue
+        arch, told = str(one.gpu.arch), one.coverage
+        old = found.get(arch, _Column(arch, "", 0, 0, 0, ""))
+        numbers = (max(old.sass, told.sass), max(old.ptx, told.ptx), max(old.link, told.link))
+        found[arch] = _Column(arch, "", *numbers, "")
+    yield from sorted(found.values(), key=lambda column: (len(column.arch), column.arch))
+
+
+def _picture(path: str, columns: Sequence[_Column], modules: int, *, unfolded: bool) -> str:
+    heads = "".join(
+        f'<th scope="col">{said(one.arch)}<small>{said(one.name)}</small></th>' for one in columns
+    )
+    rows = []
+    for word, field in _ROWS:
+        numbers = [getattr(one, field) for one in columns]
+        cells = "".join(_cell(number, modules) for number in numbers)
+        rows.append(f'<tr class="by-{field}"><th scope="row">{word}</th>{cells}</tr>')
+    if any(one.driver for one in columns):
+        cells = "".join(f"<td>{said(one.driver) or _nothing()}</td>" for one in columns)
+        rows.append(f'<tr class="least"><th scope="row">least driver</th>{cells}</tr>')
+    table = (
+        f'<table class="coverage"><caption class="unseen">Modules of {said(path)} that serve each '
+        f'architecture</caption><thead><tr><td></td>{heads}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
+    return (
+        f'<details class="card"{" open" if unfolded else ""}><summary>'
+        f'<span class="where">{breakable(path)}</span>: {count(modules, "module")}</summary>'
+        f"{scrolling(f'Coverage of {path}', table)}</details>"
+    )
+
+
+def _cell(number: int, modules: int) -> str:
+    if not number:
+        return f"<td>{_nothing()}</td>"
+    step = max(1, round(_STEPS * min(number / modules, 1)))
+    return f'<td class="fill fill-{step}">{number:,}</td>'
+
+
+def _nothing() -> str:
+    return '<span class="none"><span aria-hidden="true">\u2013</span><span class="unseen">none</span></span>'

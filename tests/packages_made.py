@@ -1,0 +1,141 @@
+"""Packages made for tests: real libraries by gcc and real device code from the samples, zipped."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from libraries_made import build
+from package_writer import tar_of, zip_of, zstd
+from samples import FOLDER
+
+from ltocompat.inventory import Settings
+from ltocompat.model import ImageKind
+from ltocompat.packages.promise import Promise
+from ltocompat.packages.values import Package
+from ltocompat.place import Place
+from ltocompat.requirements.rule import Flaw
+from ltocompat.shipping import flaws_of
+from ltocompat.studying import Student
+from ltocompat.traits import Shape
+from ltocompat.verdict import Verdict
+from ltocompat.verdicts.asking import required
+
+LINUX = "py3-none-manylinux_2_28_x86_64"
+LTOIR_12_4 = (FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir").read_bytes()
+LTOIR_13_5 = (FOLDER / "ltoir" / "nvrtc-13.5-lto_80.ltoir").read_bytes()
+CUBIN_13_5 = (FOLDER / "cubin" / "nvrtc-13.5-sm_80.cubin").read_bytes()
+CUBIN_12_4 = (FOLDER / "cubin" / "nvrtc-12.4-sm_80.cubin").read_bytes()
+
+Members = Mapping[str, bytes]
+
+
+def metadata(
+    name: str, version: str, requires: Sequence[str] = (), extras: Sequence[str] = ()
+) -> bytes:
+    lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
+    lines += [f"Provides-Extra: {one}" for one in extras]
+    lines += [f"Requires-Dist: {one}" for one in requires]
+    return ("\n".join(lines) + "\n\nRequires-Dist: not-a-header\n").encode()
+
+
+def wheel(
+    folder: Path,
+    members: Members,
+    requires: Sequence[str] = (),
+    *,
+    name: str = "libx",
+    version: str = "1.0",
+    tag: str = LINUX,
+    extras: Sequence[str] = (),
+) -> Path:
+    """A wheel; ``members`` by their paths."""
+    stem = f"{name.replace('-', '_')}-{version}"
+    path = folder / f"{stem}-{tag}.whl"
+    files = {
+        **members,
+        f"{stem}.dist-info/METADATA": metadata(name, version, requires, extras),
+        f"{stem}.dist-info/WHEEL": f"Wheel-Version: 1.0\nTag: {tag}\n".encode(),
+        f"{stem}.dist-info/RECORD": b"",
+    }
+    path.write_bytes(zip_of(*files.items()))
+    return path
+
+
+def conda(
+    folder: Path,
+    members: Members,
+    depends: Sequence[str] = (),
+    constrains: Sequence[str] = (),
+    *,
+    name: str = "libx",
+    subdir: str = "linux-64",
+    old: bool = False,
+) -> Path:
+    """A conda package of the second format, or of the first."""
+    index = {
+        "name": name,
+        "version": "1.0",
+        "depends": list(depends),
+        "constrains": list(constrains),
+        "subdir": subdir,
+    }
+    paths = {"paths": [{"_path": one} for one in members], "paths_version": 1}
+    info = (
+        ("info/index.json", json.dumps(index).encode()),
+        ("info/paths.json", json.dumps(paths).encode()),
+    )
+    if old:
+        import bz2
+
+        path = folder / f"{name}-1.0-0.tar.bz2"
+        path.write_bytes(bz2.compress(tar_of(*info, *members.items())))
+        return path
+    path = folder / f"{name}-1.0-0.conda"
+    data = zip_of(
+        ("metadata.json", b'{"conda_pkg_format_version": 2}'),
+        (f"pkg-{name}-1.0-0.tar.zst", zstd(tar_of(*members.items()))),
+        (f"info-{name}-1.0-0.tar.zst", zstd(tar_of(*info))),
+        method=zipfile.ZIP_STORED,
+    )
+    path.write_bytes(data)
+    return path
+
+
+def library(
+    folder: Path,
+    *,
+    needs: Sequence[str] = (),
+    opens: Sequence[str] = (),
+    imports: Sequence[str] = (),
+    runpath: str | None = None,
+) -> bytes:
+    """A shared library libx.so that asks for others."""
+    stubs = []
+    for name in needs:
+        functions = "".join(f"void {one}(void) {{}}\n" for one in imports)
+        stubs.append(build(folder / "stubs" / name, source=functions))
+    source = "".join(f"void {one}(void);\n" for one in imports)
+    source += "void x(void) {" + "".join(f"{one}();" for one in imports) + "}\n"
+    source += "".join(f'const char *n{i} = "{one}";\n' for i, one in enumerate(opens))
+    return build(folder / "libx.so", needs=stubs, runpath=runpath, source=source).read_bytes()
+
+
+def judged(
+    path: Path | str, *, others: Sequence[Package] = (), promise: Promise | None = None
+) -> tuple[Flaw, ...]:
+    """The flaws of a package."""
+    (study,) = Student(_ptx).study(Place(str(path)), Settings())
+    return flaws_of(str(path), study, required(study), others=others, promise=promise)
+
+
+def told(flaws: Sequence[Flaw]) -> dict[str, Verdict]:
+    """Rule -> verdict, where each speaks once."""
+    assert len({one.rule for one in flaws}) == len(flaws), flaws
+    return {one.rule: one.verdict for one in flaws}
+
+
+def _ptx(shape: Shape) -> list[int]:
+    return [n for n, image in enumerate(shape.images) if image.kind is ImageKind.PTX]

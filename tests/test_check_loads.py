@@ -1,0 +1,103 @@
+"""The verdict on loading every sample, against what a real driver did with it.
+
+tests/data/loads.json: an H100 with driver 580.159.04; measure_loads.py makes it.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import samples
+
+import ltocompat
+from ltocompat.model import Module
+from ltocompat.targets import parse
+from ltocompat.traits import shape_of
+from ltocompat.verdict import Route, Verdict
+from ltocompat.verdicts.modules import Judged, judge
+
+MEASURED = json.loads((Path(__file__).parent / "data" / "loads.json").read_text("utf-8"))
+TARGET = "driver=580.159.04,gpu=sm_90"
+
+# Why the driver's answer is not that of the rules, each for a reason that the trial brings along.
+APART = {
+    # It refuses the version before it looks at the architecture; no GPU of this sort runs it.
+    "ptx/nvrtc-13.5-compute_100f.ptx",
+    # The region alone, without the prelinked ones that a program registers with it.
+    "objects/nvcc-13.0-rdc-sass+ptx@0x1b88",
+    "objects/nvcc-13.5-rdc-sass+ptx@0x1b48",
+    # Relocatable PTX of an object that waits for its device link, and calls into another one.
+    "objects/nvcc-13.0-rdc-axpy.o@0x3f0",
+}
+CODES = {"PTX-01": 222, "FB-03": 209}
+
+
+@cache
+def modules(path: str) -> dict[str, Module]:
+    """The modules of a sample by their places below the folder of samples."""
+    start = f"{samples.FOLDER}/"
+    return {
+        str(record.place).removeprefix(start): record
+        for record in ltocompat.inspect(samples.FOLDER / path, kernels=True)
+        if isinstance(record, Module)
+    }
+
+
+def judged(place: str) -> tuple[Module, Judged]:
+    module = modules(place.split("@", maxsplit=1)[0].split("::", maxsplit=1)[0])[place]
+    (target,) = parse([TARGET])
+    return module, judge(shape_of(module), target, target.gpus[0], Route.LOAD, {})
+
+
+def predicted(module: Module, said: Judged) -> int:
+    """The error code that the verdict stands for; 0 for none."""
+    if said.verdict is None:
+        return 0 if said.how == "without kernels" else 209
+    failing = [one.rule for one in said.findings if one.verdict is Verdict.FAIL]
+    if failing == ["LTO-05"]:
+        return 209 if module.images[0].kind_number is not None else 200
+    return CODES[failing[0]] if failing else 0
+
+
+@pytest.mark.parametrize("place", [place for place in MEASURED["modules"] if place not in APART])
+def test_the_driver_does_what_the_verdict_says(place: str) -> None:
+    row: dict[str, Any] = MEASURED["modules"][place]
+    module, said = judged(place)
+    if said.how == "without kernels":
+        return  # whatever the driver says of it, no kernel is lost
+    code = row.get("code") or 0
+    if place.startswith("fatbin-ltoir") and "of-11.8" in place:
+        assert predicted(module, said)  # an entry of a compiler that old is 200 instead of 209
+        assert code == 200
+    else:
+        assert code == predicted(module, said), row
+
+
+def test_what_stands_apart_is_measured() -> None:
+    assert set(MEASURED["modules"]) >= APART
+
+
+def test_compat_older_than_the_kernel_driver_is_803() -> None:
+    (tried,) = MEASURED["compat"]
+    assert "803" in tried["said"]
+    sample = samples.FOLDER / "cubin" / "nvrtc-12.4-sm_90.cubin"
+    (result,) = ltocompat.check(sample, targets=["driver=580.159.04,compat=13.0,gpu=h100"])
+    assert result.verdict is Verdict.FAIL
+    assert [one.rule for one in result.findings] == ["CMP-03"]
+
+
+def test_every_linked_cubin_of_an_older_compiler_runs_and_none_is_said_to_fail() -> None:
+    for name, row in MEASURED["linked"].items():
+        linker, maker = name.rsplit(".", 1)[0].split("-of-")
+        if not name.endswith(".cubin"):
+            continue
+        assert row["outcome"] == "loaded"
+        assert row["right"] is True
+        sample = samples.FOLDER / "ltoir" / f"nvrtc-{maker}-lto_80.ltoir"
+        target = f"driver=580.159.04,nvjitlink={linker},gpu=sm_90"
+        (result,) = ltocompat.check(sample, targets=[target])
+        assert result.verdict in (Verdict.OK, Verdict.UNDOCUMENTED), name

@@ -1,0 +1,97 @@
+"""``ltocompat diff`` on the samples, and its exit codes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from report_values import valid_json
+from samples import FOLDER
+
+from ltocompat.cli import run
+
+SAXPY = str(FOLDER / "objects" / "libsaxpy.so")
+SASS_ONLY = str(FOLDER / "cubin" / "nvcc-13.5-sm_80.cubin")
+OLD_PTX = str(FOLDER / "ptx" / "nvrtc-12.4-compute_80.ptx")
+NEW_PTX = str(FOLDER / "ptx" / "nvrtc-13.5-compute_80.ptx")
+OLD_LTOIR = str(FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir")
+NEW_LTOIR = str(FOLDER / "ltoir" / "nvrtc-13.3-lto_80.ltoir")
+TEXT = str(FOLDER / "README.md")
+UNREAD = str(FOLDER / "broken" / "cubin-cut.cubin")
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ([SAXPY, SASS_ONLY], 0),
+        ([SAXPY, SASS_ONLY, "--forbid", "lost-ptx"], 1),
+        ([SASS_ONLY, SAXPY, "--forbid", "lost-ptx"], 0),
+        ([SAXPY, SASS_ONLY, "--forbid", "lost-arch"], 0),
+        ([SAXPY, OLD_LTOIR, "--forbid", "lost-arch"], 1),
+        ([OLD_PTX, NEW_PTX, "--forbid=driver-rose"], 1),
+        ([NEW_PTX, OLD_PTX, "--forbid=driver-rose"], 0),
+        ([OLD_LTOIR, NEW_LTOIR, "--forbid", "nvjitlink-rose"], 1),
+        ([OLD_LTOIR, NEW_LTOIR, "--forbid", "lost-ptx", "--forbid", "nvjitlink-rose"], 1),
+        ([OLD_LTOIR, NEW_LTOIR, "--forbid", "lost-ptx,nvjitlink-rose"], 1),
+        ([OLD_LTOIR, NEW_LTOIR, "--forbid", "lost-ptx,driver-rose"], 0),
+        ([SAXPY, SAXPY, "--no-kernels"], 0),
+        ([TEXT, TEXT], 3),
+        ([SAXPY, UNREAD, "--forbid", "driver-rose"], 3),  # it was not read: nobody knows
+        ([SAXPY, "gone.so"], 3),
+        ([SAXPY, SAXPY + "@0x123"], 2),
+        ([SAXPY], 2),
+        ([SAXPY, SAXPY, SAXPY], 2),
+        (["-", "-"], 2),
+        ([SAXPY, SAXPY, "--forbid", "lost-arches"], 2),
+        ([SAXPY, SAXPY, "--forbid", "lost-arch,"], 2),
+        ([SAXPY, SAXPY, "--forbid", ""], 2),
+        ([SAXPY, SAXPY, "--format", "xml"], 2),
+    ],
+)
+@pytest.mark.parametrize("form", ["table", "json", "markdown"])
+def test_the_exit_code(arguments: list[str], code: int, form: str, capsys: Captured) -> None:
+    formed = arguments if "--format" in arguments else [*arguments, "--format", form]
+    assert run(["diff", *formed]) == code
+    said = capsys.readouterr()
+    assert "Traceback" not in said.err
+    if form == "json" and "--format" not in arguments:
+        value = valid_json(said.out)
+        assert ("error" in value) == (code in (2, 3) and "changes" not in value)
+
+
+def test_an_unknown_word_is_named_with_those_that_are_known(capsys: Captured) -> None:
+    assert run(["diff", SAXPY, SAXPY, "--forbid", "lost"]) == 2
+    said = capsys.readouterr().err
+    assert "--forbid 'lost' is not known" in said
+    assert "lost-arch, driver-rose, nvjitlink-rose, lost-ptx" in said
+
+
+def test_what_is_forbidden_is_listed_with_its_place(capsys: Captured) -> None:
+    run(["diff", SAXPY, SASS_ONLY, "--forbid", "lost-ptx"])
+    line = capsys.readouterr().out.split("forbidden:\n")[1].splitlines()[0]
+    assert line.startswith("  lost-ptx: architectures lost of ptx: compute_80 in nvcc-13.5-sm_80")
+    assert line.endswith("libsaxpy.so@0xd30.1)")
+
+
+def test_a_saved_inspection_stands_for_its_file(tmp_path: Path, capsys: Captured) -> None:
+    run(["inspect", SAXPY, "--kernels", "--format", "json"])
+    file = tmp_path / "old.json"
+    file.write_text(capsys.readouterr().out)
+    assert run(["diff", str(file), SAXPY, "--format", "json"]) == 0
+    value = valid_json(capsys.readouterr().out)
+    assert value["old"]["saved"]
+    assert value["changes"] == []
+
+
+def test_a_saved_inspection_can_come_through_a_pipe() -> None:
+    command = [sys.executable, "-m", "ltocompat"]
+    asked = [*command, "inspect", SAXPY, "--kernels", "--format", "json"]
+    text = subprocess.run(asked, capture_output=True, check=True).stdout
+    asked = [*command, "diff", "-", SASS_ONLY, "--forbid", "lost-ptx"]
+    done = subprocess.run(asked, input=text, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert b"lost-ptx" in done.stdout

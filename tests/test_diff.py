@@ -1,0 +1,590 @@
+"""What moved between two releases, on samples whose manifest and sources say what is in them."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import samples
+from hypothesis import given
+from hypothesis import strategies as st
+from package_writer import tar_of, zip_of
+from report_values import hostile, library, ltoir, ptx, sass, written
+from samples import FOLDER, Sample
+from verdict_values import required
+
+import ltocompat
+from ltocompat import Change, Diff, LtocompatError, Place, Release, SmArch
+from ltocompat.comparison.floors import Needs, floor_moves
+from ltocompat.comparison.metadata import metadata_moves
+from ltocompat.comparison.pairing import label, pairs, unversioned
+from ltocompat.comparison.side import Side
+from ltocompat.difference import BREAKING, KINDS, Metadata
+from ltocompat.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model import Host, Module
+from ltocompat.report import Options
+from ltocompat.report.inspection import REPORT as INSPECTION
+from ltocompat.required import LinkerFloor, Required, Service
+from ltocompat.target import DriverVersion
+
+SAXPY = FOLDER / "objects" / "libsaxpy.so"
+AXPY = FOLDER / "objects" / "libaxpy.a"
+MANY = FOLDER / "fatbin" / "nvcc-13.5-many-arches.fatbin"
+MIXED = FOLDER / "fatbin" / "nvfatbin-13.5-mixed-makers.fatbin"
+OLD_PTX = FOLDER / "ptx" / "nvrtc-12.4-compute_80.ptx"
+NEW_PTX = FOLDER / "ptx" / "nvrtc-13.5-compute_80.ptx"
+LTOIR = FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir"
+BY_NAME = {sample.name: sample for sample in samples.GOOD}
+
+
+def found(diff: Diff, kind: str, about: str | None = None) -> list[Change]:
+    return [x for x in diff.changes if x.kind == kind and about in (None, x.about)]
+
+
+def one(diff: Diff, kind: str, about: str | None = None) -> Change:
+    (change,) = found(diff, kind, about)
+    return change
+
+
+def words(diff: Diff) -> set[str]:
+    return {change.breaking for change in diff.changes if change.breaking}
+
+
+def saved(tmp_path: Path, path: Path | str, *, kernels: bool = True) -> Path:
+    """What ``inspect --format json`` writes of a file."""
+    file = tmp_path / "saved.json"
+    records = ltocompat.inspect(path, kernels=kernels)
+    file.write_text(written("json", INSPECTION, records, Options(kernels=kernels)))
+    return file
+
+
+def archs(sample: Sample, kind: str) -> set[str]:
+    return {row["arch"] for row in sample.images if row["kind"] == kind}
+
+
+PAIRS = [
+    ("fatbin/nvcc-13.5-many-arches.fatbin", "fatbin/nvfatbin-13.5-mixed-makers.fatbin"),
+    ("fatbin/nvfatbin-12.9-sm_90a.fatbin", "fatbin/nvfatbin-13.5-sm_100f.fatbin"),
+    ("ltoir/nvrtc-12.9-lto_90a.ltoir", "ltoir/nvrtc-13.5-lto_120.ltoir"),
+    ("objects/nvcc-13.5-lto+sass.o", "objects/nvcc-13.0-plain.o"),
+    ("fatbin/nvcc-13.5-tile.fatbin", "fatbin/nvcc-13.5-default.fatbin"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), [*PAIRS, *(pair[::-1] for pair in PAIRS)])
+@pytest.mark.parametrize("kind", ["sass", "ptx", "ltoir"])
+def test_architectures_are_lost_and_gained_as_the_manifest_says(
+    old: str, new: str, kind: str
+) -> None:
+    diff = ltocompat.diff(FOLDER / old, FOLDER / new)
+    before, after = archs(BY_NAME[old], kind), archs(BY_NAME[new], kind)
+    lost = [set(c.old) for c in found(diff, "arch-lost", kind) if isinstance(c.old, tuple)]
+    gained = [set(c.new) for c in found(diff, "arch-gained", kind) if isinstance(c.new, tuple)]
+    assert lost == ([before - after] if before - after else [])
+    assert gained == ([after - before] if after - before else [])
+    if before - after:
+        assert ("lost-ptx" if kind == "ptx" else "lost-arch") in words(diff)
+
+
+def test_a_file_against_itself_has_no_changes() -> None:
+    for path in (SAXPY, AXPY, MANY, MIXED):
+        diff = ltocompat.diff(path, path)
+        assert diff.changes == ()
+        assert diff.unknown == ()
+
+
+def test_an_example_place_can_be_pasted_back() -> None:
+    change = one(ltocompat.diff(MANY, MIXED), "arch-lost", "sass")
+    (place,) = change.places
+    assert place.path == str(MANY)
+    (module,) = [r for r in ltocompat.inspect(str(place)) if isinstance(r, Module)]
+    assert str(module.images[0].arch) == change.old[0]  # type: ignore[index]
+
+
+def test_newer_ltoir_raises_the_least_nvjitlink() -> None:
+    diff = ltocompat.diff(LTOIR, FOLDER / "ltoir" / "nvrtc-13.3-lto_80.ltoir")
+    assert (one(diff, "nvjitlink").old, one(diff, "nvjitlink").new) == (("12.4",), ("13.3",))
+    assert one(diff, "makers").new == ("13.3",)
+    assert "NVVM IR" in one(diff, "ltoir").old[0]  # type: ignore[index]
+    assert words(diff) == {"nvjitlink-rose"}
+    assert not words(ltocompat.diff(FOLDER / "ltoir" / "nvrtc-13.3-lto_80.ltoir", LTOIR))
+
+
+def test_a_move_that_ltoir_hides_is_said_to_be_unknown() -> None:
+    folder = FOLDER / "fatbin-ltoir"
+    diff = ltocompat.diff(
+        folder / "nvfatbin-13.3-of-13.3-lto_80.fatbin",
+        folder / "nvfatbin-13.4-of-13.4-lto_80.fatbin",
+    )
+    assert not found(diff, "nvjitlink")
+    (line,) = diff.unknown
+    assert line.startswith("nvJitLink: 13.3 may be enough for one and not for the other")
+
+
+def test_newer_ptx_raises_the_least_driver() -> None:
+    diff = ltocompat.diff(OLD_PTX, NEW_PTX)
+    change = one(diff, "driver", "ptx")
+    # CUDA 12.4 came with driver 550.54.14; no released driver is of CUDA 13.5.
+    assert (change.old, change.breaking) == (("550.54.14",), "driver-rose")
+    assert change.new == ("newer than every known driver",)
+    assert one(diff, "isa").new == ("PTX ISA 9.5",)
+    assert "driver-rose" not in words(ltocompat.diff(NEW_PTX, OLD_PTX))
+
+
+def test_a_gpu_that_nothing_serves_any_more_is_lost() -> None:
+    sm_80 = FOLDER / "cubin" / "nvrtc-12.4-sm_80.cubin"
+    diff = ltocompat.diff(sm_80, FOLDER / "cubin" / "nvrtc-12.4-sm_90.cubin")
+    moved = {change.about: (change.old, change.new) for change in found(diff, "gpu")}
+    # A cubin runs on its own architecture and on newer minors of the same major.
+    assert moved["sm_80, sm_86, sm_87, sm_88, sm_89"] == (("sass",), None)
+    assert moved["sm_90"] == (None, ("sass",))
+    assert words(diff) == {"lost-arch"}
+
+
+def test_only_ptx_was_there_for_a_gpu_so_that_ptx_is_what_it_lost() -> None:
+    diff = ltocompat.diff(SAXPY, FOLDER / "cubin" / "nvcc-13.5-sm_80.cubin")
+    # saxpy and sm_80 stay; compute_80 PTX went, and with it all GPUs after Ampere.
+    assert words(diff) == {"lost-ptx"}
+    assert {c.breaking for c in found(diff, "gpu")} == {"lost-ptx"}
+
+
+def test_kernels_are_those_of_the_sources() -> None:
+    diff = ltocompat.diff(SAXPY, AXPY)
+    for kind in ("sass", "ptx"):  # saxpy.cu and axpy.cu have one kernel each
+        assert one(diff, "kernels-lost", kind).old == ("saxpy",)
+        assert one(diff, "kernels-gained", kind).new == ("axpy",)
+    assert (diff.old.kernels, diff.new.kernels) == (2, 2)
+    without = ltocompat.diff(SAXPY, AXPY, kernels=False)
+    assert not found(without, "kernels-lost")
+    assert (without.old.kernels, without.unknown) == (None, ("kernels: not asked for",))
+    rest = [c for c in diff.changes if not c.kind.startswith("kernels")]
+    assert list(without.changes) == rest
+
+
+def test_changes_come_in_the_order_of_their_kinds() -> None:
+    kinds = [change.kind for change in ltocompat.diff(MANY, AXPY).changes]
+    assert kinds == sorted(kinds, key=list(KINDS).index)
+    assert len(set(kinds)) > 5
+
+
+# --- which file is which
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("lib/libcusparse.so.12.5.1", "lib/libcusparse.so"),
+        ("libcusparse.so", "libcusparse.so"),
+        ("nvidia/cu13/lib/libcusparse.so.12", "nvidia/cu/lib/libcusparse.so"),
+        ("libcudart-d0da41ae.so.11.0", "libcudart.so"),
+        ("bin/cusparse64_12.dll", "bin/cusparse64.dll"),
+        ("nvJitLink_120_0.dll", "nvJitLink.dll"),
+        ("nvJitLink_130_0.alt.dll", "nvJitLink.dll"),
+        ("libx.12.dylib", "libx.dylib"),
+        ("cupy/core.cpython-311-x86_64-linux-gnu.so", "cupy/core.so"),
+        ("cupy/core.cp313-win_amd64.pyd", "cupy/core.pyd"),
+        ("_C.abi3.so", "_C.so"),
+        ("x-1.2.3/kernels_v12.4.fatbin", "x-/kernels.fatbin"),
+        ("sm_80.cubin", "sm_80.cubin"),
+        ("lib\\x.dll", "lib/x.dll"),
+    ],
+)
+def test_versions_are_taken_off_names(path: str, expected: str) -> None:
+    assert unversioned(path) == expected
+
+
+def test_names_pair_by_path_then_without_versions_then_wherever_they_lie() -> None:
+    old = ["lib/a.so.1.2", "nvidia/cusparse/lib/libcusparse.so.12", "x/same.so", "y/same.so", "z"]
+    new = ["lib/a.so.1.3", "nvidia/cu13/lib/libcusparse.so.13", "x/same.so", "q/same.so", "w"]
+    assert pairs(old, new) == {
+        "lib/a.so.1.2": "lib/a.so.1.3",
+        "nvidia/cusparse/lib/libcusparse.so.12": "nvidia/cu13/lib/libcusparse.so.13",
+        "x/same.so": "x/same.so",
+        "y/same.so": "q/same.so",
+    }
+
+
+def test_a_name_that_two_files_have_pairs_neither() -> None:
+    assert pairs(["a/x.so.1", "b/x.so.1"], ["c/x.so.2", "d/y.so"]) == {}
+
+
+def test_two_single_files_are_compared_whatever_their_names() -> None:
+    assert pairs(["old.fatbin"], ["new/better.fatbin"]) == {"old.fatbin": "new/better.fatbin"}
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["x-1.0.whl", "lib/libx.so"], "lib/libx.so"),
+        (["x.conda", "pkg-x-1.0.tar.zst", "lib/libx.a", "a.o"], "lib/libx.a"),
+        (["lib/libx.a", "a.o"], "lib/libx.a"),
+        (["x.whl"], ""),
+    ],
+)
+def test_a_file_is_what_lies_in_packages_and_around_archive_members(
+    names: list[str], expected: str
+) -> None:
+    assert label(names) == expected
+
+
+def test_wheels_folders_and_archives_of_the_same_files_are_alike(tmp_path: Path) -> None:
+    members = ("lib/libsaxpy.so.12.5.1", SAXPY.read_bytes()), ("lib/x.a", AXPY.read_bytes())
+    wheel = tmp_path / "x-1.0-py3-none-any.whl"
+    wheel.write_bytes(zip_of(*members))
+    packed = tmp_path / "x.tar"
+    packed.write_bytes(tar_of(*members))
+    folder = tmp_path / "folder"
+    (folder / "lib").mkdir(parents=True)
+    shutil.copy(SAXPY, folder / "lib" / "libsaxpy.so.12.6.0")
+    shutil.copy(AXPY, folder / "lib" / "x.a")
+    for old, new in ((wheel, folder), (folder, packed), (packed, wheel)):
+        diff = ltocompat.diff(old, new)
+        assert [change.kind for change in diff.changes] == ["size"]
+        assert (diff.old.files, diff.old.images) == (2, 6)
+
+
+def test_what_moves_in_one_file_of_many_is_said_of_that_file(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder in (old, new):
+        folder.mkdir()
+        shutil.copy(MIXED, folder / "b.fatbin")
+    shutil.copy(SAXPY, old / "liba.so.1")
+    shutil.copy(FOLDER / "objects" / "nvcc-13.5-plain-sass", new / "liba.so.2")
+    shutil.copy(MANY, new / "c.fatbin")
+    diff = ltocompat.diff(old, new)
+    lost = one(diff, "arch-lost")
+    assert (lost.subject, lost.about, lost.old) == ("liba.so.2", "ptx", ("compute_80",))
+    assert one(diff, "file-gained").subject == "c.fatbin"
+    # What the new file brings is new to the whole, where no other file had it.
+    gained = one(diff, "arch-gained", "sass")
+    assert gained.subject == ""
+    assert gained.new == ("sm_75", "sm_90a", "sm_100f", "sm_103", "sm_120a")
+
+
+# --- saved inspections
+
+
+@pytest.mark.parametrize("path", [SAXPY, AXPY, MANY, LTOIR, FOLDER / "objects"])
+def test_a_saved_inspection_is_as_good_as_the_file(tmp_path: Path, path: Path) -> None:
+    file = saved(tmp_path, path)
+    for old, new in ((file, path), (path, file), (file, file)):
+        diff = ltocompat.diff(old, new)
+        # Files without device code are in no inspection, but in the size of a folder.
+        assert [c for c in diff.changes if c.kind != "size" or not path.is_dir()] == []
+        assert all(line.startswith("metadata: a saved inspection") for line in diff.unknown)
+    first, second = ltocompat.diff(file, MIXED), ltocompat.diff(path, MIXED)
+    assert [c for c in first.changes if c.kind != "size"] == [
+        c for c in second.changes if c.kind != "size"
+    ]
+
+
+def test_without_kernels_they_are_unknown_and_floors_count_images_on_both_sides_alike(
+    tmp_path: Path,
+) -> None:
+    file = saved(tmp_path, AXPY, kernels=False)
+    diff = ltocompat.diff(file, AXPY)
+    assert diff.changes == ()
+    assert "kernels of SASS: the old one was saved without --kernels" in diff.unknown
+    assert "kernels of PTX: the old one was saved without --kernels" in diff.unknown
+    assert diff.new.kernels is None
+
+
+def test_any_program_may_have_laid_it_out_anew(tmp_path: Path) -> None:
+    file = saved(tmp_path, MANY)
+    file.write_text(json.dumps(json.loads(file.read_text()), indent=4, sort_keys=True))
+    assert ltocompat.diff(file, MANY).changes == ()
+    file.write_text(" \n" + json.dumps(json.loads(file.read_text())))
+    assert ltocompat.diff(file, MANY).changes == ()
+
+
+def test_an_inspection_that_broke_off_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "saved.json"
+    records = [*list(library())[:3], *hostile()]
+    file.write_text(written("json", INSPECTION, records))
+    diff = ltocompat.diff(file, file)
+    assert not diff.old.complete or diff.old.skipped
+    assert diff.changes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"schema": "ltocompat/inspect/v1", "artifacts": [', "no valid JSON"),
+        ('{"schema": "ltocompat/require/v1", "artifacts": []}', "'ltocompat/require/v1', not"),
+        ('{"schema": "ltocompat/inspect/v2"}', "'ltocompat/inspect/v2', not"),
+        ('{"schema": ["ltocompat/inspect/v1"]}', "not ltocompat/inspect/v1"),
+        ('{"schema": "ltocompat/inspect/v1", "artifacts": 5}', "artifacts is 5"),
+        ('{"schema": "ltocompat/inspect/v1", "artifacts": [{"path": null}]}', "path is None"),
+        ("[" * 9 + '{"ltocompat/": 1', None),
+        ('{"a":' * 100_000 + ' "ltocompat/"', "no valid JSON"),
+    ],
+)
+def test_json_that_is_no_inspection_is_one_sentence(
+    tmp_path: Path, text: str, said: str | None
+) -> None:
+    file = tmp_path / "x.json"
+    file.write_text(text)
+    if said is None:
+        assert ltocompat.diff(file, file).old.modules == 0  # a file like any other
+        return
+    with pytest.raises(LtocompatError, match="save one with: ltocompat inspect") as caught:
+        ltocompat.diff(file, MANY)
+    assert said in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+def _paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401
+    yield path
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _paths(inner, (*path, key))
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    stream = io.StringIO()
+    stream.write(written("json", INSPECTION, ltocompat.inspect(AXPY, SAXPY, kernels=True)))
+    value: dict[str, Any] = json.loads(stream.getvalue())
+    return value
+
+
+@given(st.data())
+def test_any_value_in_a_saved_inspection_ends_in_an_answer_or_a_sentence(
+    document: dict[str, Any], tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    value = json.loads(json.dumps(document))
+    *way, last = data.draw(st.sampled_from([p for p in _paths(value) if p and p != ("schema",)]))
+    inner = value
+    for key in way:
+        inner = inner[key]
+    inner[last] = data.draw(
+        st.one_of(st.none(), st.integers(), st.text(max_size=5), st.just([]), st.just({}))
+        | st.sampled_from([["x"], [5], {"path": 5}, True, 1.5, "sm_90", "12.4", "lto_999999"])
+    )
+    file = tmp_path_factory.getbasetemp() / "mutated.json"
+    file.write_text(json.dumps(value))
+    try:
+        diff = ltocompat.diff(file, MANY)
+    except LtocompatError as error:
+        assert "\n" not in str(error)  # noqa: PT017 - it need not be raised
+    else:
+        assert diff.new.modules == 1
+
+
+# --- floors
+
+
+def linker(possible: str, sure: str | None = None) -> LinkerFloor:
+    least = Release.parse(possible)
+    return LinkerFloor(least, Release.parse(sure or possible), 14, tried=False)
+
+
+def moved(old: Needs, new: Needs, kind: str) -> list[tuple[object, object, str | None]]:
+    return [(c.old, c.new, c.breaking) for c in floor_moves(old, new) if c.kind == kind]
+
+
+def asks(imports: str | None = None, **facts: Any) -> Needs:  # noqa: ANN401
+    return Needs(required(**facts), Release.parse(imports) if imports else None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rose"),
+    [
+        (linker("13.3", "13.5"), linker("13.4", "13.5"), True),
+        (linker("12.8", "12.9"), linker("12.9"), True),
+        (linker("13.3"), linker("12.4"), False),
+        (linker("12.9"), linker("13.0"), True),
+        (None, linker("12.4"), True),
+        (linker("12.4"), None, False),
+        (linker("13.3"), LinkerFloor(Release(13, 3), None, 14, tried=False), True),
+        (LinkerFloor(Release(13, 3), None, 14, tried=False), linker("13.5"), True),
+    ],
+)
+def test_a_floor_rises_when_either_end_of_it_does(
+    old: LinkerFloor | None, new: LinkerFloor | None, rose: bool
+) -> None:
+    ((_, _, word),) = moved(asks(nvjitlink=old), asks(nvjitlink=new), "nvjitlink")
+    assert word == ("nvjitlink-rose" if rose else None)
+
+
+def test_imports_that_asked_for_as_much_already_keep_the_floor_from_rising() -> None:
+    old, new = asks("13.5", nvjitlink=None), asks(nvjitlink=linker("13.3"))
+    assert moved(old, new, "nvjitlink") == [(None, ("13.3",), None)]
+    assert moved(old, new, "nvjitlink-imports") == [(("13.5",), None, None)]
+    old, new = asks("12.4", nvjitlink=None), asks("12.8", nvjitlink=None)
+    assert moved(old, new, "nvjitlink-imports") == [(("12.4",), ("12.8",), "nvjitlink-rose")]
+    old, new = asks("12.4", nvjitlink=linker("13.0")), asks("12.8", nvjitlink=linker("13.0"))
+    assert moved(old, new, "nvjitlink-imports") == [(("12.4",), ("12.8",), None)]
+
+
+def driver(number: int) -> DriverVersion:
+    return DriverVersion((number,))
+
+
+def service(number: int, how: str, least: int | None) -> Service:
+    counts = {"sass": 0, "ptx": 0, "link": 0} | ({how: 1} if how != "none" else {})
+    floor = None if least is None else driver(least)
+    return Service(number, "x", how, counts["sass"], counts["ptx"], counts["link"], 0, floor)
+
+
+def drivers(old: Required, new: Required) -> dict[str, str | None]:
+    changes = floor_moves(Needs(old, None), Needs(new, None))
+    return {c.about: c.breaking for c in changes if c.kind == "driver"}
+
+
+def loads(sass: int | None, ptx: int | None, *services: Service) -> Required:
+    return required(
+        driver_sass=None if sass is None else driver(sass),
+        driver_ptx=None if ptx is None else driver(ptx),
+        services=services,
+    )
+
+
+def test_drivers_rise_for_sass_for_ptx_and_for_single_gpus() -> None:
+    sass_90, ptx_100 = service(90, "sass", 525), service(100, "ptx", 550)
+    old = loads(525, 550, sass_90, ptx_100)
+    assert drivers(old, old) == {}
+    assert drivers(old, loads(580, 550, service(90, "sass", 580), ptx_100)) == {
+        "sass": "driver-rose"
+    }
+    assert drivers(old, loads(525, 545, sass_90, service(100, "ptx", 545))) == {"ptx": None}
+    # The floor of all stays that of sm_100, but sm_90 needs more than it did.
+    late = loads(580, None, sass_90, service(100, "sass", 580))
+    assert drivers(late, loads(580, None, service(90, "sass", 570), service(100, "sass", 580))) == {
+        "sm_90": "driver-rose"
+    }
+
+
+def test_code_of_a_new_sort_raises_the_floor_only_above_what_was_there() -> None:
+    old = loads(None, 580, service(90, "ptx", 580))
+    assert drivers(old, loads(525, 580, service(90, "sass", 580), service(80, "ptx", 580))) == {
+        "sass": None
+    }
+    new = loads(590, 580, service(90, "sass", 580), service(80, "ptx", 580))
+    assert drivers(old, new) == {"sass": "driver-rose"}
+
+
+# --- what packages say of themselves
+
+
+def test_requirements_move_by_name_however_it_is_spelt() -> None:
+    old = Metadata("x", "1", ("nvidia-nvjitlink<14,>=13.3", "numpy"), ("linux_x86_64",))
+    new = Metadata("x", "2", ("NVIDIA_nvjitlink>=13.4", "numpy", "cupy; extra"), ("linux_x86_64",))
+    assert [(c.kind, c.about, c.old, c.new) for c in metadata_moves(old, new)] == [
+        ("version", "", ("1",), ("2",)),
+        ("requires", "cupy", None, ("cupy; extra",)),
+        (
+            "requires",
+            "nvidia-nvjitlink",
+            ("nvidia-nvjitlink<14,>=13.3",),
+            ("NVIDIA_nvjitlink>=13.4",),
+        ),
+    ]
+    assert list(metadata_moves(None, new)) == []
+
+
+def test_metadata_of_wheels_is_compared(tmp_path: Path) -> None:
+    paths = []
+    for version, line in (("1.0", "nvidia-nvjitlink"), ("1.1", "nvidia-nvjitlink<14,>=13.3")):
+        text = f"Metadata-Version: 2.1\nName: x\nVersion: {version}\nRequires-Dist: {line}\n"
+        path = tmp_path / f"x-{version}-py3-none-linux_x86_64.whl"
+        dist = f"x-{version}.dist-info/METADATA"
+        path.write_bytes(zip_of((dist, text.encode()), ("libx.so", SAXPY.read_bytes())))
+        paths.append(path)
+    diff = ltocompat.diff(*paths)
+    assert (one(diff, "version").old, one(diff, "version").new) == (("1.0",), ("1.1",))
+    assert one(diff, "requires", "nvidia-nvjitlink").new == ("nvidia-nvjitlink<14,>=13.3",)
+    assert diff.new.metadata is not None
+    assert diff.new.metadata.tags == ("linux_x86_64",)
+
+
+# --- bounds
+
+
+def side(limits: Limits = DEFAULT_LIMITS) -> Side:
+    return Side("x", ["x"], limits, names=True, saved=False)
+
+
+def module(number: int, **facts: Any) -> Module:  # noqa: ANN401
+    place = Place("x", (), number)
+    return Module(place, None, None, (sass(place, **facts),))
+
+
+def test_names_that_nvcc_makes_anew_in_each_build_are_one_kernel() -> None:
+    # The first is in libcuvs.so of 26.10; the numbers in hexadecimal hash its path and its text.
+    names = (
+        "69_GLOBAL__N__9e4f5c11_36_cagra_build_inst_data_f_index_u32_cu_fdfd8ea416kern_merge",
+        "69_GLOBAL__N__0123abcd_36_cagra_build_inst_data_f_index_u32_cu_89abcdef16kern_merge",
+        "69_GLOBAL__N__0123abcd_36_cagra_build_inst_data_f_index_u32_cu_89abcdef16kern_prune",
+    )
+    folded = side()
+    folded.take(module(0, kernels=names))
+    assert folded.kernels == 2
+
+
+def test_more_kernels_than_the_limit_are_not_compared() -> None:
+    folded = side(Limits(symbols=10))
+    folded.take(module(0, kernels=tuple(f"k{n}" for n in range(20))))
+    assert folded.overflowed
+    assert folded.kernels == 10
+    diff = ltocompat.diff(SAXPY, AXPY, limits=Limits(symbols=1))
+    assert not found(diff, "kernels-lost")
+    assert diff.old.kernels is None
+    assert any("too many to compare" in line for line in diff.unknown)
+
+
+def test_a_hundred_thousand_modules_fold_in_bounded_memory() -> None:
+    folded = side()
+    tracemalloc.start()
+    for number in range(100_000):
+        folded.take(module(number, arch=f"sm_{number % 9000}", kernels=("saxpy",)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert folded.modules == 100_000
+    assert peak < 64 << 20
+
+
+def test_objects_that_wait_for_a_device_link_are_linked() -> None:
+    place = Place("x.a", ("m.o",))
+    folded = side()
+    image = sass(place.at(64, 0), relocatable=True)
+    folded.take(Module(place.at(64), None, registered=True, images=(image,)))
+    waits = ("__cudaRegisterLinkedBinary_0571d20b_7_axpy_cu_axpy",)
+    folded.take(
+        Host(
+            place=place,
+            format="ELF",
+            machine="x86-64",
+            type="object",
+            undefined_registrations=waits,
+        )
+    )
+    (group,) = folded.study(set()).groups
+    assert group.shape.needs_device_link
+
+
+def test_images_of_every_kind_have_their_bytes_counted() -> None:
+    folded = side()
+    place = Place("x")
+    folded.take(Module(place, None, None, (sass(place), ptx(place), ltoir(place))))
+    assert folded.files["x"].stored == {"sass": 70_000, "ptx": 1_500, "ltoir": 4_000}
+    assert folded.stored == 75_500
+    assert {str(SmArch.parse(a)) for a in folded.files["x"].values["arch", "ltoir"]} == {"lto_75"}
+
+
+def test_standard_input_is_read_once() -> None:
+    with pytest.raises(ltocompat.UsageError, match="can be read once"):
+        ltocompat.diff("-", "-")
+
+
+def test_every_word_can_happen() -> None:
+    happened = set()
+    for old, new in ((MANY, LTOIR), (OLD_PTX, NEW_PTX), (SAXPY, MIXED), (NEW_PTX, LTOIR)):
+        happened |= words(ltocompat.diff(old, new))
+    assert happened == set(BREAKING)

@@ -1,0 +1,223 @@
+"""What metadata of packages says: read as others read it, and never an exception."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from pathlib import Path
+
+import pytest
+from package_writer import tar_of, zip_of, zstd
+from packages_made import conda, metadata, wheel
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+from ltocompat.packages.conda_versions import alternatives
+from ltocompat.packages.metadata import python_and_platforms, read_metadata
+from ltocompat.packages.reading import package_of
+from ltocompat.packages.values import Kind, installed_path
+
+INSTALLED = [
+    one
+    for one in importlib.metadata.distributions()
+    if one.read_text("METADATA") and "-packages" in str(one.locate_file(""))
+]
+
+
+@pytest.mark.parametrize("theirs", INSTALLED, ids=lambda one: one.metadata["Name"])
+def test_installed_distributions_say_what_importlib_reads(
+    theirs: importlib.metadata.Distribution,
+) -> None:
+    info = Path(str(theirs.locate_file(""))) / f"{theirs.name}-{theirs.version}.dist-info"
+    folder = next(
+        (one for one in info.parent.glob("*.dist-info") if one.name.lower() == info.name.lower()),
+        next(
+            one
+            for one in info.parent.glob("*.dist-info")
+            if canonicalize_name(one.name.partition("-")[0]) == canonicalize_name(theirs.name)
+        ),
+    )
+    ours = package_of(str(folder))
+    assert ours is not None
+    assert (ours.kind, ours.problems) == (Kind.INSTALLED, ())
+    assert (ours.name, ours.version) == (canonicalize_name(theirs.name), theirs.version)
+    assert len(ours.requires) == len(theirs.requires or [])
+    assert list(ours.files) == [str(one) for one in theirs.files or []]
+
+
+def test_a_file_of_an_installed_distribution_is_known_by_its_record() -> None:
+    import packaging
+
+    found = package_of(str(packaging.__file__))
+    assert found is not None
+    assert (found.name, found.version) == ("packaging", importlib.metadata.version("packaging"))
+    assert "packaging/__init__.py" in found.files
+
+
+def test_a_file_beside_packages_belongs_to_none(tmp_path: Path) -> None:
+    file = tmp_path / "site-packages" / "x.so"
+    file.parent.mkdir()
+    file.write_bytes(b"\x7fELF")
+    assert package_of(str(file)) is None
+    assert package_of(str(tmp_path)) is None
+    assert package_of(str(tmp_path / "missing")) is None
+    assert package_of("-") is None
+
+
+def test_a_wheel_says_name_dependencies_platforms_and_files(tmp_path: Path) -> None:
+    requires = ('cuda-toolkit[nvrtc, cublas]==13.*; extra == "ctk"', "NumPy>=2")
+    path = wheel(
+        tmp_path,
+        {"libx/a.so": b"", "libx-1.0.data/purelib/libx/b.so": b""},
+        requires,
+        name="Lib.X",
+        tag="cp311-cp311-manylinux1_x86_64.manylinux_2_5_x86_64",
+        extras=("ctk",),
+    )
+    found = package_of(str(path))
+    assert found is not None
+    assert (found.kind, found.name, found.version) == (Kind.WHEEL, "lib-x", "1.0")
+    assert found.platforms == ("manylinux1_x86_64", "manylinux_2_5_x86_64")
+    assert found.python == "3.11"
+    assert found.extras == ("ctk",)
+    toolkit, numpy = found.requires
+    assert (toolkit.name, toolkit.versions) == ("cuda-toolkit", ("==13.*",))
+    assert toolkit.asks == {"nvrtc", "cublas"}
+    assert toolkit.marker == 'extra == "ctk"'
+    assert (numpy.name, numpy.line) == ("numpy", "Requires-Dist: NumPy>=2")
+    assert found.files[:2] == ("libx/a.so", "libx/b.so")
+    assert found.problems == ()
+
+
+def test_what_stands_below_the_headers_is_no_dependency() -> None:
+    found = read_metadata(metadata("x", "1", ("numpy",)))
+    assert [one.name for one in found.requires] == ["numpy"]
+
+
+def test_a_wheel_that_was_renamed_is_known_by_the_tags_inside(tmp_path: Path) -> None:
+    path = wheel(tmp_path, {}).rename(tmp_path / "download.zip")
+    found = package_of(str(path))
+    assert found is not None
+    assert found.platforms == ("manylinux_2_28_x86_64",)
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_a_conda_package_says_depends_and_constrains(tmp_path: Path, old: bool) -> None:
+    depends = ("libnvjitlink >=12.9.86,<13.0a0", "__glibc >=2.17,<3.0.a0", "cuda-version 12.9|13.*")
+    path = conda(tmp_path, {"lib/libx.so": b"x"}, depends, ("cuda-nvrtc =12.9",), old=old)
+    found = package_of(str(path))
+    assert found is not None
+    assert (found.kind, found.name, found.platforms) == (Kind.CONDA, "libx", ("linux-64",))
+    linker, _, version, nvrtc = found.requires
+    assert (linker.name, linker.versions) == ("libnvjitlink", (">=12.9.86,<13.0a0",))
+    assert (version.name, version.versions) == ("cuda-version", ("==12.9", "==13.*"))
+    assert (nvrtc.versions, nvrtc.only_limits) == (("==12.9.*",), True)
+    assert found.files == ("lib/libx.so",)
+    assert found.problems == ()
+
+
+# From "Package match specifications" of conda's documentation: what matches, and what does not.
+@pytest.mark.parametrize(
+    ("text", "matching", "other"),
+    [
+        ("1.11", ["1.11"], ["1.11.1"]),
+        ("=1.11", ["1.11", "1.11.1"], ["1.12"]),
+        ("1.11.*", ["1.11", "1.11.7"], ["1.1"]),
+        ("1.0|1.2", ["1.0", "1.2"], ["1.1"]),
+        (">=1.8,<2|1.6", ["1.8", "1.9", "1.6"], ["2.0", "1.7"]),
+        (">=1.8.*", ["1.8", "1.9"], ["1.7"]),
+        ("*", ["1.0"], []),
+    ],
+)
+def test_versions_of_conda_mean_what_conda_says(
+    text: str, matching: list[str], other: list[str]
+) -> None:
+    found = alternatives(text)
+    assert found is not None
+
+    def admits(version: str) -> bool:
+        return any(version in SpecifierSet(one) for one in found)
+
+    assert all(map(admits, matching))
+    assert not any(map(admits, other))
+
+
+@pytest.mark.parametrize("text", ["abc", ">=", "1.0,,>>2", "1.*.2"])
+def test_versions_that_conda_does_not_write_are_no_versions(text: str) -> None:
+    assert alternatives(text) is None
+
+
+def test_installers_move_the_data_of_a_wheel() -> None:
+    assert installed_path("x-1.data/platlib/x/a.so") == "x/a.so"
+    assert installed_path("x/a.so") == "x/a.so"
+    assert installed_path("x-1.data/scripts/a") == "x-1.data/scripts/a"
+
+
+def test_tags_name_a_python_only_where_it_is_one() -> None:
+    assert python_and_platforms(["cp311-cp311-win_amd64"]) == ("3.11", ("win_amd64",))
+    assert python_and_platforms(["py2.py3-none-any"]) == (None, ("any",))
+    assert python_and_platforms(["nonsense"]) == (None, ())
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\xff\xfe\0garbage",
+        b"Name: x\nRequires-Dist: ]]]\n",
+        b"Requires-Dist: " + b"(" * 100_000,
+        b"Requires-Dist: x; " + b"(" * 5_000 + b"os_name == 'nt'",
+        b"Name: x\n" + b"Requires-Dist: a\n" * 20_000,
+        b"\n".join(b"X-%d: y" % n for n in range(100_000)),
+    ],
+    ids=["empty", "binary", "bad", "parentheses", "deep", "many", "headers"],
+)
+def test_broken_metadata_become_problems(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "x-1.0-py3-none-any.whl"
+    path.write_bytes(zip_of(("x-1.0.dist-info/METADATA", data)))
+    found = package_of(str(path))
+    assert found is not None
+    assert found.name == "x"
+    assert found.problems
+    assert all(len(one) < 200 for one in found.problems)
+
+
+def test_a_wheel_without_metadata_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "x-1.0-py3-none-any.whl"
+    path.write_bytes(zip_of(("x/a.so", b"")))
+    found = package_of(str(path))
+    assert found is not None
+    assert "0 files *.dist-info/METADATA" in found.problems[0]
+    (tmp_path / "x.zip").write_bytes(path.read_bytes())
+    assert package_of(str(tmp_path / "x.zip")) is None
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        b"",
+        b"[]",
+        b"[" * 100_000,
+        b'{"name": 1, "depends": 2}',
+        json.dumps({"name": "x", "depends": [1, "a b c d", "??? >=1", {}]}).encode(),
+    ],
+    ids=["empty", "list", "deep", "types", "lines"],
+)
+def test_broken_indexes_of_conda_become_problems(tmp_path: Path, index: bytes) -> None:
+    path = tmp_path / "x-1.0-0.conda"
+    path.write_bytes(
+        zip_of(
+            ("metadata.json", b"{}"),
+            ("info-x-1.0-0.tar.zst", zstd(tar_of(("info/index.json", index)))),
+        )
+    )
+    found = package_of(str(path))
+    assert found is not None
+    assert found.problems
+
+
+@pytest.mark.parametrize("size", [0, 3, 30, 200, 1000])
+def test_a_package_that_is_cut_off_is_no_exception(tmp_path: Path, size: int) -> None:
+    for whole in (wheel(tmp_path, {"a": b"b"}), conda(tmp_path, {}), conda(tmp_path, {}, old=True)):
+        whole.write_bytes(whole.read_bytes()[:size])
+        package_of(str(whole))

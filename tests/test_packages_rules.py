@@ -1,0 +1,391 @@
+"""Rules of packages, on wheels and conda packages with real libraries and real device code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from libraries_made import needs_gcc
+from packages_made import (
+    CUBIN_12_4,
+    CUBIN_13_5,
+    LTOIR_12_4,
+    LTOIR_13_5,
+    conda,
+    judged,
+    library,
+    told,
+    wheel,
+)
+from samples import FOLDER
+
+from ltocompat.arch import Release, SmArch
+from ltocompat.errors import UsageError
+from ltocompat.packages.promise import Promise
+from ltocompat.requirements.rule import Flaw
+from ltocompat.shipping import packages_beside
+from ltocompat.target import DriverVersion
+from ltocompat.verdict import Verdict
+
+FAIL, UNKNOWN, OK = Verdict.FAIL, Verdict.UNKNOWN, Verdict.OK
+UNDOCUMENTED = Verdict.UNDOCUMENTED
+RIGHT = "nvidia-nvjitlink>=13.5,<14"
+RUNPATH_13 = "$ORIGIN/../../nvidia/cu13/lib"
+pytestmark = needs_gcc
+
+
+@pytest.fixture(scope="module")
+def opening(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Opens libnvJitLink.so.13 by name, as cuSPARSE does."""
+    return library(tmp_path_factory.mktemp("opening"), opens=["libnvJitLink.so.13"])
+
+
+@pytest.fixture(scope="module")
+def loading(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Needs libnvJitLink.so.13 and imports a function of 13.3, as libcuvs does."""
+    return library(
+        tmp_path_factory.mktemp("loading"),
+        needs=["libnvJitLink.so.13"],
+        imports=["__nvJitLinkCreate_13_3"],
+        runpath=RUNPATH_13,
+    )
+
+
+def files(host: bytes, code: bytes | None = None) -> dict[str, bytes]:
+    found = {"libx/lib64/libx.so": host}
+    return found if code is None else {**found, "libx/lib64/x.ltoir": code}
+
+
+def only(flaws: tuple[Flaw, ...], rule: str) -> Flaw:
+    (found,) = [one for one in flaws if one.rule == rule]
+    return found
+
+
+def test_the_right_line_is_right(tmp_path: Path, opening: bytes, loading: bytes) -> None:
+    assert judged(wheel(tmp_path, files(opening, LTOIR_13_5), [RIGHT])) == ()
+    assert judged(wheel(tmp_path, files(loading, LTOIR_13_5), [RIGHT])) == ()
+    assert judged(wheel(tmp_path, files(loading), ["nvidia-nvjitlink>=13.3,<14"])) == ()
+
+
+def test_a_bare_dependency_is_too_low_and_has_no_end(tmp_path: Path, opening: bytes) -> None:
+    flaws = judged(wheel(tmp_path, files(opening, LTOIR_13_5), ["nvidia-nvjitlink"]))
+    assert told(flaws) == {"NJL-06": FAIL, "PKG-02": UNDOCUMENTED}
+    low = only(flaws, "NJL-06")
+    assert low.message == (
+        "nvidia-nvjitlink may be 13.0, but LTO-IR made by 13.5 is inside, so that it has to be "
+        "13.5 or newer"
+    )
+    assert low.remedy == f"write Requires-Dist: {RIGHT}"
+    assert low.evidence == "Requires-Dist: nvidia-nvjitlink"
+
+
+def test_imported_symbols_are_a_lower_bound(tmp_path: Path, loading: bytes) -> None:
+    flaws = judged(wheel(tmp_path, files(loading), ["nvidia-nvjitlink>=13.2,<14"]))
+    assert told(flaws) == {"NJL-06": FAIL}
+    assert "libx.so imports __nvJitLinkCreate_13_3" in flaws[0].message
+    assert flaws[0].remedy == "write Requires-Dist: nvidia-nvjitlink>=13.3,<14"
+
+
+def test_where_several_compilers_are_possible_a_trial_decides(
+    tmp_path: Path, opening: bytes
+) -> None:
+    """Container 1.67 is that of 13.3, 13.4 and 13.5, and a scrambled image shows no more."""
+    code = (FOLDER / "fatbin-ltoir" / "nvfatbin-13.5-of-13.5-lto_80.fatbin").read_bytes()
+    flaws = judged(wheel(tmp_path, files(opening, code), ["nvidia-nvjitlink>=13.3,<14"]))
+    assert told(flaws) == {"NJL-06": UNKNOWN}
+    assert flaws[0].message == (
+        "nvidia-nvjitlink may be 13.3, but LTO-IR made by 13.3, 13.4 or 13.5 is inside, so that "
+        "it may have to be 13.5: a trial tells"
+    )
+    assert flaws[0].remedy == (
+        f"write Requires-Dist: {RIGHT} (perhaps 13.3 is enough; ask: --trial-link)"
+    )
+    low = judged(wheel(tmp_path, files(opening, code), ["nvidia-nvjitlink>=13.2,<14"]))
+    assert told(low) == {"NJL-06": FAIL}
+    assert judged(wheel(tmp_path, files(opening, code), [RIGHT])) == ()
+
+
+def test_code_for_a_device_link_asks_for_no_nvjitlink_at_run_time(tmp_path: Path) -> None:
+    for name in ("nvcc-13.5-lto.o", "libaxpy.a"):
+        code = (FOLDER / "objects" / name).read_bytes()
+        assert judged(wheel(tmp_path, {f"libx/lib/{name}": code})) == ()
+
+
+def test_old_code_in_a_library_of_13_needs_no_more_than_13_0(
+    tmp_path: Path, opening: bytes
+) -> None:
+    """As in cuFFT 12.5.0.14: LTO-IR of 12.4, and libnvJitLink.so.13 to link it."""
+    flaws = judged(wheel(tmp_path, files(opening, LTOIR_12_4), ["nvidia-nvjitlink"]))
+    assert told(flaws) == {"PKG-02": UNDOCUMENTED}
+    assert flaws[0].remedy == "write Requires-Dist: nvidia-nvjitlink>=13.0,<14"
+
+
+def test_a_missing_dependency_fails_where_something_needs_it(
+    tmp_path: Path, opening: bytes, loading: bytes
+) -> None:
+    for members in (files(loading), files(opening, LTOIR_13_5)):
+        flaws = judged(wheel(tmp_path, members, ["numpy"]))
+        assert told(flaws) == {"PKG-01": FAIL}
+        assert flaws[0].remedy.startswith("write Requires-Dist: nvidia-nvjitlink>=13.")
+
+
+def test_a_library_that_only_may_open_it_gets_a_note(tmp_path: Path, opening: bytes) -> None:
+    assert told(judged(wheel(tmp_path, files(opening)))) == {"PKG-01": OK}
+
+
+def test_code_that_others_link_gets_a_note(tmp_path: Path) -> None:
+    flaws = judged(wheel(tmp_path, {"libx/x.ltoir": LTOIR_12_4}))
+    assert told(flaws) == {"PKG-01": OK}
+    assert "nvidia-nvjitlink-cu12>=12.4,<13" in flaws[0].remedy
+
+
+def test_what_an_unknown_dependency_may_bring_is_unknown(tmp_path: Path, loading: bytes) -> None:
+    path = wheel(tmp_path, files(loading), ["libraft-cu13==26.10.*"])
+    flaws = judged(path)
+    assert told(flaws) == {"PKG-01": UNKNOWN}
+    assert "whether libraft-cu13 brings nvJitLink" in flaws[0].message
+    other = wheel(tmp_path, {}, [RIGHT], name="libraft-cu13")
+    assert judged(path, others=packages_beside([other])) == ()
+    empty = wheel(tmp_path, {}, [], name="libraft-cu13")
+    assert told(judged(path, others=packages_beside([empty]))) == {"PKG-01": FAIL}
+
+
+def test_what_only_an_extra_brings_is_a_note(tmp_path: Path, loading: bytes) -> None:
+    requires = ['cuda-toolkit[nvjitlink]==13.5.*; extra == "ctk"']
+    path = wheel(tmp_path, files(loading), requires, extras=["ctk"])
+    flaws = judged(path)
+    assert told(flaws) == {"PKG-01": OK}
+    assert "only with the extra ctk" in flaws[0].message
+
+
+def test_a_wheel_with_its_own_copy_needs_none(tmp_path: Path) -> None:
+    """As auditwheel leaves it: a hash in the name, in DT_NEEDED too."""
+    name = "libnvJitLink-3ab1c2d4.so.13"
+    host = library(tmp_path, needs=[name], imports=["__nvJitLinkCreate_13_3"])
+    members = {**files(host, LTOIR_13_5), f"libx.libs/{name}": host}
+    assert judged(wheel(tmp_path, members)) == ()
+
+
+def test_a_static_copy_needs_none(tmp_path: Path) -> None:
+    host = library(tmp_path, opens=["NVJITLINK_TRACE_MESSAGES"])
+    assert judged(wheel(tmp_path, files(host, LTOIR_13_5))) == ()
+
+
+def test_a_pin_is_told_and_one_that_is_too_low_fails(tmp_path: Path, loading: bytes) -> None:
+    high = judged(wheel(tmp_path, files(loading), ["nvidia-nvjitlink==13.5.37"]))
+    assert told(high) == {"PKG-03": UNDOCUMENTED}
+    assert high[0].remedy == "write Requires-Dist: nvidia-nvjitlink>=13.3,<14"
+    low = judged(wheel(tmp_path, files(loading), ["cuda-toolkit[nvjitlink]==13.0.2"]))
+    assert told(low) == {"NJL-06": FAIL, "PKG-03": UNDOCUMENTED}
+    assert only(low, "PKG-03").evidence.endswith("-> nvidia-nvjitlink")
+
+
+def test_the_package_of_another_major_fails(tmp_path: Path, loading: bytes) -> None:
+    flaws = judged(wheel(tmp_path, files(loading), ["nvidia-nvjitlink-cu12>=12.4"]))
+    assert told(flaws) == {"PKG-04": FAIL}
+    assert flaws[0].remedy == "write Requires-Dist: nvidia-nvjitlink>=13.3,<14"
+
+
+def test_nvrtc_is_held_to_its_major(tmp_path: Path) -> None:
+    host = library(
+        tmp_path, needs=["libnvrtc.so.12"], runpath="$ORIGIN/../../nvidia/cuda_nvrtc/lib"
+    )
+    for requires, expected in {
+        "nvidia-cuda-nvrtc-cu12": {},
+        "cuda-toolkit[nvrtc]==12.*": {},
+        "nvidia-cuda-nvrtc": {"PKG-04": FAIL},
+        "numpy": {"PKG-01": FAIL},
+    }.items():
+        assert told(judged(wheel(tmp_path, files(host), [requires]))) == expected
+
+
+def test_conda_is_held_to_the_same(tmp_path: Path, opening: bytes) -> None:
+    members = {"lib/libx.so": opening, "lib/x.ltoir": LTOIR_12_4}
+    old = {**members, "lib/x.ltoir": LTOIR_13_5}
+    right = conda(tmp_path, old, ["libnvjitlink >=13.5.37,<14.0a0"])
+    assert judged(right) == ()
+    bare = judged(conda(tmp_path, old, ["libnvjitlink"]))
+    assert told(bare) == {"NJL-06": FAIL, "PKG-02": UNDOCUMENTED}
+    assert bare[0].remedy == "write depends: libnvjitlink >=13.5,<14"
+    tied = judged(conda(tmp_path, old, ["libnvjitlink", "cuda-version >=13.5,<14"]))
+    assert tied == ()
+    only_limits = judged(conda(tmp_path, old, [], ["libnvjitlink >=13.5,<14"]))
+    assert told(only_limits) == {"PKG-01": FAIL}
+    first = judged(conda(tmp_path, old, ["libnvjitlink"], old=True))
+    assert told(first) == told(bare)
+
+
+def test_the_name_of_another_major_fails(tmp_path: Path, loading: bytes) -> None:
+    flaws = judged(wheel(tmp_path, files(loading), [RIGHT], name="libx-cu12"))
+    assert told(flaws) == {"PKG-05": FAIL}
+    assert flaws[0].message == "libx-cu12 is called cu12, but libx.so needs libnvJitLink.so.13"
+    assert flaws[0].remedy == "call it libx-cu13, or build it with CUDA 12"
+    assert judged(wheel(tmp_path, files(loading), [RIGHT], name="libx-cu13")) == ()
+    cupy = judged(wheel(tmp_path, files(loading), [RIGHT], name="cupy-cuda12x"))
+    assert only(cupy, "PKG-05").remedy.startswith("call it cupy-cuda13x")
+    local = judged(wheel(tmp_path, files(loading), [RIGHT], version="1.0+cu124"))
+    assert told(local) == {"PKG-05": FAIL}
+
+
+def test_one_of_several_names_to_open_is_enough(tmp_path: Path) -> None:
+    host = library(tmp_path, opens=["libnvrtc.so.12", "libnvrtc.so.13"])
+    for name in ("libx-cu12", "libx-cu13"):
+        assert "PKG-05" not in told(judged(wheel(tmp_path, files(host), name=name)))
+
+
+def test_code_of_a_newer_compiler_breaks_the_name(tmp_path: Path) -> None:
+    new = judged(wheel(tmp_path, {"libx/x.cubin": CUBIN_13_5}, name="libx-cu12"))
+    assert told(new) == {"PKG-05": UNKNOWN}
+    assert "1 of 1 modules were made by newer tools" in new[0].message
+    assert judged(wheel(tmp_path, {"libx/x.cubin": CUBIN_12_4}, name="libx-cu12")) == ()
+    assert judged(wheel(tmp_path, {"libx/x.cubin": CUBIN_12_4}, name="libx-cu13")) == ()
+
+
+def test_the_tag_of_another_machine_fails(tmp_path: Path, loading: bytes) -> None:
+    for tag in ("py3-none-manylinux_2_28_aarch64", "py3-none-win_amd64", "py3-none-any"):
+        flaws = judged(wheel(tmp_path, files(loading), [RIGHT], tag=tag))
+        assert told(flaws) == {"PKG-06": FAIL}
+        assert flaws[0].remedy == "tag it manylinux_2_28_x86_64"
+    flaws = judged(conda(tmp_path, {"lib/libx.so": loading}, [RIGHT], subdir="linux-aarch64"))
+    assert only(flaws, "PKG-06").remedy == "tag it linux-64"
+
+
+def test_a_tag_that_says_nothing_known_is_not_judged(tmp_path: Path, loading: bytes) -> None:
+    assert judged(wheel(tmp_path, files(loading), [RIGHT], tag="py3-none-plan9_x")) == ()
+
+
+def test_one_library_of_another_machine_is_a_note(tmp_path: Path, loading: bytes) -> None:
+    arm = bytearray(loading)
+    arm[18:20] = (183).to_bytes(2, "little")  # e_machine: EM_AARCH64
+    members = {**files(loading), "libx/lib64/liby.so": bytes(arm)}
+    flaws = judged(wheel(tmp_path, members, [RIGHT]))
+    assert told(flaws) == {"PKG-06": OK}
+    assert "1 of 2 libraries and programs are for AArch64" in flaws[0].message
+    alone = judged(wheel(tmp_path, files(bytes(arm)), [RIGHT], tag="py3-none-linux_aarch64"))
+    assert alone == ()
+
+
+@pytest.mark.parametrize(
+    ("runpath", "member", "found"),
+    [
+        (RUNPATH_13, "libx/lib64/libx.so", True),
+        (f"$ORIGIN:{RUNPATH_13}/", "libx/lib64/libx.so", True),
+        ("${ORIGIN}/../../nvidia/cu13/lib", "libx/lib64/libx.so", True),
+        (RUNPATH_13, "libx-1.0.data/purelib/libx/lib64/libx.so", True),
+        ("$ORIGIN", "nvidia/cu13/lib/libx.so", True),
+        (RUNPATH_13, "libx/libx.so", False),
+        ("$ORIGIN/../../nvidia/nvjitlink/lib", "libx/lib64/libx.so", False),
+        ("/usr/local/cuda/lib64", "libx/lib64/libx.so", False),
+        (None, "libx/lib64/libx.so", False),
+    ],
+)
+def test_runpath_has_to_reach_the_dependency(
+    tmp_path: Path, runpath: str | None, member: str, found: bool
+) -> None:
+    host = library(tmp_path, needs=["libnvJitLink.so.13"], runpath=runpath)
+    flaws = judged(wheel(tmp_path, {member: host}, ["nvidia-nvjitlink>=13.3,<14"]))
+    assert told(flaws) == ({} if found else {"PKG-07": UNKNOWN})
+
+
+def test_the_printed_runpath_is_one_that_the_loader_takes(tmp_path: Path) -> None:
+    """The remedy is built in and tried with the real loader, in a tree like site-packages."""
+    import subprocess
+
+    from libraries_made import build
+
+    host = library(tmp_path, needs=["libnvJitLink.so.13"])
+    flaws = judged(wheel(tmp_path, {"libx/lib64/libx.so": host}, ["nvidia-nvjitlink>=13.3,<14"]))
+    match = re.search(r"-rpath,'(.*)'", only(flaws, "PKG-07").remedy)
+    assert match is not None
+    site = tmp_path / "site-packages"
+    stub = build(site / "nvidia/cu13/lib/libnvJitLink.so.13")
+    built = build(site / "libx/lib64/libx.so", needs=[stub], runpath=match[1])
+    program = build(tmp_path / "opens", program=True)
+    loaded = subprocess.run(
+        [program, built], env={"LD_DEBUG": "libs"}, capture_output=True, text=True, check=False
+    )
+    assert f"calling init: {site}/libx/lib64/../../nvidia/cu13/lib/libnvJitLink" in loaded.stderr
+
+
+def test_a_package_that_uses_pathfinder_may_load_it_first(tmp_path: Path) -> None:
+    host = library(tmp_path, needs=["libnvJitLink.so.13"])
+    path = wheel(tmp_path, files(host), ["nvidia-nvjitlink>=13.3,<14", "cuda-pathfinder"])
+    assert told(judged(path)) == {"PKG-07": OK}
+
+
+def test_two_packages_with_one_nvjitlink_are_told(tmp_path: Path, opening: bytes) -> None:
+    name = "nvidia/cu13/lib/libnvJitLink.so.13"
+    path = wheel(tmp_path, {name: opening, "libx/x.ltoir": LTOIR_13_5})
+    same = wheel(tmp_path, {name: opening}, name="nvidia-nvjitlink", version="13.5.37")
+    other = wheel(tmp_path, {"liby/libnvJitLink.so.13": opening}, name="liby")
+    third = wheel(tmp_path, {"libz/libnvJitLink.so.12": opening}, name="libz")
+    flaws = judged(path, others=packages_beside([same]))
+    assert told(flaws) == {"PKG-08": UNKNOWN}
+    assert "libx 1.0 and nvidia-nvjitlink 13.5.37 write over each other's" in flaws[0].message
+    assert "both bring" in judged(path, others=packages_beside([other]))[0].message
+    assert judged(path, others=packages_beside([third])) == ()
+
+
+def test_what_is_given_beside_has_to_be_a_package(tmp_path: Path) -> None:
+    (tmp_path / "x.so").write_bytes(b"\x7fELF")
+    with pytest.raises(UsageError, match=r"x\.so is no package; give a wheel"):
+        packages_beside([tmp_path / "x.so"])
+
+
+def test_promised_architectures_have_to_be_inside(tmp_path: Path) -> None:
+    path = wheel(tmp_path, {"libx/x.cubin": CUBIN_12_4})
+    archs = (SmArch.parse("sm_80"), SmArch.parse("sm_90"))
+    flaws = judged(path, promise=Promise("pyproject.toml", sass=archs))
+    assert told(flaws) == {"PKG-09": FAIL}
+    assert "SASS for sm_90 is promised, but libx 1.0 has SASS only for sm_80" in flaws[0].message
+    assert flaws[0].remedy == 'compile for them, or write sass = ["sm_80"]'
+    assert judged(path, promise=Promise("pyproject.toml", sass=archs[:1])) == ()
+    ptx = Promise("pyproject.toml", ptx=(SmArch.parse("compute_80"),))
+    assert "has no PTX" in judged(path, promise=ptx)[0].message
+
+
+def test_a_promised_driver_has_to_be_new_enough(tmp_path: Path) -> None:
+    path = wheel(tmp_path, {"libx/x.cubin": CUBIN_13_5})
+    old = Promise("p.toml", driver=DriverVersion((525, 60, 13)))
+    flaws = judged(path, promise=old)
+    assert told(flaws) == {"PKG-10": FAIL}
+    assert flaws[0].remedy == 'write driver = "580.65.06"'
+    assert judged(path, promise=Promise("p.toml", driver=DriverVersion((580, 65, 6)))) == ()
+
+
+def test_a_promised_nvjitlink_has_to_be_new_enough(tmp_path: Path, opening: bytes) -> None:
+    path = wheel(tmp_path, files(opening, LTOIR_13_5), [RIGHT])
+    flaws = judged(path, promise=Promise("p.toml", nvjitlink=Release(13, 0)))
+    assert told(flaws) == {"PKG-10": FAIL}
+    assert flaws[0].remedy == 'write nvjitlink = "13.5"'
+    assert judged(path, promise=Promise("p.toml", nvjitlink=Release(13, 5))) == ()
+
+
+def test_metadata_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    flaws = judged(wheel(tmp_path, {"libx/x.cubin": CUBIN_12_4}, ["]]]"]))
+    assert told(flaws) == {"PKG-11": UNKNOWN}
+
+
+def test_what_is_no_package_has_no_flaws(tmp_path: Path, loading: bytes) -> None:
+    path = tmp_path / "libx.so"
+    path.write_bytes(loading)
+    assert judged(path) == ()
+
+
+def test_a_file_of_an_installed_package_is_held_to_its_metadata(
+    tmp_path: Path, loading: bytes
+) -> None:
+    from packages_made import metadata
+
+    site = tmp_path / "site-packages"
+    for name, data in {
+        "libx/lib64/libx.so": loading,
+        "libx-1.0.dist-info/METADATA": metadata("libx", "1.0", ["nvidia-nvjitlink"]),
+        "libx-1.0.dist-info/RECORD": b"libx/lib64/libx.so,sha256=x,1\n",
+    }.items():
+        path = site / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    flaws = judged(site / "libx/lib64/libx.so")
+    assert told(flaws) == {"NJL-06": FAIL, "PKG-02": UNDOCUMENTED}

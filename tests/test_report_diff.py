@@ -1,0 +1,163 @@
+"""The answer of ``diff``: both sides, what moved, what is forbidden, what is not known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from report_values import HOSTILE, LIBRARY, valid_json, written
+from syrupy.assertion import SnapshotAssertion
+
+from ltocompat.arch import Release
+from ltocompat.difference import BREAKING, KINDS, Change, Diff, Metadata, Summary
+from ltocompat.place import Place
+from ltocompat.report import Failure, Options
+from ltocompat.report.diffing import REPORT
+from ltocompat.required import LinkerFloor
+from ltocompat.target import DriverVersion
+
+FILE = "lib/libx.so.13"
+OLD = Place("x-1.0.whl", (FILE,), 0x40, (1,))
+NEW = Place("x-1.1.whl", (FILE,), 0x80, (2,))
+
+
+def side(path: str, **facts: Any) -> Summary:  # noqa: ANN401 - any field may be given
+    values: dict[str, Any] = {
+        "path": path,
+        "saved": False,
+        "size": 145_942_937,
+        "files": 2,
+        "modules": 168,
+        "images": 1513,
+        "stored": 145_374_720,
+        "skipped": 0,
+        "complete": True,
+        "kernels": 10_418,
+        "nvjitlink": LinkerFloor(Release(13, 3), Release(13, 5), 14, tried=False),
+        "imports": Release(13, 0),
+        "driver_sass": DriverVersion((580, 65, 6)),
+        "driver_ptx": DriverVersion((590, 44, 1)),
+        "ptx_beyond": False,
+        "metadata": Metadata("x", path[2:5], ("nvidia-nvjitlink",), ("linux_x86_64",)),
+    }
+    return Summary(**(values | facts))
+
+
+def changes() -> tuple[Change, ...]:
+    many = tuple(f"_Z{n}kernel{n}Pf" for n in range(7))
+    symbols = tuple(f"__nvJitLink{name}_13_0" for name in ("AddData", "Complete", "Create"))
+    return (
+        Change("file-lost", "lib/liby.so", "sass", places=(OLD,)),
+        Change(
+            "arch-lost", FILE, "ptx", ("compute_90", "compute_100"), None, 2, "lost-ptx", (OLD,)
+        ),
+        Change("arch-gained", FILE, "sass", None, ("sm_90a", "sm_100f"), 2, None, (NEW,)),
+        Change("gpu", "", "sm_100, sm_103", ("ptx",), ("sass",), 2),
+        Change("nvjitlink", "", "", None, ("13.3 possibly", "13.5 surely"), 1, "nvjitlink-rose"),
+        Change("driver", "", "ptx", ("580.65.06",), ("590.44.01",), 1, "driver-rose"),
+        Change("makers", FILE, "sass", ("11.6",), ("ptxas 13.4.24",), 2, None, (OLD, NEW)),
+        Change("imports", FILE, "", symbols, (), 3, None, (OLD,)),
+        Change("size", "", "", 145_942_937, 230_422_857),
+        Change("stored", FILE, "sass", 117_837_899, 194_987_429),
+        Change("kernels-lost", FILE, "ptx", many, None, 2667),
+        Change("kernels-lost", FILE, "sass", many, None, 2667),
+        Change("kernels-gained", FILE, "sass", None, ("saxpy",), 1),
+        Change("version", "", "", ("1.0",), ("1.1",)),
+        Change("requires", "", "cupy", None, ("cupy>=13",)),
+    )
+
+
+DIFF = Diff(
+    side("x-1.0.whl"),
+    side("x-1.1.whl", driver_ptx=None, ptx_beyond=True, nvjitlink=None),
+    changes(),
+    ("kernels of PTX: the old one was saved without --kernels",),
+    ("lost-ptx", "driver-rose"),
+)
+SAME = Diff(
+    side("a.so", metadata=None, imports=None, nvjitlink=None),
+    side("saved.json", saved=True, size=None, metadata=None, imports=None, kernels=None),
+    (),
+)
+
+
+def table(*records: Diff | Failure, width: int | None = None) -> str:
+    return written("table", REPORT, records, Options(width=width))
+
+
+@pytest.mark.parametrize("width", [80, 200, None])
+def test_sides_then_changes_then_what_is_forbidden(
+    width: int | None, snapshot: SnapshotAssertion
+) -> None:
+    assert table(DIFF, width=width) == snapshot
+
+
+def test_markdown(snapshot: SnapshotAssertion) -> None:
+    assert written("markdown", REPORT, [DIFF]) == snapshot
+
+
+def test_json(snapshot: SnapshotAssertion) -> None:
+    text = written("json", REPORT, [DIFF])
+    value = valid_json(text)
+    assert [one["forbidden"] for one in value["changes"]].count(True) == 2
+    assert value["summary"] == {"changes": 15, "forbidden": 2, "errors": []}
+    sizes = next(one for one in value["changes"] if one["kind"] == "size")
+    assert (sizes["old"], sizes["new"]) == (145_942_937, 230_422_857)  # exact
+    assert text == snapshot
+
+
+def test_where_nothing_moved_that_is_said() -> None:
+    text = table(SAME)
+    assert text.startswith("a.so to saved.json: nothing changed\n")
+    assert "forbidden" not in text
+    assert "unknown" in text  # the size of the saved one
+    assert valid_json(written("json", REPORT, [SAME]))["new"]["size"] is None
+
+
+def test_what_was_forbidden_and_did_not_happen_is_no_finding() -> None:
+    text = table(replace(SAME, forbidden=BREAKING))
+    assert text.startswith("a.so to saved.json: nothing changed, 0 forbidden\n")
+
+
+def test_each_kind_has_its_words_and_is_in_the_schema() -> None:
+    every = tuple(Change(kind, FILE, "sass") for kind in KINDS)
+    diff = replace(DIFF, changes=every)
+    assert [one["kind"] for one in valid_json(written("json", REPORT, [diff]))["changes"]] == [
+        *KINDS
+    ]
+    assert all(said in table(diff) for said in KINDS.values())
+
+
+def test_a_flood_of_changes_is_cut_in_the_table_and_complete_in_json() -> None:
+    many = tuple(Change("file-lost", f"f{n}", "sass", places=(LIBRARY,)) for n in range(500))
+    diff = replace(DIFF, changes=many)
+    assert "and 300 more changes; --format json lists all\n" in table(diff)
+    assert "f200" not in table(diff)
+    assert len(valid_json(written("json", REPORT, [diff]))["changes"]) == 500
+
+
+def test_nothing_but_errors_is_an_error() -> None:
+    failure = Failure("unreadable", "it is gone")
+    assert valid_json(written("json", REPORT, [failure]))["error"]["kind"] == "unreadable"
+    assert table(failure) == "nothing was compared\n"
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "json"])
+def test_hostile_names_do_nothing(form: str) -> None:
+    place = Place(HOSTILE, (HOSTILE,), 1)
+    every = tuple(
+        # Kernels are counted by kind of image, and architectures are read, not copied.
+        Change(kind, HOSTILE, about, (HOSTILE,), (HOSTILE,), 1, "lost-arch", (place,))
+        for kind in KINDS
+        for about in ["sass" if kind.startswith("kernels") else HOSTILE]
+        if not kind.startswith("arch")
+    )
+    said = Metadata(HOSTILE, HOSTILE, (HOSTILE,), (HOSTILE,))
+    diff = Diff(
+        side(HOSTILE, metadata=said), side(HOSTILE, metadata=said), every, (HOSTILE,), BREAKING
+    )
+    text = written(form, REPORT, [diff], Options(width=80))
+    assert not set(text) & set("\x1b\r\u202e\udcff")
+    if form == "markdown":
+        assert "@someone" not in "".join(text.split("`")[::2])

@@ -1,0 +1,195 @@
+"""GitHub: workflow commands that nothing in a file can break out of, and a summary with the rest."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+import verdict_values as values
+from markdown_it import MarkdownIt
+from verdict_values import EDGE, H100, L4, PROD, finding, result
+
+from ltocompat.errors import UsageError
+from ltocompat.place import Place
+from ltocompat.report import Failure, Options, github
+from ltocompat.report.checking import REPORT
+from ltocompat.report.gathered import Judgement
+from ltocompat.verdict import Result, Verdict
+
+CASES: dict[str, list[Judgement]] = {
+    "one target": [*values.one_target()],
+    "many targets": [*values.many_targets()],
+    "many artifacts": [*values.many_artifacts()],
+    "hostile": [*values.hostile_results()],
+    "nothing": [],
+}
+
+# As the runner reads a line: a name, properties with their escapes, then the message.
+COMMAND = re.compile(r"::(?P<name>error|warning|notice) (?P<properties>[^:]*)::(?P<data>.*)")
+
+
+def read(line: str) -> tuple[str, dict[str, str], str]:
+    """A command as the runner understands it."""
+    found = COMMAND.fullmatch(line)
+    assert found, line
+    pairs = (pair.split("=", 1) for pair in found["properties"].split(","))
+    properties = {name: unescaped(value, ":,") for name, value in pairs}
+    return found["name"], properties, unescaped(found["data"])
+
+
+def unescaped(text: str, also: str = "") -> str:
+    for char in "\r\n" + also:
+        text = text.replace(f"%{ord(char):02X}", char)
+    return text.replace("%25", "%")
+
+
+def commands(records: Iterable[Judgement]) -> list[str]:
+    """All lines but the tally."""
+    *lines, tally = github.annotations(records)
+    assert tally.startswith("ltocompat: ")
+    return lines
+
+
+def many(number: int) -> list[Judgement]:
+    """An artifact with this number of errors and one warning."""
+    found = [finding(Verdict.FAIL, f"wrong thing {n}", n) for n in range(number)]
+    return [
+        PROD,
+        result(Verdict.FAIL, PROD, H100, findings=(*found, finding(Verdict.UNKNOWN))),
+    ]
+
+
+def test_an_annotation_says_what_is_wrong_where_and_what_to_do() -> None:
+    (line,) = commands([PROD, result(Verdict.FAIL, PROD, H100)])
+    assert read(line) == (
+        "error",
+        {"file": "lib/libx.so", "title": "PTX-01: PTX newer than the driver"},
+        "the driver refuses it with error 222\n"
+        "On: prod (h100)\n"
+        "At: lib/libx.so@0x1f40.3 (the first of 3 modules)\n"
+        "Remedy: ship SASS for sm_90",
+    )
+
+
+def test_a_finding_of_several_targets_and_gpus_is_one_annotation() -> None:
+    (line,) = commands(
+        [PROD, EDGE, *(result(Verdict.FAIL, goal, gpu) for goal in (PROD, EDGE) for gpu in (H100, L4))]
+    )
+    assert "\nOn: prod (h100, l4), edge (h100, l4)\n" in read(line)[2]
+
+
+def test_a_finding_of_two_artifacts_is_two_annotations() -> None:
+    lines = commands([PROD, *(result(Verdict.FAIL, PROD, path=path) for path in ("a.so", "b.so"))])
+    assert [read(line)[1]["file"] for line in lines] == ["a.so", "b.so"]
+
+
+def test_levels_become_error_warning_and_notice_loudest_first() -> None:
+    found = tuple(finding(verdict) for verdict in Verdict)
+    lines = commands([PROD, result(Verdict.FAIL, PROD, findings=found)])
+    assert [read(line)[0] for line in lines] == ["error", "warning", "warning", "notice", "notice"]
+
+
+def test_percent_comma_colon_and_line_breaks_are_escaped() -> None:
+    # The toolkit's own rules: %25 %0D %0A in messages; %3A and %2C in properties too.
+    one = finding(Verdict.FAIL, "100%: a, b", rule="X,1:2%", example=None, remedy="", count=0)
+    (line,) = commands([PROD, result(Verdict.FAIL, PROD, path="a,b:c%.so", findings=(one,))])
+    assert line == "::error file=a%2Cb%3Ac%25.so,title=X%2C1%3A2%25::100%25: a, b%0AOn: prod"
+
+
+def test_more_than_ten_of_a_level_are_left_to_the_summary() -> None:
+    lines = commands(many(13))
+    names = [read(line)[0] for line in lines]
+    assert (names.count("error"), names.count("warning")) == (10, 1)
+    *_, tally = github.annotations(many(13))
+    said = "ltocompat: 13 errors, 1 warning; 3 without an annotation are in the step summary"
+    assert tally == said
+    text = github.summary(REPORT, many(13), Options())
+    assert "### 3 findings without an annotation" in text
+    told = text[text.index("without an annotation") :]
+    assert all(f"error PTX-01: wrong thing {n} on `prod (h100)` at" in told for n in range(3))
+    assert "wrong thing 3" not in told  # those with the most modules are annotated
+
+
+def test_ten_of_a_level_leave_nothing_over() -> None:
+    assert "without an annotation" not in github.summary(REPORT, many(10), Options())
+
+
+def test_what_could_not_be_read_is_an_error_and_counts_as_one() -> None:
+    lines = commands([Failure("unreadable", "it is gone"), *many(10)])
+    assert read(lines[0]) == ("error", {"title": "ltocompat: unreadable"}, "it is gone")
+    assert sum(line.startswith("::error") for line in lines) == 10
+
+
+def test_nothing_found_is_said() -> None:
+    assert list(github.annotations([PROD, result(Verdict.OK, PROD)])) == ["ltocompat: no findings"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_line_is_one_command_whatever_names_hold(case: str) -> None:
+    for line in commands(CASES[case]):
+        _, properties, message = read(line)
+        assert set(properties) <= {"file", "title"}
+        assert not set(line) & set("\x1b\r\n\u202e\udcff")
+        assert not set(message) & set("\x1b\r\u202e\udcff")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_summary_is_the_answer_as_markdown(case: str) -> None:
+    text = github.summary(REPORT, CASES[case], Options())
+    assert text.startswith("## ltocompat\n\n")
+    assert not set(text) & set("\x1b\r\u202e\udcff")
+    tokens = MarkdownIt().enable("table").parse(text)  # HTML, links and mentions stay code
+    inner = [child.type for token in tokens for child in token.children or ()]
+    assert not {"html_inline", "link_open", "image"} & set(inner)
+    assert "html_block" not in {token.type for token in tokens}
+
+
+def test_what_artifacts_require_is_no_trouble() -> None:
+    records = [PROD, values.required(), result(Verdict.FAIL, PROD, H100)]
+    assert commands(records) == commands([PROD, result(Verdict.FAIL, PROD, H100)])
+    assert "error 222" in github.summary(REPORT, records, Options())
+
+
+def test_the_summary_is_appended_to_the_file_that_github_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "summary.md"
+    path.write_text("what an earlier command said\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(path))
+    stream = io.StringIO()
+    github.write(REPORT, values.many_targets(), stream, Options())
+    text = path.read_text("utf-8")
+    assert text.startswith("what an earlier command said\n## ltocompat\n")
+    assert "error 222" in text
+    assert stream.getvalue().startswith("::error ")
+
+
+def test_without_github_there_are_annotations_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    stream = io.StringIO()
+    github.write(REPORT, values.many_targets(), stream, Options())
+    assert "## ltocompat" not in stream.getvalue()
+
+
+def test_a_summary_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    path = str(tmp_path / "missing" / "summary.md")
+    with pytest.raises(UsageError, match=r"can't be written to .*No such file"):
+        github.append_summary("text", {"GITHUB_STEP_SUMMARY": path})
+
+
+def test_a_summary_fits_in_what_github_takes() -> None:
+    results: list[Judgement] = [PROD, *_long_names(9_000)]
+    text = github.summary(REPORT, results, Options())
+    assert len(text.encode()) <= 1024 * 1024
+    assert text.endswith("GitHub takes 1 MiB. --format json lists all.\n")
+    assert text.count("\n| ") > 1_000
+
+
+def _long_names(number: int) -> Iterable[Result]:
+    for n in range(number):
+        place = Place(f"{'x' * 150}{n}.so")
+        one = finding(Verdict.FAIL, f"wrong {n}", example=place)
+        yield result(Verdict.FAIL, PROD, H100, path=place.path, findings=(one,))
