@@ -9,12 +9,14 @@ from ltocompat import inventory
 from ltocompat.describing import Detail, describe
 from ltocompat.model import Artifact, Host, Image, ImageKind, Module, Record, Skipped
 from ltocompat.place import Place
-from ltocompat.regions import StoredModule
+from ltocompat.regions import StoredImage, StoredModule
 from ltocompat.traits import Shape, shape_of
 from ltocompat.verdicts.studies import Group, Study
 from ltocompat.verdicts.trials import Trials
 
 _MOST_SKIPPED = 20
+_LARGE = 16 << 10
+_MOST_HOSTS = 10_000
 
 Interest = Callable[[Shape], Sequence[int]]
 """The numbers of those images of a shape whose kernels decide something."""
@@ -80,11 +82,18 @@ class Student:
             return module
         images = list(module.images)
         for number in asked:
+            if _surely_has_kernels(stored.images[number]):
+                continue
             images[number], _ = describe(stored.images[number], Detail(kernels=True))
             # One cubin with kernels settles the verdict of its shape; PTX is little and is counted.
             if images[number].kind is ImageKind.SASS and images[number].kernels:
                 self._settled.add((shape, number))
         return replace(module, images=tuple(images))
+
+
+def _surely_has_kernels(stored: StoredImage) -> bool:
+    """Whether to leave a cubin unread: one without kernels has nothing to be large with."""
+    return stored.kind is ImageKind.SASS and (stored.stored_size or 0) > _LARGE
 
 
 class _Notes:
@@ -147,9 +156,10 @@ class _Notes:
         if waits and host.place.members == self._inside:
             for group in self._inner.values():
                 group.shape = replace(group.shape, needs_device_link=True)
-        # Of libraries in packages, all are kept: their machine and their search path count.
+        # Of libraries in packages others are kept, too: their machine and search path count.
         needs = host.undefined_registrations or host.nvjitlink_imports or host.libraries
-        if needs or (host.linked and host.place.members):
+        in_package = host.linked and host.place.members and len(self._hosts) < _MOST_HOSTS
+        if needs or in_package:
             self._hosts.append(host)
         self._flush()
 

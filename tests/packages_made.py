@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from libraries_made import build
@@ -13,6 +15,8 @@ from samples import FOLDER
 
 from ltocompat.inventory import Settings
 from ltocompat.model import ImageKind
+from ltocompat.narrowing import Narrower
+from ltocompat.nvjitlinks import obtain
 from ltocompat.packages.promise import Promise
 from ltocompat.packages.values import Package
 from ltocompat.place import Place
@@ -124,10 +128,19 @@ def library(
 
 
 def judged(
-    path: Path | str, *, others: Sequence[Package] = (), promise: Promise | None = None
+    path: Path | str,
+    *,
+    others: Sequence[Package] = (),
+    promise: Promise | None = None,
+    trial: bool = False,
 ) -> tuple[Flaw, ...]:
-    """The flaws of a package."""
-    (study,) = Student(_ptx).study(Place(str(path)), Settings())
+    """The flaws of a package; ``trial`` asks real nvJitLinks first."""
+    with ExitStack() as stack:
+        narrow = None
+        if trial:
+            ask = functools.partial(obtain, install_missing=True)
+            narrow = stack.enter_context(Narrower(ask)).narrow
+        (study,) = Student(_ptx, narrow=narrow).study(Place(str(path)), Settings())
     return flaws_of(str(path), study, required(study), others=others, promise=promise)
 
 

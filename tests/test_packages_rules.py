@@ -145,9 +145,9 @@ def test_what_an_unknown_dependency_may_bring_is_unknown(tmp_path: Path, loading
     flaws = judged(path)
     assert told(flaws) == {"PKG-01": UNKNOWN}
     assert "whether libraft-cu13 brings nvJitLink" in flaws[0].message
-    other = wheel(tmp_path, {}, [RIGHT], name="libraft-cu13")
+    other = wheel(tmp_path, {}, [RIGHT], name="libraft-cu13", version="26.10.0")
     assert judged(path, others=packages_beside([other])) == ()
-    empty = wheel(tmp_path, {}, [], name="libraft-cu13")
+    empty = wheel(tmp_path, {}, [], name="libraft-cu13", version="26.10.0")
     assert told(judged(path, others=packages_beside([empty]))) == {"PKG-01": FAIL}
 
 
@@ -325,6 +325,33 @@ def test_two_packages_with_one_nvjitlink_are_told(tmp_path: Path, opening: bytes
     assert "libx 1.0 and nvidia-nvjitlink 13.5.37 write over each other's" in flaws[0].message
     assert "both bring" in judged(path, others=packages_beside([other]))[0].message
     assert judged(path, others=packages_beside([third])) == ()
+
+
+def test_a_toolkit_of_two_majors_is_too_low_or_has_no_end(tmp_path: Path, loading: bytes) -> None:
+    requires = ["cuda-toolkit[nvjitlink]>=12,<14"]
+    low = judged(wheel(tmp_path, files(loading), requires))
+    assert {one.rule for one in low} == {"NJL-06"}
+    assert any("nvidia-nvjitlink-cu12 may be installed instead" in one.message for one in low)
+    host = library(
+        tmp_path, needs=["libnvJitLink.so.12"], runpath="$ORIGIN/../../nvidia/nvjitlink/lib"
+    )
+    high = judged(wheel(tmp_path, files(host), requires))
+    assert told(high) == {"PKG-02": UNDOCUMENTED}
+    assert high[0].message.startswith("nvidia-nvjitlink admits major 13, but")
+
+
+def test_conda_admits_both_majors_under_one_name(tmp_path: Path) -> None:
+    for major, expected in ((13, {"NJL-06": FAIL}), (12, {"PKG-02": UNDOCUMENTED})):
+        host = library(tmp_path, needs=[f"libnvJitLink.so.{major}"], runpath="$ORIGIN/.")
+        path = conda(tmp_path, {"lib/libx.so": host}, ["libnvjitlink >=12,<14"])
+        assert told(judged(path)) == expected
+
+
+def test_a_package_given_beside_has_to_be_admitted(tmp_path: Path, loading: bytes) -> None:
+    path = wheel(tmp_path, files(loading), ["nvidia-nvjitlink>=13.3,<14"])
+    for version, expected in (("13.1.115", {"PKG-12": FAIL}), ("13.5.37", {})):
+        other = wheel(tmp_path, {}, name="nvidia-nvjitlink", version=version)
+        assert told(judged(path, others=packages_beside([other]))) == expected
 
 
 def test_what_is_given_beside_has_to_be_a_package(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""GitHub: workflow commands that nothing in a file can break out of, and a summary with the rest."""
+"""GitHub: commands that nothing in a file can break out of, and a summary with the rest."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def unescaped(text: str, also: str = "") -> str:
     return text.replace("%25", "%")
 
 
-def commands(records: Iterable[Judgement]) -> list[str]:
+def lines_of(records: Iterable[Judgement]) -> list[str]:
     """All lines but the tally."""
-    *lines, tally = github.annotations(records)
+    *lines, tally = github.commands(records)
     assert tally.startswith("ltocompat: ")
     return lines
 
@@ -63,47 +63,53 @@ def many(number: int) -> list[Judgement]:
 
 
 def test_an_annotation_says_what_is_wrong_where_and_what_to_do() -> None:
-    (line,) = commands([PROD, result(Verdict.FAIL, PROD, H100)])
+    (line,) = lines_of([PROD, result(Verdict.FAIL, PROD, H100)])
     assert read(line) == (
         "error",
         {"file": "lib/libx.so", "title": "PTX-01: PTX newer than the driver"},
-        "the driver refuses it with error 222\n"
-        "On: prod (h100)\n"
-        "At: lib/libx.so@0x1f40.3 (the first of 3 modules)\n"
-        "Remedy: ship SASS for sm_90",
+        (
+            "the driver refuses it with error 222\n"
+            "On: prod (h100)\n"
+            "At: lib/libx.so@0x1f40.3 (the first of 3 modules)\n"
+            "Remedy: ship SASS for sm_90"
+        ),
     )
 
 
 def test_a_finding_of_several_targets_and_gpus_is_one_annotation() -> None:
-    (line,) = commands(
-        [PROD, EDGE, *(result(Verdict.FAIL, goal, gpu) for goal in (PROD, EDGE) for gpu in (H100, L4))]
+    (line,) = lines_of(
+        [
+            PROD,
+            EDGE,
+            *(result(Verdict.FAIL, goal, gpu) for goal in (PROD, EDGE) for gpu in (H100, L4)),
+        ]
     )
     assert "\nOn: prod (h100, l4), edge (h100, l4)\n" in read(line)[2]
 
 
 def test_a_finding_of_two_artifacts_is_two_annotations() -> None:
-    lines = commands([PROD, *(result(Verdict.FAIL, PROD, path=path) for path in ("a.so", "b.so"))])
+    lines = lines_of([PROD, *(result(Verdict.FAIL, PROD, path=path) for path in ("a.so", "b.so"))])
     assert [read(line)[1]["file"] for line in lines] == ["a.so", "b.so"]
 
 
 def test_levels_become_error_warning_and_notice_loudest_first() -> None:
     found = tuple(finding(verdict) for verdict in Verdict)
-    lines = commands([PROD, result(Verdict.FAIL, PROD, findings=found)])
+    lines = lines_of([PROD, result(Verdict.FAIL, PROD, findings=found)])
     assert [read(line)[0] for line in lines] == ["error", "warning", "warning", "notice", "notice"]
 
 
 def test_percent_comma_colon_and_line_breaks_are_escaped() -> None:
     # The toolkit's own rules: %25 %0D %0A in messages; %3A and %2C in properties too.
     one = finding(Verdict.FAIL, "100%: a, b", rule="X,1:2%", example=None, remedy="", count=0)
-    (line,) = commands([PROD, result(Verdict.FAIL, PROD, path="a,b:c%.so", findings=(one,))])
+    (line,) = lines_of([PROD, result(Verdict.FAIL, PROD, path="a,b:c%.so", findings=(one,))])
     assert line == "::error file=a%2Cb%3Ac%25.so,title=X%2C1%3A2%25::100%25: a, b%0AOn: prod"
 
 
 def test_more_than_ten_of_a_level_are_left_to_the_summary() -> None:
-    lines = commands(many(13))
+    lines = lines_of(many(13))
     names = [read(line)[0] for line in lines]
     assert (names.count("error"), names.count("warning")) == (10, 1)
-    *_, tally = github.annotations(many(13))
+    *_, tally = github.commands(many(13))
     said = "ltocompat: 13 errors, 1 warning; 3 without an annotation are in the step summary"
     assert tally == said
     text = github.summary(REPORT, many(13), Options())
@@ -118,18 +124,18 @@ def test_ten_of_a_level_leave_nothing_over() -> None:
 
 
 def test_what_could_not_be_read_is_an_error_and_counts_as_one() -> None:
-    lines = commands([Failure("unreadable", "it is gone"), *many(10)])
+    lines = lines_of([Failure("unreadable", "it is gone"), *many(10)])
     assert read(lines[0]) == ("error", {"title": "ltocompat: unreadable"}, "it is gone")
     assert sum(line.startswith("::error") for line in lines) == 10
 
 
 def test_nothing_found_is_said() -> None:
-    assert list(github.annotations([PROD, result(Verdict.OK, PROD)])) == ["ltocompat: no findings"]
+    assert list(github.commands([PROD, result(Verdict.OK, PROD)])) == ["ltocompat: no findings"]
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_line_is_one_command_whatever_names_hold(case: str) -> None:
-    for line in commands(CASES[case]):
+    for line in lines_of(CASES[case]):
         _, properties, message = read(line)
         assert set(properties) <= {"file", "title"}
         assert not set(line) & set("\x1b\r\n\u202e\udcff")
@@ -148,8 +154,8 @@ def test_the_summary_is_the_answer_as_markdown(case: str) -> None:
 
 
 def test_what_artifacts_require_is_no_trouble() -> None:
-    records = [PROD, values.required(), result(Verdict.FAIL, PROD, H100)]
-    assert commands(records) == commands([PROD, result(Verdict.FAIL, PROD, H100)])
+    records: list[Judgement] = [PROD, values.required(), result(Verdict.FAIL, PROD, H100)]
+    assert lines_of(records) == lines_of([PROD, result(Verdict.FAIL, PROD, H100)])
     assert "error 222" in github.summary(REPORT, records, Options())
 
 

@@ -174,25 +174,29 @@ def _summary(side: Side, asked: Required, *, named: bool) -> Summary:
 
 
 def _unknown(old: Side, new: Side, *, kernels: bool) -> Iterator[str]:
-    sides = (("the old", old), ("the new", new))
-    for name, side in sides:
-        if not side.complete:
-            yield f"{name} one was not read to its end, so that what it seems to lack may be there"
-        if side.skipped:
-            number = "1 place" if side.skipped == 1 else f"{side.skipped:,} places"
-            yield f"{name} one has {number} that could not be read; inspect lists them"
     if not kernels:
         yield "kernels: not asked for"
-    else:
-        for name, side in sides:
-            yield from _unknown_kernels(name, side)
     if old.size is None or new.size is None:
         yield "size: not known on both sides"
-    for name, side in sides:
+    packaged = old.metadata is not None or new.metadata is not None
+    for name, side in (("the old", old), ("the new", new)):
+        yield from _unread(name, side)
+        if kernels:
+            yield from _unknown_kernels(name, side)
         if side.saved:
             yield f"metadata: a saved inspection, as {name} one is, has none"
-        if any(file.cut for file in side.files.values()):
-            yield f"{name} one has more distinct values than are compared"
+        elif packaged and side.metadata is None:
+            yield f"metadata: {name} one is no package"
+
+
+def _unread(name: str, side: Side) -> Iterator[str]:
+    if not side.complete:
+        yield f"{name} one was not read to its end, so that what it seems to lack may be there"
+    if side.skipped:
+        number = "1 place" if side.skipped == 1 else f"{side.skipped:,} places"
+        yield f"{name} one has {number} that could not be read; inspect lists them"
+    if any(file.cut for file in side.files.values()):
+        yield f"{name} one has more distinct values than are compared"
 
 
 def _unseen(old: Required, new: Required) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ltocompat.errors import UsageError
 from ltocompat.place import Place
-from ltocompat.report import Failure, Options, Report, Writable, markdown
+from ltocompat.report import Options, Report, Writable, markdown
 from ltocompat.report.blocks import Block, Code, Heading, Items, Paragraph
 from ltocompat.report.cells import said_cells
 from ltocompat.report.gathered import LEVELS, Gathered, Judgement, gather, sort_out
@@ -50,12 +50,12 @@ def write(
         UsageError: the file of the summary can't be written.
     """
     taken = tuple(records)
-    for line in annotations(taken):
+    for line in commands(taken):
         stream.write(line + "\n")
     append_summary(summary(report, taken, options), os.environ)
 
 
-def annotations(records: Iterable[Judgement]) -> Iterator[str]:
+def commands(records: Iterable[Judgement]) -> Iterator[str]:
     """The workflow commands, loudest first, and a last line that counts all findings."""
     all_ = sort_out(records)
     found = _found(all_.results)
@@ -118,7 +118,8 @@ def _found(results: Iterable[Any]) -> list[Gathered]:
 def _split(found: Sequence[Gathered], failures: int) -> tuple[list[Gathered], list[Gathered]]:
     """Those that are annotated and those that GitHub would drop; failures are errors too."""
     used = Counter({Level.ERROR: failures})
-    shown, left = [], []
+    shown: list[Gathered] = []
+    left: list[Gathered] = []
     for one in found:
         used[one.finding.level] += 1
         (shown if used[one.finding.level] <= MOST else left).append(one)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ltocompat.report.gathered import Judgements
-from ltocompat.report.html_words import breakable, said, scrolling, section
+from ltocompat.report.html_words import said, scrolling, section
 from ltocompat.report.text import count
 from ltocompat.required import Required
 from ltocompat.verdict import Result
@@ -32,7 +32,7 @@ _ROWS = (("SASS", "sass"), ("PTX", "ptx"), ("LTO-IR and other links", "link"))
 def coverage(all_: Judgements) -> str:
     """The section with a picture an artifact; empty where nothing is known."""
     paths = dict.fromkeys((*(one.path for one in all_.results), *all_.required))
-    drawn = []
+    drawn: list[str] = []
     for path in paths:
         required = all_.required.get(path)
         own = [one for one in all_.results if one.path == path]
@@ -72,7 +72,7 @@ def _seen(results: Iterable[Result]) -> Iterator[_Column]:
 
 def _picture(path: str, columns: Sequence[_Column], modules: int, *, unfolded: bool) -> str:
     heads = "".join(
-        f'<th scope="col">{said(one.arch)}<small>{said(one.name)}</small></th>' for one in columns
+        f'<th scope="col">{said(one.arch)} <small>{said(one.name)}</small></th>' for one in columns
     )
     rows = []
     for word, field in _ROWS:
@@ -84,12 +84,12 @@ def _picture(path: str, columns: Sequence[_Column], modules: int, *, unfolded: b
         rows.append(f'<tr class="least"><th scope="row">least driver</th>{cells}</tr>')
     table = (
         f'<table class="coverage"><caption class="unseen">Modules of {said(path)} that serve each '
-        f'architecture</caption><thead><tr><td></td>{heads}</tr></thead>'
+        f"architecture</caption><thead><tr><td></td>{heads}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
     return (
         f'<details class="card"{" open" if unfolded else ""}><summary>'
-        f'<span class="where">{breakable(path)}</span>: {count(modules, "module")}</summary>'
+        f'<span class="where">{said(path)}</span>: {count(modules, "module")}</summary>'
         f"{scrolling(f'Coverage of {path}', table)}</details>"
     )
 
@@ -102,4 +102,5 @@ def _cell(number: int, modules: int) -> str:
 
 
 def _nothing() -> str:
-    return '<span class="none"><span aria-hidden="true">\u2013</span><span class="unseen">none</span></span>'
+    dash = '<span aria-hidden="true">\u2013</span>'
+    return f'<span class="none">{dash}<span class="unseen">none</span></span>'

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ltocompat.report.cells import Cell, said_cells
 from ltocompat.report.gathered import LEVELS, Gathered
-from ltocompat.report.html_words import badge, breakable, code, inside, said, section
+from ltocompat.report.html_words import badge, code, inside, said, section
 from ltocompat.report.rules import known
 from ltocompat.report.text import count
 
@@ -86,7 +86,7 @@ def _facts(
     yield "Verdict", badge(finding.verdict)
     cells = said_cells(one.cells, every, names)
     if cells:
-        yield "On", "all targets" if cells == "all" else breakable(cells)
+        yield "On", "all targets" if cells == "all" else said(cells)
     yield "In", "<br>".join(_artifacts(one))
     places = [inside(place, place.path) for place in one.places.values()]
     listed = "<br>".join(code(place) for place in places[:_MOST_PLACES])
@@ -104,4 +104,4 @@ def _artifacts(one: Gathered) -> Iterator[str]:
         if number == _MOST_PLACES:
             yield f"and {len(one.modules) - number:,} more"
             return
-        yield breakable(path) + (f" ({count(modules, 'module')})" if modules else "")
+        yield said(path) + (f" ({count(modules, 'module')})" if modules else "")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ltocompat.report.cells import Cell, cell_of, labels, said_cells
 from ltocompat.report.gathered import Judgements
 from ltocompat.report.gridding import MEANINGS
-from ltocompat.report.html_words import badge, breakable, code, said, scrolling, section, shorten
+from ltocompat.report.html_words import badge, code, said, scrolling, section, shorten
 from ltocompat.report.text import count
 from ltocompat.verdict import Finding, Result, Verdict
 
@@ -45,7 +45,11 @@ def verdicts(all_: Judgements, ids: FindingIds) -> tuple[str, str]:
     used = {one.verdict for one in all_.results}
     legend = "".join(f"<li>{badge(one)} {MEANINGS[one]}</li>" for one in Verdict if one in used)
     intro = '<p class="intro">Each verdict leads to its reasons.</p>'
-    parts = [intro, _matrix(all_, alike, names), f'<ul class="legend" aria-label="Verdicts">{legend}</ul>']
+    parts = [
+        intro,
+        _matrix(all_, alike, names),
+        f'<ul class="legend" aria-label="Verdicts">{legend}</ul>',
+    ]
     unfolded = len(alike) <= _OPEN
     reasons = [
         _reasons(path, groups, names, ids, unfolded=unfolded) for path, groups in alike.items()
@@ -69,7 +73,9 @@ def _alike(results: Sequence[Result]) -> dict[str, list[_Alike]]:
 def _matrix(all_: Judgements, alike: dict[str, list[_Alike]], names: dict[str, str]) -> str:
     results = {(one.path, cell_of(one)): one for one in all_.results}
     ids = {
-        (path, cell): group.id for path, groups in alike.items() for group in groups
+        (path, cell): group.id
+        for path, groups in alike.items()
+        for group in groups
         for cell in group.cells
     }
     columns = list(dict.fromkeys((cell.target, cell.gpu) for _, cell in results))
@@ -86,7 +92,11 @@ def _matrix(all_: Judgements, alike: dict[str, list[_Alike]], names: dict[str, s
             ]
             span = f' rowspan="{len(own)}"' if len(own) > 1 else ""
             scope = "rowgroup" if len(own) > 1 else "row"
-            head = f'<th scope="{scope}"{span} class="artifact">{breakable(path)}</th>' if number == 0 else ""
+            head = (
+                f'<th scope="{scope}"{span} class="artifact">{said(path)}</th>'
+                if number == 0
+                else ""
+            )
             way = f'<th scope="row" class="way">{said(route) or "any"}</th>' if routed else ""
             rows.append(f"<tr>{head}{way}{''.join(cells)}</tr>")
     table = (
@@ -106,7 +116,7 @@ def _heads(columns: list[tuple[str, str]], names: dict[str, str], *, routed: boo
     targets = list(dict.fromkeys(target for target, _ in columns))
     for target in targets:
         wide = sum(one == target for one, _ in columns)
-        name = breakable(names.get(target, target))
+        name = said(names.get(target, target))
         kind = "colgroup" if gpus else "col"
         first += f'<th scope="{kind}" colspan="{wide}" class="target">{name}</th>'
     if not gpus:
@@ -140,7 +150,7 @@ def _reasons(
     worst = max(group.result.verdict for group in groups)
     return (
         f'<details class="card"{" open" if unfolded else ""}><summary>{badge(worst)} '
-        f'<h3>{breakable(path)}</h3></summary>{told}</details>'
+        f"<h3>{said(path)}</h3></summary>{told}</details>"
     )
 
 
@@ -153,7 +163,7 @@ def _told(
     halves = f"; not judged: {', '.join(one.not_judged)}" if one.not_judged else ""
     return (
         f'<details id="{group.id}"><summary>{badge(one.verdict)} '
-        f'<span class="where">on {breakable(where)}{halves}</span></summary>'
+        f'<span class="where">on {said(where)}{halves}</span></summary>'
         f'<div class="body">{"".join(_because(path, one, ids))}</div></details>'
     )
 
@@ -174,7 +184,7 @@ def _because(path: str, one: Result, ids: FindingIds) -> Iterator[str]:
         )
         yield f'<ul class="links">{links}</ul>'
     if one.why:
-        lines = "".join(f"<li>{breakable(shorten(line, path))}</li>" for line in one.why)
+        lines = "".join(f"<li>{said(shorten(line, path))}</li>" for line in one.why)
         yield f'<ul class="reasons">{lines}</ul>'
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterable
 
 from ltocompat.place import Place
 from ltocompat.report.text import brief, escape
 from ltocompat.verdict import Level, Verdict
 
-# Drawn around the origin, the same for verdicts as in pictures of grids: no meaning by colour alone.
+# Drawn around the origin; those of verdicts are the same in pictures of grids. Colour is never all.
 _SHAPES = {
     "ok": "M-5 .5l3.4 3.5L5-4",
     "jit": "M-3-5H3M1-5v7.2a2.8 2.8 0 0 1-5.4 0",
@@ -29,13 +28,8 @@ def said(text: object) -> str:
 
 
 def code(text: object) -> str:
-    """A place, a path or a version; it may break where its parts do."""
-    return f"<code>{breakable(text)}</code>"
-
-
-def breakable(text: object) -> str:
-    """Long names with places to break at."""
-    return re.sub(r"(?<=[/_:@+=,-])(?=[^/:;])", "<wbr>", said(text))
+    """A place, a path or a version."""
+    return f"<code>{said(text)}</code>"
 
 
 def badge(word: Verdict | Level, more: str = "") -> str:
@@ -45,12 +39,14 @@ def badge(word: Verdict | Level, more: str = "") -> str:
         word: the verdict or level.
         more: HTML behind the word.
     """
-    return f'<span class="badge is-{word}">{icon(word)}<span>{word}</span>{more}</span>'
+    behind = f" {more}" if more else ""
+    return f'<span class="badge is-{word}">{icon(word)}<span>{word}</span>{behind}</span>'
 
 
 def icon(word: Verdict | Level) -> str:
     """The shape of a verdict or a level, for eyes alone."""
-    return f'<svg class="icon" viewBox="-8 -8 16 16" aria-hidden="true"><use href="#s-{word}"/></svg>'
+    shape = f'<use href="#s-{word}"/>'
+    return f'<svg class="icon" viewBox="-8 -8 16 16" aria-hidden="true">{shape}</svg>'
 
 
 def sprite() -> str:
@@ -80,4 +76,5 @@ def section(name: str, title: str, parts: Iterable[str]) -> str:
 
 def scrolling(label: str, table: str) -> str:
     """A table that may be wider than the page; the keyboard reaches it to scroll."""
-    return f'<div class="scroll" role="region" tabindex="0" aria-label="{said(label)}">{table}</div>'
+    about = f'role="region" tabindex="0" aria-label="{said(label)}"'
+    return f'<div class="scroll" {about}>{table}</div>'

@@ -3,6 +3,7 @@
   const findings = [...document.querySelectorAll(".finding")];
   const rules = [...document.querySelectorAll(".rule")];
   const filter = document.getElementById("filter");
+  let clear = () => {};
 
   // A link may lead into something folded: unfold all that is around it.
   function reveal() {
@@ -13,7 +14,6 @@
     for (let one = goal; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
     if (goal.tagName === "DETAILS") {
       goal.querySelector("summary").focus({ preventScroll: true });
-      goal.scrollIntoView({ block: "nearest" });
       goal.scrollIntoView({ block: "start" });
     }
   }
@@ -46,6 +46,8 @@
       return texts.get(one);
     };
     const number = (count) => count.toLocaleString("en-US");
+    const counted = (left, all) =>
+      (left === all ? "" : `${number(left)} of `) + number(all) + (all === 1 ? " finding" : " findings");
 
     function apply() {
       const words = filter.elements.text.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -58,14 +60,14 @@
       }
       for (const rule of rules) {
         const inside = rule.querySelectorAll(".finding:not([hidden])").length;
+        const all = rule.querySelectorAll(".finding").length;
         rule.hidden = !inside;
+        rule.querySelector(".number").textContent = counted(inside, all);
         if (inside && words.length) rule.open = true;
       }
-      const all = findings.length;
-      const noun = all === 1 ? "finding" : "findings";
-      shown.value = left === all ? `${number(all)} ${noun}` : `${number(left)} of ${number(all)} ${noun}`;
+      shown.value = counted(left, findings.length);
     }
-    var clear = () => {
+    clear = () => {
       filter.reset();
       apply();
     };

@@ -11,6 +11,7 @@ from ltocompat.requirements.shipped_needs import (
     TITLES,
     admits_right_major,
     need_of,
+    siblings,
     ways_of,
 )
 from ltocompat.verdict import Verdict
@@ -18,21 +19,26 @@ from ltocompat.verdict import Verdict
 
 def of_package(shipped: Shipped) -> Iterator[Flaw]:
     """One for each dependency without an end."""
-    for part, library in LIBRARIES.items():
+    for part in LIBRARIES:
         need = need_of(part, shipped)
         if need is None:
             continue
         most = need.majors[-1]
-        for (package, _), (admitted, way) in ways_of(need, shipped).items():
-            if not admits_right_major(package, admitted, need):
-                continue  # PKG-04 speaks of it
-            known = [one.major for one in admitted.releases if one.major > most]
-            if known or admitted.later_major:
+        ways = ways_of(need, shipped)
+        found = [
+            (package, admitted, way)
+            for (package, _), (admitted, way) in ways.items()
+            # PKG-04 speaks of the others.
+            if admits_right_major(package, admitted, need)
+        ]
+        for package, admitted, way in (*found, *siblings(need, ways)):
+            newer = [one.major for one in admitted.releases if one.major > most]
+            if newer or admitted.later_major:
                 yield Flaw(
                     RULE.id,
                     Verdict.UNDOCUMENTED,
-                    f"{package} may be of major {min(known, default=most + 1)} one day, which has "
-                    f"no {library}.so.{most}: {TITLES[part]} has no upper bound",
+                    f"{package} admits major {min(newer, default=most + 1)}, but the "
+                    f"{TITLES[part]} that is asked for is the file of major {most}",
                     f"write {need.line}",
                     way.line,
                 )

@@ -12,6 +12,7 @@ from ltocompat.requirements.rule import Flaw, Rule
 from ltocompat.verdict import Verdict
 
 _OF_DRIVER = ("libcuda.so", "libnvidia-")
+_OF_CUDA = ("libcu", "libnv", "libnccl")
 
 
 def of_library(library: Library) -> Iterator[Flaw]:
@@ -25,13 +26,15 @@ def of_library(library: Library) -> Iterator[Flaw]:
     of_driver = first.asked.startswith(_OF_DRIVER) and library.environment.user_driver is None
     program = library.resolved[0].loaded.file.program
     sure = program and not of_driver
+    # Packages bring most of their own libraries into the process themselves, CUDA's often not.
+    own = not program and not first.asked.startswith(_OF_CUDA)
     if of_driver:
         why = " (it comes with the driver, which containers get when they start)"
     else:
         why = "" if program else ", unless the program has loaded it before"
     yield Flaw(
         RULE.id,
-        Verdict.FAIL if sure else Verdict.UNKNOWN,
+        Verdict.FAIL if sure else Verdict.OK if own else Verdict.UNKNOWN,
         f"{linker_imports.short(first.needed_by or library.path)} needs {first.asked}, and the "
         f"loader says: {first.problem}{why}",
         "install the driver"
@@ -59,7 +62,7 @@ RULE = Rule(
     "that one which can't be found alone is found by its name in the process.",
     condition="A name in DT_NEEDED of a host file, or of what it needs, leads to no file.",
     evidence="The search of the loader, without loading anything.",
-    verdict="fail for a program; unknown for a library",
+    verdict="fail for a program; for a library unknown where one of CUDA's is missing, else a note",
     messages=(
         "libcusparse.so.12: cannot open shared object file: No such file or directory",
         "error while loading shared libraries: libcudart.so.12",

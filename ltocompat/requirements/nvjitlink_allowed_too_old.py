@@ -10,6 +10,7 @@ from ltocompat.requirements.shipped_needs import (
     Strength,
     admits_right_major,
     need_of,
+    siblings,
     ways_of,
 )
 from ltocompat.verdict import Verdict
@@ -20,11 +21,11 @@ def of_package(shipped: Shipped) -> Iterator[Flaw]:
     need = need_of("nvjitlink", shipped)
     if need is None or need.possible is None:
         return
-    for (package, _), (admitted, way) in ways_of(need, shipped).items():
-        if not admits_right_major(package, admitted, need):
-            continue  # PKG-04 speaks of it
-        least = min((one for one in admitted.releases if one.major in need.majors), default=None)
-        if least is None:
+    ways = ways_of(need, shipped)
+    for (package, _), (admitted, way) in ways.items():
+        least = min(admitted.releases, default=None)
+        # PKG-04 speaks of dependencies that never are of the right major.
+        if least is None or not admits_right_major(package, admitted, need):
             continue
         if least < need.possible:
             verdict = Verdict.UNKNOWN if need.strength is Strength.HANDED_OUT else Verdict.FAIL
@@ -41,6 +42,17 @@ def of_package(shipped: Shipped) -> Iterator[Flaw]:
             f"write {need.line}",
             way.line,
         )
+    for package, admitted, way in siblings(need, ways):
+        least = min(admitted.releases, default=need.possible)
+        if least < need.possible:
+            yield Flaw(
+                RULE.id,
+                Verdict.FAIL if need.hard else Verdict.UNKNOWN,
+                f"{package} may be installed instead, up to {max(admitted.releases)}, but "
+                f"{need.why}, so that it has to be {need.possible} or newer",
+                f"write {need.line}",
+                way.line,
+            )
 
 
 RULE = Rule(

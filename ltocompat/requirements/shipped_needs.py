@@ -22,6 +22,7 @@ _WHEELS = {"nvjitlink": "nvidia-nvjitlink", "nvrtc": "nvidia-cuda-nvrtc"}
 _CONDA = {"nvjitlink": "libnvjitlink", "nvrtc": "cuda-nvrtc"}
 _MAJOR = re.compile(r"\.so\.(\d+)|_(\d+)\d_\d", re.IGNORECASE)
 _LAST_WITH_SUFFIX = 12
+_STEP = " -> "
 
 
 class Strength(enum.Enum):
@@ -119,6 +120,21 @@ def need_of(part: str, shipped: Shipped) -> Need | None:
 def ways_of(need: Need, shipped: Shipped) -> dict[tuple[str, str | None], tuple[Allowed, Way]]:
     """What the metadata admits of a library: (package, extra) -> that, and the way there."""
     return together(ways_to(need.part, shipped.package, shipped.others))
+
+
+def siblings(
+    need: Need, ways: dict[tuple[str, str | None], tuple[Allowed, Way]]
+) -> Iterator[tuple[str, Allowed, Way]]:
+    """Ways to another major that begin with the same line as a right one: cuda-toolkit>=12."""
+    right = {
+        (way.line.partition(_STEP)[0], extra)
+        for (package, extra), (admitted, way) in ways.items()
+        if admits_right_major(package, admitted, need)
+    }
+    for (package, extra), (admitted, way) in ways.items():
+        same = (way.line.partition(_STEP)[0], extra) in right
+        if same and not admits_right_major(package, admitted, need):
+            yield package, admitted, way
 
 
 def has_ltoir(shipped: Shipped) -> bool:

@@ -123,13 +123,14 @@ def _service(groups: list[Group], gpu: Gpu, name: str, tally: _Tally) -> Service
     floors: list[DriverVersion] = []
     beyond = False
     for group in groups:
-        how, subject = _on(group.shape, gpu)
-        if how is None:
-            continue
-        counts[how] += group.count
-        if subject is None:
-            continue
-        for one in requirements_of(subject):
+        found = [_on(group.shape, gpu, route) for route in ways(group.shape)]
+        served = [how for how, _ in found if how not in (None, "none")]
+        if not served and any(how == "none" for how, _ in found):
+            counts["none"] += group.count
+        for how in served[:1]:
+            counts[how or "none"] += group.count
+        subjects = [subject for _, subject in found if subject is not None]
+        for one in (asked for subject in subjects for asked in requirements_of(subject)):
             if _of_artifact(one):
                 tally.add(one, group)
             beyond = beyond or _unmeetable(one)
@@ -143,9 +144,8 @@ def _service(groups: list[Group], gpu: Gpu, name: str, tally: _Tally) -> Service
     return Service(number, name, how, *numbers, driver, beyond)
 
 
-def _on(shape: Shape, gpu: Gpu) -> tuple[str | None, Subject | None]:
+def _on(shape: Shape, gpu: Gpu, route: Route) -> tuple[str | None, Subject | None]:
     """How a module serves a GPU, and what rules look at; None for a module without kernels."""
-    route = ways(shape)[0]
     if route is Route.LOAD:
         pick = pick_for_driver(shape, gpu.arch.number)
         if pick.images and all(image.has_kernels is False for image in pick.images):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ltocompat.arch import ArchForm, Release
@@ -43,18 +45,19 @@ class Judged:
 def ways(shape: Shape) -> tuple[Route, ...]:
     """How a module gets onto a GPU: what the runtime registers is loaded, LTO-IR is linked.
 
-    A loose fatbin that mixes LTO-IR with other code goes both ways, and so does relocatable code.
+    LTO-IR beside code that can be loaded goes both ways, and so does a file of relocatable code.
     """
     if shape.needs_device_link:
         return (Route.LINK,)
     if shape.registered or not shape.images:
         return (Route.LOAD,)
-    kinds = {image.kind for image in shape.images}
-    if kinds == {ImageKind.LTOIR}:
+    lto = any(image.kind is ImageKind.LTOIR for image in shape.images)
+    others = [image for image in shape.images if image.kind is not ImageKind.LTOIR]
+    relocatable = all(image.relocatable for image in others)
+    if lto and relocatable:
         return (Route.LINK,)
-    loose = [image for image in shape.images if image.kind in (ImageKind.SASS, ImageKind.PTX)]
-    relocatable = bool(loose) and all(image.relocatable for image in loose)
-    both = ImageKind.LTOIR in kinds or relocatable
+    # What a library does with relocatable code of its own can't be known; a file is for both.
+    both = lto or (relocatable and shape.registered is None)
     return (Route.LOAD, Route.LINK) if both else (Route.LOAD,)
 
 
@@ -75,8 +78,15 @@ def judge(shape: Shape, target: Target, gpu: Gpu | None, route: Route, trials: T
         trials: what linkers did with it.
     """
     if route is Route.LOAD:
-        return _loaded(shape, target, gpu, trials)
+        return (
+            _loaded(shape, target, gpu, trials) if trials else _loaded_untried(shape, target, gpu)
+        )
     return _linked(shape, target, gpu, trials)
+
+
+@functools.lru_cache(maxsize=8192)  # asked before kernels are counted, and again after
+def _loaded_untried(shape: Shape, target: Target, gpu: Gpu | None) -> Judged:
+    return _loaded(shape, target, gpu, {})
 
 
 def _loaded(shape: Shape, target: Target, gpu: Gpu | None, trials: Trials) -> Judged:
@@ -84,6 +94,8 @@ def _loaded(shape: Shape, target: Target, gpu: Gpu | None, trials: Trials) -> Ju
         return Judged(None, "none", not_judged=frozenset({"load"}), why="the target names no GPU")
     pick = pick_for_driver(shape, gpu.arch.number)
     subject = Subject(shape, Route.LOAD, gpu, pick.images, pick.missed)
+    if pick.missed is Missed.NOT_FOR_GPU and _without_kernels(shape.images):
+        return Judged(None, "without kernels", why=f"{pick.missed}, and it has no kernels")
     if pick.missed not in (None, Missed.LTO_ONLY):
         unread = frozenset({"load"}) if pick.missed is Missed.OTHER_KIND else frozenset[str]()
         return Judged(None, "none", not_judged=unread, why=str(pick.missed))
@@ -103,6 +115,12 @@ def _seen_by_old_drivers(shape: Shape, judged: Judged) -> Shape | None:
     blind = any(one.rule == "FB-03" and one.verdict is Verdict.FAIL for one in judged.findings)
     left = tuple(image for image in shape.images if not image.concatenated)
     return replace(shape, images=left) if blind and left else None
+
+
+def _without_kernels(images: Iterable[Traits]) -> bool:
+    """Whether kernels were counted, and none found."""
+    counted = [image.has_kernels for image in images if image.has_kernels is not None]
+    return bool(counted) and not any(counted)
 
 
 def _linked(shape: Shape, target: Target, gpu: Gpu | None, trials: Trials) -> Judged:

@@ -1,0 +1,250 @@
+"""The HTML page: well-formed, closed to the outside, and made for every reader."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+
+import pytest
+import verdict_values as values
+from html_pages import Page
+from report_values import HOSTILE
+from verdict_values import EDGE, H100, L4, PROD, finding, result
+
+from ltocompat.place import Place
+from ltocompat.report import Failure, Options, html
+from ltocompat.report.checking import REPORT
+from ltocompat.report.gathered import Judgement
+from ltocompat.verdict import Coverage, Result, Verdict
+
+
+def page_of(records: Iterable[Judgement]) -> Page:
+    stream = io.StringIO()
+    html.write(REPORT, records, stream, Options())
+    return Page(stream.getvalue())
+
+
+def thousand() -> list[Judgement]:
+    """A thousand findings on 25 artifacts."""
+    records: list[Judgement] = [PROD]
+    for n in range(25):
+        found = tuple(finding(Verdict(k % 5), f"thing {n}.{k}") for k in range(40))
+        records.append(result(Verdict.FAIL, PROD, H100, path=f"{n}.so", findings=found))
+    return records
+
+
+CASES: dict[str, list[Judgement]] = {
+    "one target": [*values.one_target()],
+    "many targets": [*values.many_targets()],
+    "many artifacts": [*values.many_artifacts()],
+    "hostile": [*values.hostile_results()],
+    "what they require": [PROD, values.required(), result(Verdict.FAIL, PROD, H100)],
+    "errors": [PROD, Failure("unreadable", HOSTILE)],
+    "thousand findings": thousand(),
+    "nothing": [],
+}
+
+
+@pytest.fixture(params=CASES, scope="module")
+def page(request: pytest.FixtureRequest) -> Page:
+    return page_of(CASES[request.param])
+
+
+def test_every_link_leads_somewhere_in_the_page(page: Page) -> None:
+    for one in page.root.all():
+        if "href" in one.attributes:
+            assert one.attributes["href"].removeprefix("#") in page.ids
+
+
+def test_nothing_comes_from_outside(page: Page) -> None:
+    assert not [one.tag for one in page.root.all() if "src" in one.attributes]
+    assert not list(page.root.all("link"))
+    assert not re.search(r"https?:|@import|url\(", page.source)
+
+
+def test_a_policy_allows_only_the_one_style_and_the_one_script(page: Page) -> None:
+    (policy,) = (
+        one.attributes["content"] for one in page.root.all("meta") if "http-equiv" in one.attributes
+    )
+    assert policy.startswith("default-src 'none';")
+    for tag in ("style", "script"):
+        (one,) = page.root.all(tag)
+        digest = hashlib.sha256("".join(one.pieces).encode()).digest()
+        assert f"{tag}-src 'sha256-{base64.b64encode(digest).decode()}'" in policy
+
+
+def test_nothing_has_a_style_or_a_handler_of_its_own(page: Page) -> None:
+    for one in page.root.all():
+        assert not [name for name in one.attributes if name == "style" or name.startswith("on")]
+
+
+def test_what_files_hold_stays_text(page: Page) -> None:
+    assert not set(page.source) & set("\x1b\r\u202e\udcff")
+    assert {one.tag for one in page.root.all()}.isdisjoint({"iframe", "img", "object", "base"})
+
+
+def test_readers_find_landmarks_and_headings_in_order(page: Page) -> None:
+    (root,) = page.root.all("html")
+    assert root.attributes["lang"] == "en"
+    for tag in ("header", "nav", "main", "footer", "h1", "title"):
+        assert len(list(page.root.all(tag))) == 1
+    for one in page.root.all("section"):
+        assert page.get(one.attributes["aria-labelledby"]).tag == "h2"
+    levels = [int(one.tag[1]) for one in page.root.all() if re.fullmatch("h[1-6]", one.tag)]
+    assert all(below <= above + 1 for above, below in pairwise(levels))
+
+
+def test_tables_name_their_rows_and_columns(page: Page) -> None:
+    for table in page.root.all("table"):
+        (caption,) = table.all("caption")
+        assert caption.text
+        assert all("scope" in one.attributes for one in table.all("th"))
+        assert table.around is not None
+        assert table.around.attributes["tabindex"] == "0"  # keyboards scroll it
+        assert table.around.attributes["aria-label"]
+
+
+def test_no_meaning_is_in_colour_alone(page: Page) -> None:
+    for one in page.root.all("span", "badge"):
+        (word,) = (name.removeprefix("is-") for name in one.classes if name.startswith("is-"))
+        assert word in one.text
+        (shape,) = one.all("use")
+        assert shape.attributes["href"] == f"#s-{word}"
+    assert all(one.attributes["aria-hidden"] == "true" for one in page.root.all("svg"))
+
+
+def test_form_fields_have_labels(page: Page) -> None:
+    for one in page.root.all("input"):
+        assert one.around is not None
+        assert one.around.tag == "label"
+        assert one.around.text
+
+
+def test_without_a_script_the_filter_is_not_there() -> None:
+    page = page_of(values.many_targets())
+    assert "hidden" in page.get("filter").attributes
+    assert not [one for one in page.root.all("details", "finding") if "hidden" in one.attributes]
+
+
+def test_the_hostile_page_says_what_names_hold_without_obeying() -> None:
+    page = page_of(values.hostile_results())
+    assert r"evil\x1b[31m\x0d\x0a\u202e|`<b>@someone\xff" in page.get("targets").text
+    assert [one.text for one in page.root.all("b")] == ["A"]  # our own, the letter of the target
+
+
+def test_the_matrix_has_a_cell_for_each_verdict_that_leads_to_its_reasons() -> None:
+    page = page_of(values.many_targets())
+    (table,) = page.get("verdicts").all("table")
+    (row,) = next(table.all("tbody")).all("tr")
+    assert [one.text for one in row.all("td")] == ["fail", "fail", "jit 1,617 of 2,638", "unknown"]
+    heads = [[one.text for one in line.all("th")] for line in next(table.all("thead")).all("tr")]
+    assert heads == [["artifact", "prod", "edge"], ["h100", "l4", "h100", "l4"]]
+    for link in table.all("a"):
+        why = page.get(link.attributes["href"].removeprefix("#"))
+        assert why.tag == "details"
+        assert "2,638 modules (e.g. lib/libx.so@0x40)" in why.text
+
+
+def test_routes_are_rows() -> None:
+    page = page_of(values.many_artifacts())
+    (table,) = page.get("verdicts").all("table")
+    rows = [[one.text for one in row.all("th")] for row in next(table.all("tbody")).all("tr")]
+    assert rows == [["a.so", "any"], ["lib/b.so", "any"], ["c.o", "load"], ["link"]]
+    assert "not judged: load" in table.text
+
+
+def test_cells_with_the_same_reasons_share_them() -> None:
+    page = page_of([PROD, *(result(Verdict.FAIL, PROD, gpu) for gpu in (H100, L4))])
+    (table,) = page.get("verdicts").all("table")
+    assert [one.attributes["href"] for one in table.all("a")] == ["#why-1", "#why-1"]
+    assert page.get("why-1").text.startswith("fail on all targets")
+
+
+def test_findings_unfold_and_say_all_that_is_known() -> None:
+    place = Place("dist/x.whl").member("lib/libx.so").at(0x40)
+    one = finding(Verdict.FAIL, example=place)
+    page = page_of([PROD, result(Verdict.FAIL, PROD, H100, path="dist/x.whl", findings=(one,))])
+    told = page.get("finding-0")
+    assert (told.tag, told.attributes["data-level"]) == ("details", "error")
+    (facts,) = told.all("dl")
+    said = dict(
+        zip([t.text for t in facts.all("dt")], [d.text for d in facts.all("dd")], strict=True)
+    )
+    assert said == {
+        "Remedy": "ship SASS for sm_90",
+        "Verdict": "fail",
+        "In": "dist/x.whl (3 modules)",
+        "First at": "lib/libx.so@0x40",
+        "Evidence": "version in the fatbin entry",
+        "Source": "CUDA Compatibility guide",
+    }
+    assert told.around is not None
+    assert "PTX-01: PTX newer than the driver" in told.around.text
+
+
+def test_a_finding_of_several_artifacts_and_targets_is_told_once() -> None:
+    records = [
+        result(Verdict.FAIL, goal, H100, path=path)
+        for goal in (PROD, EDGE)
+        for path in ("a.so", "b.so")
+    ]
+    page = page_of([PROD, EDGE, *records])
+    assert len(list(page.root.all("details", "finding"))) == 1
+    assert "a.so (3 modules)b.so (3 modules)" in page.get("finding-0").text
+
+
+def test_coverage_shows_every_architecture_where_it_is_known() -> None:
+    page = page_of([PROD, values.required(), result(Verdict.FAIL, PROD, H100)])
+    (table,) = page.get("coverage").all("table")
+    lines = [[one.text for one in row.inside] for row in table.all("tr")]
+    assert lines[0][1:4] == ["sm_75 Turing", "sm_80 Ampere", "sm_86 Ampere"]
+    assert lines[0][-1] == "next"
+    assert lines[1][:4] == ["SASS", "\u2013none", "1,600", "1,600"]
+    assert lines[3][5] == "2,000"
+    assert lines[4][:3] == ["least driver", "\u2013none", "580.65.06"]
+
+
+def test_coverage_shows_the_gpus_of_the_targets_where_that_is_all() -> None:
+    page = page_of([PROD, result(Verdict.FAIL, PROD, H100), result(Verdict.OK, PROD, L4)])
+    (table,) = page.get("coverage").all("table")
+    lines = [[one.text for one in row.inside] for row in table.all("tr")]
+    assert lines[:2] == [["", "sm_89", "sm_90"], ["SASS", "1,600", "1,600"]]
+
+
+def test_a_thousand_findings_are_folded_by_rule() -> None:
+    page = page_of(thousand())
+    assert len(list(page.root.all("details", "finding"))) == 1_000
+    rules = list(page.root.all("details", "rule"))
+    assert [next(one.all("h3")).text.split(":")[0] for one in rules] == [
+        "PTX-01",
+        "LTO-01",
+        "LTO-02",
+        "PTX-06",
+        "DRV-02",
+    ]
+    assert all("open" not in one.attributes for one in rules)
+    assert len(page.source) < 3_000_000
+
+
+def test_errors_stand_first() -> None:
+    page = page_of([PROD, Failure("unreadable", "it is gone"), result(Verdict.OK, PROD)])
+    first = next(page.root.all("section"))
+    assert first.text == "Errors unreadable: it is gone"
+
+
+def test_files_without_device_code_are_counted() -> None:
+    empty = result(Verdict.OK, PROD, path="a.txt", coverage=Coverage(0), why=())
+    page = page_of([PROD, empty, result(Verdict.OK, PROD, H100)])
+    (lede,) = page.root.all("p", "lede")
+    assert lede.text == "ok 1 artifact no findings 1 file without device code"
+
+
+def test_half_a_verdict_is_said_so() -> None:
+    half: Result = result(Verdict.OK, PROD, H100, not_judged=("load",))
+    page = page_of([PROD, half])
+    assert "not judged: load" in page.get("verdicts").text
+    assert "not judged: load" in page.get("why-1").text
