@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import os
 from collections.abc import Iterator
 
@@ -53,23 +54,36 @@ def owner(path: str) -> Package | None:
             return None
         parts.insert(0, name)
     wanted = "/".join(parts)
-    for entry in sorted(os.listdir(folder)):
-        info = os.path.join(folder, entry)
-        if not entry.endswith(_SUFFIX) or not os.path.isdir(info):
-            continue
-        # Most records don't have it; only the one that does is taken apart.
-        record = _bytes(info, "RECORD", _MOST_RECORD)
-        if wanted.encode("utf-8", "surrogateescape") in record and wanted in _files(record):
+    tops = _by_top(folder, os.stat(folder).st_mtime_ns)
+    for info in tops.get(parts[0], ()) if parts else ():
+        if wanted in _files(_bytes(info, "RECORD", _MOST_RECORD)):
             return read(info)
     return None
 
 
+@functools.lru_cache(maxsize=4)  # a folder is asked for each of its files
+def _by_top(site: str, changed: int) -> dict[str, tuple[str, ...]]:
+    """First part of a path in site-packages -> the metadata folders of those that have such."""
+    del changed
+    found: dict[str, list[str]] = {}
+    for entry in sorted(os.listdir(site)):
+        info = os.path.join(site, entry)
+        if entry.endswith(_SUFFIX) and os.path.isdir(info):
+            files = _files(_bytes(info, "RECORD", _MOST_RECORD))
+            for top in {file.partition("/")[0] for file in files}:
+                found.setdefault(top, []).append(info)
+    return {top: tuple(infos) for top, infos in found.items()}
+
+
 def _bytes(folder: str, name: str, most: int) -> bytes:
+    path = os.path.join(folder, name)
     try:
-        with open(os.path.join(folder, name), "rb") as file:
-            return file.read(most)
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                return file.read(most)
     except OSError:
-        return b""
+        pass
+    return b""
 
 
 def _files(record: bytes) -> Iterator[str]:

@@ -13,6 +13,8 @@ from ltocompat.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.packages import conda, installed, wheel
 from ltocompat.packages.values import Package
 
+# Opening a pipe would wait for its other end.
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 _READERS: tuple[Callable[[ByteView, str, Budget], Package | None], ...] = (wheel.read, conda.read)
 
 
@@ -46,7 +48,7 @@ def package_of(path: str, limits: Limits = DEFAULT_LIMITS) -> Package | None:
 
 @contextmanager
 def _opened(path: str) -> Iterator[ByteView | None]:
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_BINARY", 0))
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | _AT_ONCE)
     try:
         regular = stat.S_ISREG(os.fstat(fd).st_mode)
         yield ByteView(FileSource(fd)) if regular else None

@@ -56,7 +56,7 @@ def sprite() -> str:
 
 
 def inside(place: Place, path: str) -> str:
-    """A place in an artifact that is named already: without the artifact, where that leaves some."""
+    """A place in an artifact that is named already: without it, where that leaves some."""
     return shorten(str(place), path)
 
 
