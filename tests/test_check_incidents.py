@@ -80,7 +80,11 @@ def test_a_fatbin_with_only_ltoir_that_is_loaded_directly_fails_with_209() -> No
     ("sample", "target", "verdict"),
     [
         ("ltoir/nvrtc-12.4-lto_80.ltoir", "nvjitlink=12.4,driver=550,gpu=h100", Verdict.OK),
-        ("ltoir/nvrtc-12.4-lto_80.ltoir", "nvjitlink=13.0,driver=580,gpu=h100", Verdict.UNDOCUMENTED),
+        (
+            "ltoir/nvrtc-12.4-lto_80.ltoir",
+            "nvjitlink=13.0,driver=580,gpu=h100",
+            Verdict.UNDOCUMENTED,
+        ),
         ("cubin/nvrtc-13.5-sm_90.cubin", "driver=580,gpu=h100", Verdict.OK),
         ("cubin/nvrtc-13.5-sm_80.cubin", "driver=580,gpu=rtx4090", Verdict.OK),
         ("ptx/nvrtc-12.4-compute_80.ptx", "driver=550.54.15,gpu=h100", Verdict.JIT),

@@ -12,6 +12,7 @@ from packages_made import conda, metadata, wheel
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from ltocompat.limits import Limits
 from ltocompat.packages.conda_versions import alternatives
 from ltocompat.packages.metadata import python_and_platforms, read_metadata
 from ltocompat.packages.reading import package_of
@@ -180,6 +181,14 @@ def test_broken_metadata_become_problems(tmp_path: Path, data: bytes) -> None:
     assert found.name == "x"
     assert found.problems
     assert all(len(one) < 200 for one in found.problems)
+
+
+def test_metadata_that_unpack_to_more_than_they_may_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "x-1.0-py3-none-any.whl"
+    path.write_bytes(zip_of(("x-1.0.dist-info/METADATA", bytes(64 << 20))))
+    found = package_of(str(path), Limits(unpacked_bytes=1 << 20))
+    assert found is not None
+    assert found.problems == ("METADATA has no Name",)
 
 
 def test_a_wheel_without_metadata_says_so(tmp_path: Path) -> None:

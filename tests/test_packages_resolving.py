@@ -158,6 +158,18 @@ def test_cuda_version_bounds_what_conda_installs(tmp_path: Path) -> None:
     assert way.line == "depends: libnvjitlink"
 
 
+def test_metapackages_of_conda_have_the_version_of_their_toolkit(tmp_path: Path) -> None:
+    """cuda-libraries 13.2.2 depends on libnvjitlink 13.2.86 (its recipe on conda-forge)."""
+    ((one, _),) = together(
+        ways_to("nvjitlink", read(conda(tmp_path, {}, ("cuda-libraries 13.2.2",))))
+    ).values()
+    assert (names(one), one.pinned, one.later_major) == (["13.2"], "==13.2.2", False)
+    ((one, _),) = together(
+        ways_to("nvrtc", read(conda(tmp_path, {}, ("cuda-toolkit >=12.8,<13",))))
+    ).values()
+    assert (names(one), one.pinned) == (["12.8", "12.9"], None)
+
+
 def test_what_conda_only_constrains_is_not_installed(tmp_path: Path) -> None:
     path = conda(tmp_path, {}, ("cuda-version >=12",), ("libnvjitlink >=12.9",))
     (way,) = ways_to("nvjitlink", read(path))

@@ -10,6 +10,7 @@ from libraries_made import needs_gcc
 from packages_made import (
     CUBIN_12_4,
     CUBIN_13_5,
+    LINUX,
     LTOIR_12_4,
     LTOIR_13_5,
     conda,
@@ -19,6 +20,7 @@ from packages_made import (
     wheel,
 )
 from samples import FOLDER
+from test_hosts_windows import image
 
 from ltocompat.arch import Release, SmArch
 from ltocompat.errors import UsageError
@@ -347,6 +349,18 @@ def test_conda_admits_both_majors_under_one_name(tmp_path: Path) -> None:
         assert told(judged(path)) == expected
 
 
+def test_conda_has_two_folders_of_libraries(tmp_path: Path) -> None:
+    host = library(tmp_path, needs=["libnvJitLink.so.13"], runpath="$ORIGIN")
+    depends = ["libnvjitlink >=13.0,<14"]
+    for member, found in (
+        ("lib/libx.so", True),
+        ("targets/x86_64-linux/lib/libx.so", True),
+        ("lib/python3.12/site-packages/x/libx.so", False),
+    ):
+        flaws = judged(conda(tmp_path, {member: host}, depends))
+        assert told(flaws) == ({} if found else {"PKG-07": UNKNOWN})
+
+
 def test_a_package_given_beside_has_to_be_admitted(tmp_path: Path, loading: bytes) -> None:
     path = wheel(tmp_path, files(loading), ["nvidia-nvjitlink>=13.3,<14"])
     for version, expected in (("13.1.115", {"PKG-12": FAIL}), ("13.5.37", {})):
@@ -387,6 +401,19 @@ def test_a_promised_nvjitlink_has_to_be_new_enough(tmp_path: Path, opening: byte
     assert told(flaws) == {"PKG-10": FAIL}
     assert flaws[0].remedy == 'write nvjitlink = "13.5"'
     assert judged(path, promise=Promise("p.toml", nvjitlink=Release(13, 5))) == ()
+
+
+def test_wheels_of_windows_are_held_to_the_same(tmp_path: Path) -> None:
+    """Its library imports __nvJitLinkCreate_12_4 of nvJitLink_120_0.dll."""
+    members = {"libx/x.dll": image()}
+    bare = wheel(tmp_path, members, ["nvidia-nvjitlink-cu12"], tag="py3-none-win_amd64")
+    flaws = judged(bare)
+    # It also has the name of an NVRTC to open.
+    assert told(flaws) == {"NJL-06": FAIL, "PKG-01": OK}
+    assert flaws[0].remedy == "write Requires-Dist: nvidia-nvjitlink-cu12>=12.4,<13"
+    other = wheel(tmp_path, members, ["nvidia-nvjitlink-cu12>=12.4"], tag=LINUX)
+    assert told(judged(other)) == {"PKG-06": FAIL, "PKG-01": OK}
+    assert judged(other)[0].remedy == "tag it win_amd64"
 
 
 def test_metadata_that_cannot_be_read_are_told(tmp_path: Path) -> None:

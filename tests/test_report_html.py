@@ -201,18 +201,28 @@ def test_coverage_shows_every_architecture_where_it_is_known() -> None:
     page = page_of([PROD, values.required(), result(Verdict.FAIL, PROD, H100)])
     (table,) = page.get("coverage").all("table")
     lines = [[one.text for one in row.inside] for row in table.all("tr")]
-    assert lines[0][1:4] == ["sm_75 Turing", "sm_80 Ampere", "sm_86 Ampere"]
-    assert lines[0][-1] == "next"
-    assert lines[1][:4] == ["SASS", "\u2013none", "1,600", "1,600"]
-    assert lines[3][5] == "2,000"
-    assert lines[4][:3] == ["least driver", "\u2013none", "580.65.06"]
+    assert lines == [
+        [
+            "",
+            "sm_75 Turing",
+            "sm_80 to 90 Ampere to Hopper",
+            "sm_107 Rubin",
+            "sm_110 Blackwell",
+            "next",
+        ],
+        ["SASS", "\u2013none", "1,600", "\u2013none", "\u2013none", "\u2013none"],
+        ["PTX", "\u2013none", "17", "\u2013none", "\u2013none", "17"],
+        ["LTO-IR and other links", "\u2013none", "\u2013none", "2,000", "\u2013none", "\u2013none"],
+        ["least driver", "\u2013none", "580.65.06", "615", "\u2013none", "\u2013none"],
+    ]
 
 
 def test_coverage_shows_the_gpus_of_the_targets_where_that_is_all() -> None:
-    page = page_of([PROD, result(Verdict.FAIL, PROD, H100), result(Verdict.OK, PROD, L4)])
+    other = result(Verdict.OK, PROD, L4, coverage=Coverage(2638, ptx=17))
+    page = page_of([PROD, result(Verdict.FAIL, PROD, H100), other])
     (table,) = page.get("coverage").all("table")
     lines = [[one.text for one in row.inside] for row in table.all("tr")]
-    assert lines[:2] == [["", "sm_89", "sm_90"], ["SASS", "1,600", "1,600"]]
+    assert lines[:2] == [["", "sm_89", "sm_90"], ["SASS", "\u2013none", "1,600"]]
 
 
 def test_a_thousand_findings_are_folded_by_rule() -> None:

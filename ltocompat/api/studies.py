@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -74,7 +75,7 @@ def studies(
     """
     texts = [os.fspath(path) for path in paths]
     workers = min(len(os.sched_getaffinity(0)) if _LINUX else os.cpu_count() or 1, len(texts))
-    if workers > 1 and not reading.alone and "-" not in texts and _large(texts):
+    if workers > 1 and _FORKS and not reading.alone and "-" not in texts and _large(texts):
         yield from _side_by_side(texts, reading, workers, on_error)
         return
     student = reading.student()
@@ -88,6 +89,8 @@ def studies(
 
 
 _LINUX = hasattr(os, "sched_getaffinity")
+# Elsewhere a new process would run the caller's own program from its beginning.
+_FORKS = sys.platform == "linux"
 
 
 def _of_path(student: Student, text: str, reading: Reading) -> Iterator[Study]:
@@ -130,7 +133,7 @@ def _side_by_side(
     progress = reading.settings.progress
     # A callback can't follow into another process.
     sent = replace(reading, settings=replace(reading.settings, progress=None))
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
         # The largest first, so that none is left for one core at the end.
         todo = {pool.submit(_worked, text, sent): text for text in sorted(texts, key=_size)[::-1]}
         for number, done in enumerate(as_completed(todo), 1):

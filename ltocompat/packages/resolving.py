@@ -9,7 +9,12 @@ from functools import reduce
 
 from ltocompat.facts.toolkit_pins import brought_by_libraries
 from ltocompat.packages.values import Dependency, Kind, Package
-from ltocompat.packages.versions import Allowed, allowed, allowed_by_toolkit
+from ltocompat.packages.versions import (
+    Allowed,
+    allowed,
+    allowed_by_metapackage,
+    allowed_by_toolkit,
+)
 from ltocompat.target import System
 from ltocompat.targets.markers import Environment
 
@@ -18,9 +23,9 @@ _WHEELS = {
     "nvrtc": re.compile(r"nvidia-cuda-nvrtc(?:-cu\d\d)?"),
 }
 _CONDA = {"nvjitlink": "libnvjitlink", "nvrtc": "cuda-nvrtc"}
-# Every library of CUDA, in the versions of a release (conda-forge, recipe of cuda-libraries).
+# Every library of CUDA (conda-forge, recipes of the four: one leads to the other).
 _CONDA_METAPACKAGES = ("cuda-libraries", "cuda-toolkit", "cuda-runtime", "cuda")
-# The version of each library of CUDA is tied to this one (conda-forge, guide to CUDA recipes).
+# A library of 12.4 depends on cuda-version 12.4 (conda-forge, recipe of libnvjitlink: max_pin x.x).
 _CONDA_VERSION = "cuda-version"
 _TOOLKIT = "cuda-toolkit"
 _MAY_BRING = re.compile(r"cuda|nvidia|cupy|torch|jax|tensorflow|numba|(?:-|_)cu1\d")
@@ -156,7 +161,7 @@ class _Search:
         elif self.kind is Kind.CONDA:
             if one.name in _CONDA_METAPACKAGES:
                 name = _CONDA[self.part]
-                admitted = allowed(self.part, name, one.versions)
+                admitted = allowed_by_metapackage(self.part, one.versions)
                 yield Way(name, f"{one.line} -> {name}", admitted, only_limits=one.only_limits)
         elif one.name == _TOOLKIT:
             by_package = allowed_by_toolkit(self.part, one.versions, one.asks)

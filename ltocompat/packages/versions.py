@@ -118,6 +118,28 @@ def _leading(part: str, extras: frozenset[str]) -> list[ToolkitPin]:
     return [pin for pin in toolkit_pins() if pin.part == part and pin.extras & extras]
 
 
+def allowed_by_metapackage(part: str, alternatives: Iterable[str]) -> Allowed:
+    """What specifiers on a metapackage of conda admit, which has the version of its toolkit.
+
+    It pins each library exactly (recipe of cuda-libraries 13.2.2 on conda-forge).
+    """
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import Version
+
+    found: set[Release] = set()
+    later, pins = False, set[str | None]()
+    toolkits = [Version(pin.toolkit) for pin in toolkit_pins() if pin.part == part]
+    for text in alternatives:
+        specifiers = SpecifierSet(text)
+        # conda-forge writes 13.0.3 where PyPI has 13.0.3.0.
+        fitting = [one for one in toolkits if specifiers.contains(one, prereleases=True)]
+        found |= {Release(one.major, one.minor) for one in fitting}
+        beyond = Version(f"{max(toolkits).major + 1}.0")
+        later = later or specifiers.contains(beyond, prereleases=True)
+        pins.add(_pin(text))
+    return Allowed(frozenset(found), later, pins.pop() if len(pins) == 1 else None)
+
+
 @functools.cache
 def published(part: str) -> tuple[tuple[Release, str], ...]:
     """(release, version) of all that is known of nvJitLink or NVRTC."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from ltocompat.report.gathered import Judgements
@@ -16,7 +17,16 @@ _STEPS = 10
 
 
 class _Column(NamedTuple):
-    """An architecture: modules by what serves it, and the least driver, empty where not known."""
+    """An architecture and what serves it.
+
+    Attributes:
+        arch: ``sm_90``, or ``next`` for the one after all that are known.
+        name: the generation; empty where it isn't known.
+        sass: number of modules by SASS.
+        ptx: by PTX.
+        link: by a link.
+        driver: the least one there; empty where nothing serves or no floor is known.
+    """
 
     arch: str
     name: str
@@ -24,6 +34,11 @@ class _Column(NamedTuple):
     ptx: int
     link: int
     driver: str
+
+    @property
+    def told(self) -> tuple[int, int, int, str]:
+        """All but its name."""
+        return (self.sass, self.ptx, self.link, self.driver)
 
 
 _ROWS = (("SASS", "sass"), ("PTX", "ptx"), ("LTO-IR and other links", "link"))
@@ -71,16 +86,15 @@ def _seen(results: Iterable[Result]) -> Iterator[_Column]:
 
 
 def _picture(path: str, columns: Sequence[_Column], modules: int, *, unfolded: bool) -> str:
-    heads = "".join(
-        f'<th scope="col">{said(one.arch)} <small>{said(one.name)}</small></th>' for one in columns
-    )
+    """A table in which neighbours that are served alike share a column."""
+    runs = [tuple(run) for _, run in groupby(columns, key=lambda one: one.told)]
+    heads = "".join(_head(run) for run in runs)
     rows = []
     for word, field in _ROWS:
-        numbers = [getattr(one, field) for one in columns]
-        cells = "".join(_cell(number, modules) for number in numbers)
+        cells = "".join(_cell(getattr(run[0], field), modules) for run in runs)
         rows.append(f'<tr class="by-{field}"><th scope="row">{word}</th>{cells}</tr>')
     if any(one.driver for one in columns):
-        cells = "".join(f"<td>{said(one.driver) or _nothing()}</td>" for one in columns)
+        cells = "".join(f"<td>{said(run[0].driver) or _nothing()}</td>" for run in runs)
         rows.append(f'<tr class="least"><th scope="row">least driver</th>{cells}</tr>')
     table = (
         f'<table class="coverage"><caption class="unseen">Modules of {said(path)} that serve each '
@@ -92,6 +106,19 @@ def _picture(path: str, columns: Sequence[_Column], modules: int, *, unfolded: b
         f'<span class="where">{said(path)}</span>: {count(modules, "module")}</summary>'
         f"{scrolling(f'Coverage of {path}', table)}</details>"
     )
+
+
+def _head(run: Sequence[_Column]) -> str:
+    archs = _span([one.arch for one in run])
+    names = _span(list(dict.fromkeys(one.name for one in run if one.name)))
+    return f'<th scope="col">{archs} <small>{names}</small></th>'
+
+
+def _span(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    last = names[-1].removeprefix("sm_")
+    return said(names[0]) if len(names) == 1 else f"{said(names[0])} to {said(last)}"
 
 
 def _cell(number: int, modules: int) -> str:

@@ -31,12 +31,6 @@ LEFT_OUT: tuple[LeftOut, ...] = (
         "It is LTO-01 of the library and the callback together: check both with --together.",
     ),
     LeftOut(
-        "NJL-06",
-        "Package that asks for no least nvJitLink",
-        "What a package asks for is in its metadata, which is not read; ltocompat require prints "
-        "the range to ask for, by LTO-01.",
-    ),
-    LeftOut(
         "BLD-05b",
         "-dlto at the device link, and no LTO-IR in the objects",
         "An object without LTO-IR looks the same whether -dlto was forgotten, dropped for its "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections.abc import Iterator
 
 from ltocompat.model import Host
@@ -15,7 +16,9 @@ from ltocompat.verdict import Verdict
 # Folders of the wheels of 12.x, relative to site-packages; those of 13.x share one.
 _OF_12 = {"nvjitlink": "nvidia/nvjitlink/lib", "nvrtc": "nvidia/cuda_nvrtc/lib"}
 _OF_13 = "nvidia/cu13/lib"
+# Of conda's two, one has links to the other (conda-forge, recipe of libnvjitlink).
 _OF_CONDA = "lib"
+_TARGETS = re.compile(r"targets/[^/]+/lib")
 _LOADER = "cuda-pathfinder"
 _ORIGIN = ("$ORIGIN", "${ORIGIN}")
 
@@ -35,7 +38,7 @@ def of_package(shipped: Shipped) -> Iterator[Flaw]:
             if host.format != "ELF" or folder is None:
                 continue
             here = posixpath.dirname(_location(host, shipped.package))
-            if folder not in {_resolved(one, here) for one in host.runpath}:
+            if not _reached(folder, [_resolved(one, here) for one in host.runpath]):
                 yield _flaw(host, files[0] or "", folder, here, verdict)
                 break
 
@@ -65,6 +68,11 @@ def _folder(part: str, package: Package, file: str) -> str | None:
     if package.kind is Kind.CONDA:
         return _OF_CONDA
     return _OF_12[part] if major == 12 else _OF_13 if major == 13 else None
+
+
+def _reached(folder: str, searched: list[str]) -> bool:
+    conda = folder == _OF_CONDA
+    return any(one == folder or (conda and _TARGETS.fullmatch(one)) for one in searched)
 
 
 def _name(host: Host) -> str:

@@ -96,10 +96,14 @@ def _of_whole(study: Study, judged: list[_Judged], gpu: Gpu | None) -> Iterator[
     said = any(one.said.verdict is not None or one.said.not_judged for one in judged)
     if study.skipped_count:  # what serves may lie where nothing could be read
         yield _unreadable(study)
-    elif not said and gpu is not None and any(one.said.how == "none" for one in judged):
+    elif not said and gpu is not None and any(_missing(one.said) for one in judged):
         yield _nothing_serves(judged, gpu)
     yield from _lacking(judged, gpu)
     yield from _notes(study, judged)
+
+
+def _missing(said: Judged) -> bool:
+    return said.how == "none" and not said.empty
 
 
 def _lacking(judged: list[_Judged], gpu: Gpu | None) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from ltocompat.arch import ArchForm, Release, SmArch
 from ltocompat.facts import drivers, gpus
 from ltocompat.required import Asked, LinkerFloor, PasteLine, Required, Service
-from ltocompat.requirements import requirements_of
+from ltocompat.requirements import RULES, requirements_of
 from ltocompat.requirements.constraints import (
     DriverFrom,
     DriverOfCuda,
@@ -18,6 +18,7 @@ from ltocompat.requirements.constraints import (
     LinkerTargets,
 )
 from ltocompat.requirements.constraints_linker import LinkerOfCubin
+from ltocompat.requirements.constraints_loader import LinkerExporting, LinkerNamed
 from ltocompat.requirements.rule import Axis, Requirement, Subject
 from ltocompat.selection import pick_for_driver, pick_for_linker
 from ltocompat.target import DriverVersion, Gpu
@@ -71,7 +72,7 @@ def required(study: Study) -> Required:
         if one.axis is not Axis.OPTIONS
     )
     tried = any(group.trials for group in groups)
-    linker = _linker_floor(tally.asked, tried=tried)
+    linker = _linker_floor([*tally.asked, *_of_hosts(study)], tried=tried)
     sass, ptx = _driver_floors(tally.asked)
     beyond = any(_unmeetable(one) for one in tally.asked)
     options = _link_options(tally.asked)
@@ -89,6 +90,14 @@ def required(study: Study) -> Required:
         lines,
         study.skipped_count,
     )
+
+
+def _of_hosts(study: Study) -> Iterator[Requirement]:
+    """What the host files ask of nvJitLink: the symbols that they import, the names they open."""
+    for host in study.hosts:
+        for rule in RULES:
+            if rule.of_host is not None:
+                yield from rule.of_host(host)
 
 
 def _order(item: tuple[Requirement, tuple[int, Group]]) -> tuple[str, str, int]:
@@ -193,9 +202,13 @@ def _linker_floor(asked: Iterable[Requirement], *, tried: bool) -> LinkerFloor |
     sure: list[Release | None] = []
     for one in asked:
         constraint = one.constraint
-        if isinstance(constraint, LinkerFrom):
+        if isinstance(constraint, LinkerFrom) or isinstance(constraint, LinkerExporting):
             possible.append(constraint.floor)
             sure.append(constraint.floor)
+        elif isinstance(constraint, LinkerNamed):
+            # A name such as libnvJitLink.so.13 means any minor of that major.
+            possible.append(Release(constraint.majors[-1], 0))
+            sure.append(Release(constraint.majors[-1], 0))
         elif isinstance(constraint, LinkerOfCubin):
             possible.append(constraint.writer)
             sure.append(constraint.writer)

@@ -32,6 +32,7 @@ class Judged:
         not_judged: halves that the target says too little for.
         picked: the images that were picked.
         why: the reasoning in one sentence.
+        empty: it is not for the GPU, and has no kernels that could be missed there.
     """
 
     verdict: Verdict | None
@@ -40,6 +41,7 @@ class Judged:
     not_judged: frozenset[str] = frozenset()
     picked: tuple[Traits, ...] = ()
     why: str = ""
+    empty: bool = False
 
 
 def ways(shape: Shape) -> tuple[Route, ...]:
@@ -95,7 +97,8 @@ def _loaded(shape: Shape, target: Target, gpu: Gpu | None, trials: Trials) -> Ju
     pick = pick_for_driver(shape, gpu.arch.number)
     subject = Subject(shape, Route.LOAD, gpu, pick.images, pick.missed)
     if pick.missed is Missed.NOT_FOR_GPU and _without_kernels(shape.images):
-        return Judged(None, "without kernels", why=f"{pick.missed}, and it has no kernels")
+        why = f"{pick.missed}, and it has no kernels"
+        return Judged(None, "none", why=why, empty=True)
     if pick.missed not in (None, Missed.LTO_ONLY):
         unread = frozenset({"load"}) if pick.missed is Missed.OTHER_KIND else frozenset[str]()
         return Judged(None, "none", not_judged=unread, why=str(pick.missed))

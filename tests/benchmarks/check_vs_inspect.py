@@ -1,4 +1,4 @@
-"""``ltocompat check`` against ten deploy targets, beside one ``ltocompat inspect`` of the same file.
+"""``ltocompat check`` against ten deploy targets, beside one ``ltocompat inspect`` of one file.
 
 Run by hand: python tests/benchmarks/check_vs_inspect.py
 Modules are folded into shapes while they are read, so that a target more costs next to nothing.
