@@ -31,6 +31,7 @@ class Student:
         interest: tells whose kernels to count; a PTX image without kernels harms nobody.
         try_links: asks linkers, None for no trials.
         narrow: says more of makers before anything else looks at them.
+        apart: keep modules of different innermost files in groups of their own.
     """
 
     def __init__(
@@ -38,8 +39,11 @@ class Student:
         interest: Interest,
         try_links: Try | None = None,
         narrow: inventory.Refine | None = None,
+        *,
+        apart: bool = False,
     ) -> None:
         self._interest = interest
+        self._apart = apart
         self._try = try_links
         self._narrow = narrow
         self._interests: dict[Shape, Sequence[int]] = {}
@@ -53,7 +57,7 @@ class Student:
             UnreadableInput: the path can't be opened.
         """
         settings = replace(settings, refine=self._refine)
-        notes = _Notes()
+        notes = _Notes(apart=self._apart)
         for record in inventory.take(place, settings):
             done = notes.take(record, self._tried)
             if done is not None:
@@ -99,12 +103,13 @@ def _surely_has_kernels(stored: StoredImage) -> bool:
 class _Notes:
     """The study of the file at hand."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, apart: bool) -> None:
+        self._apart = apart
         self._begin()
 
     def _begin(self) -> None:
-        self._groups: dict[tuple[Shape, tuple[object, ...]], Group] = {}
-        self._inner: dict[tuple[Shape, tuple[object, ...]], Group] = {}
+        self._groups: dict[tuple[object, ...], Group] = {}
+        self._inner: dict[tuple[object, ...], Group] = {}
         self._inside: tuple[str, ...] = ()
         self._options: dict[str, Image] = {}
         self._hosts: list[Host] = []
@@ -135,6 +140,7 @@ class _Notes:
             self._skipped_count,
             list(self._options.values()),
             self._hosts,
+            self._apart,
         )
         self._begin()
         return study
@@ -165,12 +171,14 @@ class _Notes:
 
     def _flush(self) -> None:
         for group in self._inner.values():
-            _count(self._groups, group)
+            _count(self._groups, group, self._inside if self._apart else ())
         self._inner = {}
 
 
-def _count(groups: dict[tuple[Shape, tuple[object, ...]], Group], group: Group) -> None:
-    key = (group.shape, tuple(group.trials.items()))
+def _count(
+    groups: dict[tuple[object, ...], Group], group: Group, inside: tuple[str, ...] = ()
+) -> None:
+    key = (group.shape, tuple(group.trials.items()), inside)
     before = groups.get(key)
     if before is None:
         groups[key] = group

@@ -36,6 +36,8 @@ class Reading:
         narrow: asks linkers for the makers of LTO-IR.
         named: the user named the paths; else, as in folders, a file counts only with device code
             in it, or where it asks for an nvJitLink.
+        for_require: kernels of all PTX are counted, so that ``require`` says the same of a study.
+        apart: as ``Study.apart`` says.
     """
 
     settings: Settings
@@ -43,6 +45,8 @@ class Reading:
     tries: Try | None = None
     narrow: inventory.Refine | None = None
     named: bool = True
+    for_require: bool = False
+    apart: bool = False
 
     @property
     def alone(self) -> bool:
@@ -51,12 +55,14 @@ class Reading:
 
     def student(self) -> Student:
         """Reads in this way."""
-        return Student(self._interest, self.tries, self.narrow)
+        return Student(self._interest, self.tries, self.narrow, apart=self.apart)
 
     def _interest(self, shape: Shape) -> Sequence[int]:
-        if self.targets is not None:
-            return worth_counting(shape, self.targets)
-        return [n for n, image in enumerate(shape.images) if image.kind is ImageKind.PTX]
+        ptx = [n for n, image in enumerate(shape.images) if image.kind is ImageKind.PTX]
+        if self.targets is None:
+            return ptx
+        wanted = worth_counting(shape, self.targets)
+        return sorted({*wanted, *ptx}) if self.for_require else wanted
 
 
 def studies(

@@ -53,7 +53,7 @@ def _result(study: Study, target: Target, gpu: Gpu | None, route: Route | None) 
     ]
     parts = [*(one.said for one in judged), *(said for _, said in hosts)]
     not_judged = frozenset[str]().union(*(one.not_judged for one in parts))
-    findings = _counted(judged)
+    findings = _counted(judged, apart=study.apart)
     findings += [replace(one, example=host.place) for host, said in hosts for one in said.findings]
     findings += _of_whole(study, judged, gpu)
     known = [one.verdict for one in parts if one.verdict is not None]
@@ -157,12 +157,16 @@ def _coverage(judged: list[_Judged]) -> Coverage:
     )
 
 
-def _counted(judged: list[_Judged]) -> list[Finding]:
-    """Findings of all modules, each once, with how many modules it holds for."""
-    found: dict[tuple[str, Verdict, str], Finding] = {}
+def _counted(judged: list[_Judged], *, apart: bool) -> list[Finding]:
+    """Findings of all modules, each once, with how many modules it holds for.
+
+    ``apart``: each once for every innermost file.
+    """
+    found: dict[tuple[object, ...], Finding] = {}
     for group, said, _ in judged:
+        inside = group.example.members if apart else ()
         for finding in said.findings:
-            key = (finding.rule, finding.verdict, finding.message)
+            key = (finding.rule, finding.verdict, finding.message, inside)
             before = found.get(key)
             found[key] = replace(
                 before or finding,

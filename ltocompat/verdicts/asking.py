@@ -202,7 +202,7 @@ def _linker_floor(asked: Iterable[Requirement], *, tried: bool) -> LinkerFloor |
     sure: list[Release | None] = []
     for one in asked:
         constraint = one.constraint
-        if isinstance(constraint, LinkerFrom) or isinstance(constraint, LinkerExporting):
+        if isinstance(constraint, LinkerFrom | LinkerExporting):
             possible.append(constraint.floor)
             sure.append(constraint.floor)
         elif isinstance(constraint, LinkerNamed):

@@ -39,6 +39,7 @@ class Study:
         skipped_count: how many there are.
         options: an LTO-IR image for each set of compile options.
         hosts: host files around them, of which a linker or loader asks something.
+        apart: a group has modules of one innermost file only, and so do findings.
     """
 
     path: str
@@ -47,6 +48,7 @@ class Study:
     skipped_count: int = 0
     options: list[Image] = field(default_factory=list)
     hosts: list[Host] = field(default_factory=list)
+    apart: bool = False
 
     @property
     def modules(self) -> int:
