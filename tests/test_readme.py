@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import readme
@@ -45,3 +46,12 @@ def test_every_verb_is_in_the_readme() -> None:
 
     text = readme.README.read_text("utf-8")
     assert all(f"`ltocompat {verb} " in text for verb in typer.main.get_group(app).commands)
+
+
+def test_the_picture_is_what_matrix_draws(tmp_path: Path) -> None:
+    samples = readme.ROOT / "sample_artifacts"
+    drawn = tmp_path / "matrix.svg"
+    inputs = ["fatbin-ltoir/nvfatbin-12.9-of-12.9-lto_80.fatbin", "fatbin/nvcc-13.0-balance.fatbin"]
+    run = [sys.executable, "-m", "ltocompat", "matrix", *inputs, "--svg", str(drawn)]
+    subprocess.run(run, cwd=samples, capture_output=True, check=True)
+    assert drawn.read_text("utf-8") == (samples / "matrix.svg").read_text("utf-8")

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from ltocompat.model import Module
 from ltocompat.regions import StoredModule
 from ltocompat.studying import Try
+from ltocompat.trying.cache import TrialCache
 from ltocompat.trying.links import Trier
 from ltocompat.trying.loads import LoadTrier
 from ltocompat.verdicts.trials import TrialKey, Trials, Tried
 
-__all__ = ["LoadTrier", "Trier", "all_of"]
+__all__ = ["LoadTrier", "Trier", "TrialCache", "all_of"]
 
 
 def all_of(tries: Sequence[Try]) -> Try | None:

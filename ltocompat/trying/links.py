@@ -8,7 +8,7 @@ architecture (``a``, ``f``) on its way to another; besides the first of every sh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
@@ -18,21 +18,14 @@ from ltocompat.arch import Release, SmArch
 from ltocompat.cutting import cut
 from ltocompat.errors import Malformed
 from ltocompat.model import ImageKind, Module
-from ltocompat.nvjitlinks import NvJitLink, obtain
+from ltocompat.nvjitlinks import obtain
 from ltocompat.regions import StoredModule
 from ltocompat.selection import pick_for_linker
 from ltocompat.target import Target
 from ltocompat.traits import Shape, shape_of
-from ltocompat.trial import (
-    Answer,
-    InputKind,
-    Outcome,
-    Pool,
-    Request,
-    TrialInput,
-    compiles_relocatable,
-    explain,
-)
+from ltocompat.trial import InputKind, Request, TrialInput
+from ltocompat.trying.cache import TrialCache
+from ltocompat.trying.linker import Linker
 from ltocompat.verdict import Route
 from ltocompat.verdicts.modules import ways
 from ltocompat.verdicts.trials import TrialKey, Trials, Tried, link_key
@@ -62,13 +55,24 @@ class Trier:
     Args:
         targets: whose linkers are asked, for their GPUs; of a range every release.
         install_missing: install those that are not at hand.
+        cache: answers of earlier runs; None to ask everything anew.
+        only: ask none but these releases; None: all.
     """
 
-    def __init__(self, targets: Sequence[Target], *, install_missing: bool) -> None:
-        self._goals = tuple(dict.fromkeys(_goals(targets)))
+    def __init__(
+        self,
+        targets: Sequence[Target],
+        *,
+        install_missing: bool,
+        cache: TrialCache | None = None,
+        only: Collection[Release] | None = None,
+    ) -> None:
+        goals = dict.fromkeys(_goals(targets))
+        self._goals = tuple(one for one in goals if only is None or one.release in only)
         self._install = install_missing
         self._stack = ExitStack()
-        self._linkers: dict[Release, tuple[NvJitLink, Pool, bool]] = {}
+        self._cache = None if cache is None else self._stack.enter_context(cache)
+        self._linkers: dict[Release, Linker] = {}
         self._linked: set[tuple[Shape, _Goal]] = set()
 
     def __enter__(self) -> Self:
@@ -97,17 +101,15 @@ class Trier:
             ]
             if not asked:
                 continue
-            linker, pool, _ = self._linker(goal.release)
-            answers = pool.run(request for _, request in asked)
+            answers = self._linker(goal.release).ask([request for _, request in asked])
             for (number, _), answer in zip(asked, answers, strict=True):
-                found[number][link_key(goal.release, goal.arch)] = _tried(linker, answer)
+                found[number][link_key(goal.release, goal.arch)] = answer
         return list(found)
 
-    def _linker(self, release: Release) -> tuple[NvJitLink, Pool, bool]:
+    def _linker(self, release: Release) -> Linker:
         if release not in self._linkers:
             library = obtain(str(release), install_missing=self._install)
-            pool = self._stack.enter_context(Pool(library.path))
-            self._linkers[release] = library, pool, compiles_relocatable(library.path)
+            self._linkers[release] = Linker(library, self._cache, self._stack)
         return self._linkers[release]
 
     def _request(self, stored: StoredModule, module: Module, goal: _Goal) -> Request | None:
@@ -124,7 +126,7 @@ class Trier:
         small = sum(len(one.data) for one in inputs) <= _SMALL
         complete = doubt or (small and (shape, goal) not in self._linked)
         self._linked.add((shape, goal))
-        if complete and lto and self._linker(goal.release)[2]:
+        if complete and lto and self._linker(goal.release).compiles_relocatable():
             options += ("-r",)  # else a fragment that has no kernel would not be compiled at all
         return Request(inputs, options, complete=complete)
 
@@ -158,30 +160,3 @@ def _inputs(stored: StoredModule) -> tuple[TrialInput, ...]:
         data = piece.data + b"\0" if piece.what == "ptx" else piece.data
         found.append(TrialInput(name, _KINDS[piece.what], data))
     return tuple(found)
-
-
-_WORDS = {
-    Outcome.ACCEPTED: "accepted",
-    Outcome.COMPILED: "linked",
-    Outcome.LINKED: "linked",
-    Outcome.UNRESOLVED: "accepted",  # a fragment alone misses its neighbours
-    Outcome.REFUSED: "refused",
-    Outcome.CRASHED: "crashed",
-    Outcome.TIMED_OUT: "timed out",
-}
-
-
-def _tried(linker: NvJitLink, answer: Answer) -> Tried:
-    word = _WORDS[answer.outcome]
-    who = f"nvJitLink {linker.version}"
-    if word in ("accepted", "linked"):
-        return Tried(who, word)
-    if answer.outcome is Outcome.TIMED_OUT:
-        return Tried(who, word, None, "it used up its time limit")
-    if answer.outcome is Outcome.CRASHED:
-        return Tried(who, word, None, str(answer.signal or answer.exit_status))
-    reason = explain(answer.log)
-    if reason is not None:
-        return Tried(who, word, reason.cause, reason.sentence)
-    first = next((line for line in answer.log.splitlines() if line.strip()), "it gave no reason")
-    return Tried(who, word, None, f"{answer.code_name or answer.code}: {first.strip()}")
