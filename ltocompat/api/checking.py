@@ -21,10 +21,13 @@ from ltocompat.verdict import Result, Route
 from ltocompat.verdicts.artifacts import results
 from ltocompat.verdicts.studies import together_as_one
 
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
 
 def check(
-    *paths: str | os.PathLike[str],
+    paths: Paths = (),
     targets: Sequence[Target | Here | str] = (),
+    *,
     python: str | None = None,
     route: Route | str | None = None,
     together: bool = False,
@@ -38,8 +41,8 @@ def check(
     """Judge every file at these paths, for every target and each of its GPUs.
 
     Args:
-        paths: files, folders, places, or ``-`` for standard input; none of them: the packages with
-            device code in an environment of this machine.
+        paths: one or several files, folders, packages, places, or ``-`` for standard input; none:
+            the packages with device code in an environment of this machine.
         targets: values, or spellings as ``--deploy-target`` takes them; none: this machine.
         python: the interpreter whose environment that is; None: the active one, else this one.
         route: ``load`` or ``link``, for modules that can go both ways; None judges both.
@@ -64,8 +67,9 @@ def check(
     goals = as_goals(targets, python)
     plain = [goal.target if isinstance(goal, Here) else goal for goal in goals]
     wanted = None if route is None else Route(route)
-    named = bool(paths)
-    paths = paths or tuple(_installed(goals))
+    asked = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    named = bool(asked)
+    files = asked or list(_installed(goals))
     settings = Settings(limits=limits, progress=reporter(progress))
     with ExitStack() as stack:
         tries: list[Try] = []
@@ -75,7 +79,7 @@ def check(
         if trial_load:
             tries.append(stack.enter_context(_load_trier(goals)).try_loads)
         reading = Reading(settings, tuple(plain), all_of(tries), named=named)
-        found = studies(paths, reading, on_error)
+        found = studies(files, reading, on_error)
         if together:
             found = iter([together_as_one(list(found))])
         yield from (goal.own_result() for goal in goals if isinstance(goal, Here))

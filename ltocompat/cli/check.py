@@ -87,8 +87,8 @@ def check(
 
         def work(on_error: Callable[[LtocompatError], None]) -> Iterable[Result]:
             return judge(
-                *(paths or ()),
-                targets=goals,
+                paths or (),
+                goals,
                 python=python,
                 route=wanted,
                 together=together,

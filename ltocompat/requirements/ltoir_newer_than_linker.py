@@ -26,10 +26,18 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
             RULE.id,
             makers.said(image),
             "the linker refuses LTO-IR that is newer than itself",
-            f"{_raised(releases)}, or compile the LTO-IR with the target's toolkit",
+            f"{_raised(releases)}, or compile the LTO-IR with the target's toolkit"
+            f"{_other_way(releases, subject.linker)}",
             makers.evidence(image),
             "its bytes leave these releases open, and a trial link decides (--trial-link)",
         )
+
+
+def _other_way(releases: tuple[Release, ...], linker: Release | None) -> str:
+    """What links across majors, where LTO-IR can't."""
+    if linker is None or not releases or linker.major >= releases[-1].major:
+        return ""
+    return ", or ship PTX or relocatable SASS beside it, which link across majors"
 
 
 def _raised(releases: tuple[Release, ...]) -> str:

@@ -12,7 +12,7 @@ from ltocompat.trying.links import Trier
 from ltocompat.trying.loads import LoadTrier
 from ltocompat.verdicts.trials import TrialKey, Trials, Tried
 
-__all__ = ["LoadTrier", "Trier", "TrialCache", "all_of"]
+__all__ = ["LoadTrier", "TrialCache", "Trier", "all_of"]
 
 
 def all_of(tries: Sequence[Try]) -> Try | None:
