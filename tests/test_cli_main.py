@@ -18,6 +18,7 @@ import ltocompat.api.extracting
 import ltocompat.api.inspecting
 from ltocompat.api.extracting import Extracted
 from ltocompat.api.progress import Progress
+from ltocompat.api.side_by_side import OnError
 from ltocompat.cli import run
 from ltocompat.cli.progress import ProgressLine
 from ltocompat.errors import LtocompatError, UnreadableInput, UsageError
@@ -44,8 +45,15 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What ``inspect`` was asked; each file holds what its name says."""
     seen: list[dict[str, Any]] = []
 
-    def inspect(path: str, **options: Any) -> Iterator[Record]:
-        seen.append({"path": path, **options})
+    def inspect(*paths: str, on_error: OnError, **options: Any) -> Iterator[Record]:
+        for path in paths:
+            seen.append({"path": path, **options})
+            try:
+                yield from of_path(path)
+            except LtocompatError as error:
+                on_error(error)
+
+    def of_path(path: str) -> Iterator[Record]:
         errors: dict[str, Exception] = {
             "missing": UnreadableInput("'missing' does not exist; check the path"),
             "bad": UsageError("nothing lies at bad"),
@@ -262,7 +270,7 @@ def test_a_pipe_that_closes_early_ends_quietly(tmp_path: Path) -> None:
         "import ltocompat.api.inspecting as api\n"
         "from ltocompat.place import Place\n"
         "from ltocompat.model import Artifact, Skipped\n"
-        "def inspect(path, **_):\n"
+        "def inspect(*paths, **_):\n"
         "    for n in range(100_000):\n"
         "        yield Skipped(Place('a').at(n), 'x' * 100)\n"
         "        yield Artifact('a', 1, 0, 0, 1)\n"

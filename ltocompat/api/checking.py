@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
 from ltocompat.api.here import THIS_MACHINE, Here
+from ltocompat.api.packaging import Packages, result_of
 from ltocompat.api.progress import Progress, reporter
-from ltocompat.api.studies import OnError, Reading, studies
+from ltocompat.api.side_by_side import OnError
+from ltocompat.api.studies import Reading, studies
 from ltocompat.errors import UsageError
 from ltocompat.installed import binary_files, chosen
 from ltocompat.inventory import Settings
@@ -16,7 +18,7 @@ from ltocompat.limits import DEFAULT_LIMITS, Limits
 from ltocompat.nvjitlinks import Machine
 from ltocompat.studying import Try
 from ltocompat.target import Target
-from ltocompat.trying import LoadTrier, Trier, all_of
+from ltocompat.trying import LoadTrier, TrialCache, Trier, all_of
 from ltocompat.verdict import Result, Route
 from ltocompat.verdicts.artifacts import results
 from ltocompat.verdicts.studies import together_as_one
@@ -31,9 +33,11 @@ def check(
     python: str | None = None,
     route: Route | str | None = None,
     together: bool = False,
+    beside: Sequence[str | os.PathLike[str]] = (),
     trial_link: bool = False,
     trial_load: bool = False,
     install_missing: bool = False,
+    cache: bool = True,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
     on_error: OnError | None = None,
@@ -47,9 +51,11 @@ def check(
         python: the interpreter whose environment that is; None: the active one, else this one.
         route: ``load`` or ``link``, for modules that can go both ways; None judges both.
         together: judge what all paths hold as one link.
+        beside: packages that are installed with those at the paths.
         trial_link: ask the nvJitLinks that the targets name.
         trial_load: ask this machine's driver, on its GPUs, where this machine is a target.
         install_missing: install those that are not at hand.
+        cache: keep the answers of trial links, and use those that are kept.
         limits: what reading one file may cost.
         progress: called as files are read.
         on_error: gets what goes wrong with one of the paths, while the others go on; None: the
@@ -57,7 +63,8 @@ def check(
 
     Yields:
         What is wrong with this machine, where it is a target; then the results of a file as soon as
-        it is read: by target, then by GPU, then by route.
+        it is read: by target, then by GPU, then by route; last, where it is a package on its way to
+        another machine, what is wrong with its metadata on any target.
 
     Raises:
         UnreadableInput: a path can't be opened.
@@ -71,10 +78,14 @@ def check(
     named = bool(asked)
     files = asked or list(_installed(goals))
     settings = Settings(limits=limits, progress=reporter(progress))
+    packages = Packages(files, beside, limits)
+    # Here it is known what a package got, whatever its metadata admit.
+    shipped = bool(beside) or any(isinstance(goal, Target) for goal in goals)
     with ExitStack() as stack:
         tries: list[Try] = []
         if trial_link:
-            linkers = Trier(plain, install_missing=install_missing)
+            kept = TrialCache.of() if cache else None
+            linkers = Trier(plain, install_missing=install_missing, cache=kept)
             tries.append(stack.enter_context(linkers).try_links)
         if trial_load:
             tries.append(stack.enter_context(_load_trier(goals)).try_loads)
@@ -89,6 +100,9 @@ def check(
                     yield from goal.results(study, wanted)
                 else:
                     yield from results(study, goal, wanted)
+            flaws = packages.flaws(study) if shipped and not together else ()
+            if flaws:
+                yield result_of(study.path, flaws)
 
 
 def as_goals(

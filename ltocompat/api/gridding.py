@@ -8,7 +8,8 @@ from contextlib import ExitStack
 
 from ltocompat import facts
 from ltocompat.api.progress import Progress, reporter
-from ltocompat.api.studies import OnError, Reading, studies
+from ltocompat.api.side_by_side import OnError
+from ltocompat.api.studies import Reading, studies
 from ltocompat.arch import ArchForm, Release, SmArch
 from ltocompat.facts import drivers, gpus
 from ltocompat.grid import Grid

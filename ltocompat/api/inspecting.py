@@ -9,9 +9,11 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from ltocompat import inventory
+from ltocompat.api import side_by_side
 from ltocompat.api.progress import Progress, reporter
+from ltocompat.api.side_by_side import OnError
 from ltocompat.describing import Detail
-from ltocompat.errors import UsageError
+from ltocompat.errors import LtocompatError, UsageError
 from ltocompat.filters import ImageFilter
 from ltocompat.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model import Module, Record, Skipped
@@ -27,8 +29,9 @@ def inspect(
     where: ImageFilter | None = None,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
+    on_error: OnError | None = None,
 ) -> Iterator[Record]:
-    """Read files, folders and places, one after the other, in constant memory.
+    """Read files, folders and places, in constant memory; several large ones side by side.
 
     Args:
         paths: files, folders, places as ``Place`` writes them, or ``-`` for standard input.
@@ -40,10 +43,13 @@ def inspect(
         where: leave out images that don't match, and modules without a match.
         limits: what one file may cost.
         progress: called as reading goes on.
+        on_error: gets what goes wrong with one of the paths, while the others go on; None: the
+            error is raised.
 
     Yields:
-        For each file its ``Module``, ``Skipped`` and ``Host`` values in file order, then its
-        ``Artifact``. What can't be read is a ``Skipped``, never an exception.
+        File by file, several large ones as they are finished: of each its ``Module``, ``Skipped``
+        and ``Host`` values in file order, then its ``Artifact``. What can't be read is a
+        ``Skipped``, never an exception.
 
     Raises:
         UnreadableInput: a path can't be opened.
@@ -54,8 +60,24 @@ def inspect(
     with ExitStack() as stack:
         if trial_link:
             settings = replace(settings, refine=_narrow(stack, install_missing=install_missing))
-        for path in paths:
-            yield from _inspect(Place.parse(os.fspath(path)), settings, where)
+        texts = [os.fspath(path) for path in paths]
+        if not trial_link and side_by_side.worth_it(texts):
+            sent = replace(settings, progress=None)
+            work = functools.partial(_worked, settings=sent, where=where)
+            yield from side_by_side.read(texts, work, settings.progress, on_error)
+            return
+        for text in texts:
+            try:
+                yield from _inspect(Place.parse(text), settings, where)
+            except LtocompatError as error:
+                if on_error is None:
+                    raise
+                on_error(error)
+
+
+def _worked(text: str, settings: inventory.Settings, where: ImageFilter | None) -> list[Record]:
+    """The records of one path, in a process of its own."""
+    return list(_inspect(Place.parse(text), settings, where))
 
 
 def _narrow(stack: ExitStack, *, install_missing: bool) -> inventory.Refine:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 from ltocompat.api.progress import Progress, reporter
-from ltocompat.api.studies import OnError, Reading, studies
+from ltocompat.api.side_by_side import OnError
+from ltocompat.api.studies import Reading, studies
 from ltocompat.inventory import Settings
 from ltocompat.limits import DEFAULT_LIMITS, Limits
 from ltocompat.required import Required

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ltocompat import inventory
+from ltocompat.api import side_by_side
+from ltocompat.api.side_by_side import OnError
 from ltocompat.errors import LtocompatError, UsageError
 from ltocompat.inventory import Settings
-from ltocompat.limits import MIB
 from ltocompat.model import ImageKind
 from ltocompat.place import Place
 from ltocompat.studying import Student, Try
@@ -18,11 +19,6 @@ from ltocompat.target import Target
 from ltocompat.traits import Shape
 from ltocompat.verdicts.kernels import worth_counting
 from ltocompat.verdicts.studies import Study
-
-OnError = Callable[[LtocompatError], None]
-
-# Starting another Python takes as long as reading this much.
-_WORTH_A_PROCESS = 16 * MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +76,11 @@ def studies(
         UsageError: nothing lies at a place.
     """
     texts = [os.fspath(path) for path in paths]
-    workers = min(len(os.sched_getaffinity(0)) if _LINUX else os.cpu_count() or 1, len(texts))
-    if workers > 1 and _FORKS and not reading.alone and "-" not in texts and _large(texts):
-        yield from _side_by_side(texts, reading, workers, on_error)
+    if not reading.alone and side_by_side.worth_it(texts):
+        # A callback can't follow into another process.
+        sent = replace(reading, settings=replace(reading.settings, progress=None))
+        work = functools.partial(_worked, reading=sent)
+        yield from side_by_side.read(texts, work, reading.settings.progress, on_error)
         return
     student = reading.student()
     for text in texts:
@@ -92,11 +90,6 @@ def studies(
             if on_error is None:
                 raise
             on_error(error)
-
-
-_LINUX = hasattr(os, "sched_getaffinity")
-# Elsewhere a new process would run the caller's own program from its beginning.
-_FORKS = sys.platform == "linux"
 
 
 def _of_path(student: Student, text: str, reading: Reading) -> Iterator[Study]:
@@ -114,50 +107,6 @@ def _of_path(student: Student, text: str, reading: Reading) -> Iterator[Study]:
         )
 
 
-def _large(texts: Sequence[str]) -> bool:
-    """Whether at least two paths take longer to read than a process to start."""
-    sizes = sorted(_size(text) for text in texts)
-    return sizes[-2] > _WORTH_A_PROCESS
-
-
-def _size(text: str) -> int:
-    path = Place.parse(text).path
-    if os.path.isdir(path):
-        return _WORTH_A_PROCESS + 1
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
-
-
-def _side_by_side(
-    texts: list[str], reading: Reading, workers: int, on_error: OnError | None
-) -> Iterator[Study]:
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from multiprocessing import get_context
-
-    progress = reading.settings.progress
-    # A callback can't follow into another process.
-    sent = replace(reading, settings=replace(reading.settings, progress=None))
-    with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
-        # The largest first, so that none is left for one core at the end.
-        todo = {pool.submit(_worked, text, sent): text for text in sorted(texts, key=_size)[::-1]}
-        for number, done in enumerate(as_completed(todo), 1):
-            found, error = done.result()
-            yield from found
-            if error is not None and on_error is None:
-                raise error
-            if error is not None and on_error is not None:
-                on_error(error)
-            if progress is not None:
-                progress(todo[done], number, len(todo))
-
-
-def _worked(text: str, reading: Reading) -> tuple[list[Study], LtocompatError | None]:
-    """The studies of one path, and the error that ended them."""
-    found: list[Study] = []
-    try:
-        found += _of_path(reading.student(), text, reading)
-    except LtocompatError as error:
-        return found, error
-    return found, None
+def _worked(text: str, reading: Reading) -> list[Study]:
+    """The studies of one path, in a process of its own."""
+    return list(_of_path(reading.student(), text, reading))

@@ -11,7 +11,7 @@ import typer
 
 from ltocompat.cli.deploying import DeployTargets, read_targets
 from ltocompat.cli.judging import FAIL_ON, Judging, threshold
-from ltocompat.cli.options import Format, InstallMissing, TrialLink
+from ltocompat.cli.options import Beside, Format, InstallMissing, NoCache, TrialLink
 from ltocompat.cli.outcome import Outcome
 from ltocompat.cli.output import Output, answer, choose, terminal_width
 from ltocompat.report import Failure, Options
@@ -58,6 +58,8 @@ def check(
         ),
     ] = False,
     install_nvjitlink: InstallMissing = False,
+    beside: Beside = None,
+    no_cache: NoCache = False,
     why: Annotated[bool, typer.Option("--why", help="Show the reasoning of each verdict.")] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="The same as --fail-on undocumented.")
@@ -92,9 +94,11 @@ def check(
                 python=python,
                 route=wanted,
                 together=together,
+                beside=beside or (),
                 trial_link=trial_link,
                 trial_load=trial_load,
                 install_missing=install_nvjitlink,
+                cache=not no_cache,
                 progress=output.progress,
                 on_error=on_error,
             )

@@ -69,17 +69,17 @@ def inspect(
         where = ImageFilter.parse(kinds=kind or (), archs=arch or (), made_by=made_by or ())
         from ltocompat.api.inspecting import inspect as read
 
-        return outcome.each(
-            paths,
-            lambda path: read(
-                path,
+        return outcome.all_of(
+            lambda on_error: read(
+                *paths,
                 kernels=kernels,
                 hashes=hashes,
                 trial_link=trial_link,
                 install_missing=install_nvjitlink,
                 where=where or None,
                 progress=output.progress,
-            ),
+                on_error=on_error,
+            )
         )
 
     options = Options(

@@ -61,3 +61,16 @@ TrialLink = Annotated[
     bool,
     typer.Option("--trial-link", help="Ask real nvJitLinks; no GPU and no driver is needed."),
 ]
+Beside = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        metavar="FILE",
+        help="A package that is installed beside: a wheel, a conda package, a *.dist-info folder; "
+        "repeat it for more.",
+    ),
+]
+NoCache = Annotated[
+    bool,
+    typer.Option("--no-cache", help="Ask nvJitLinks anew, whatever they answered before."),
+]

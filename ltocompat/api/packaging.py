@@ -1,0 +1,67 @@
+"""What is wrong with a package itself, wherever it goes, as a result of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from ltocompat.limits import Limits
+from ltocompat.packages.promise import Promise
+from ltocompat.place import Place
+from ltocompat.required import Required
+from ltocompat.requirements.rule import Flaw
+from ltocompat.shipping import flaws_of, packages_beside
+from ltocompat.target import Target
+from ltocompat.verdict import Result
+from ltocompat.verdicts.asking import required
+from ltocompat.verdicts.flaws import machine_result
+from ltocompat.verdicts.studies import Study
+
+ANY_TARGET = Target(name="any target")
+"""What metadata say and a project promises holds on every target alike."""
+
+_LOOKED = "its metadata and promises held against what is inside"
+
+
+class Packages:
+    """Holds what packages promise against their bytes.
+
+    Args:
+        paths: what is judged, as the user named it; of a place inside a package too little is read.
+        beside: packages that are installed with them.
+        limits: what reading metadata may cost.
+
+    Raises:
+        UsageError: one of those beside is no package.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str | os.PathLike[str]],
+        beside: Sequence[str | os.PathLike[str]],
+        limits: Limits,
+    ) -> None:
+        places = [Place.parse(os.fspath(path)) for path in paths]
+        self._parts = {one.path for one in places if one.members or one.offset is not None}
+        self._beside = packages_beside(beside, limits)
+        self._limits = limits
+
+    def flaws(
+        self, study: Study, asked: Required | None = None, promise: Promise | None = None
+    ) -> tuple[Flaw, ...]:
+        """Everything that is wrong with the promises of a package."""
+        if study.path in self._parts or study.path == "-":
+            return ()
+        return flaws_of(
+            study.path,
+            study,
+            asked or required(study),
+            others=self._beside,
+            promise=promise,
+            limits=self._limits,
+        )
+
+
+def result_of(path: str, flaws: Sequence[Flaw]) -> Result:
+    """Flaws that an artifact has on any target."""
+    return machine_result(path, ANY_TARGET, flaws, _LOOKED)
