@@ -4,5 +4,7 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUIET = (HealthCheck.too_slow,)
+
+settings.register_profile("any machine", deadline=None, suppress_health_check=QUIET)
 settings.load_profile("any machine")

@@ -6,9 +6,11 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
+from ltocompat.api.checking import Paths
 from ltocompat.api.packaging import ANY_TARGET, Packages, result_of
 from ltocompat.api.progress import Progress, reporter
-from ltocompat.api.studies import OnError, Reading, studies
+from ltocompat.api.side_by_side import OnError
+from ltocompat.api.studies import Reading, studies
 from ltocompat.errors import UsageError
 from ltocompat.inventory import Settings
 from ltocompat.limits import DEFAULT_LIMITS, Limits
@@ -29,8 +31,9 @@ _NO_BASELINE = Baseline()
 
 
 def audit(
-    *paths: str | os.PathLike[str],
+    paths: Paths,
     policy: Policy | str | os.PathLike[str] | None = None,
+    *,
     baseline: Baseline = _NO_BASELINE,
     beside: Sequence[str | os.PathLike[str]] = (),
     install_missing: bool = False,
@@ -42,7 +45,7 @@ def audit(
     """Hold every file at these paths against a policy.
 
     Args:
-        paths: files, folders or places.
+        paths: one or several files, folders, packages or places.
         policy: a value, or the file that has it; None: the nearest ``ltocompat.toml`` or
             ``pyproject.toml``.
         baseline: findings that are known and do not count.
@@ -67,7 +70,8 @@ def audit(
         policy = read_policy(os.fspath(policy) if policy is not None else find_policy())
     if any(one.name == ANY_TARGET.name for one in policy.targets):
         raise UsageError(f"{policy.source}: a target is called {ANY_TARGET.name!r}; rename it")
-    packages = Packages(paths, beside, limits)
+    files = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    packages = Packages(files, beside, limits)
     settings = Settings(limits=limits, progress=reporter(progress))
     with ExitStack() as stack:
         tries = None
@@ -80,7 +84,7 @@ def audit(
             )
             tries = stack.enter_context(trier).try_links
         reading = Reading(settings, policy.targets, tries, for_require=True, apart=True)
-        for study in studies(paths, reading, on_error):
+        for study in studies(files, reading, on_error):
             asked = required(study)
             yield asked
             for one in _results(study, asked, policy, packages):

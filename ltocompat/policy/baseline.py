@@ -51,7 +51,7 @@ def read_baseline(path: str) -> Baseline:
             f"{path} is no baseline; write one with: ltocompat audit --write-baseline {path}"
         )
     words = {str(one): one for one in Verdict}
-    found = {}
+    found: dict[str, Verdict] = {}
     for number, one in enumerate(listed):
         digest = one.get("fingerprint") if isinstance(one, dict) else None
         verdict = words.get(str(one.get("verdict"))) if isinstance(one, dict) else None
