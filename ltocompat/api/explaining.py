@@ -163,10 +163,10 @@ _HALF = 20
 def _by_text(text: str) -> list[Explained]:
     """The rules whose messages are in a text, best first.
 
-    Of equal ones, rules of selection come last, since another rule says what follows from them;
-    then that rule comes first whose messages name the text earlier.
+    Of equal ones, rules of selection and of packages come last, since another rule says what
+    strikes; then that rule comes first whose messages name the text earlier.
     """
-    selecting = {rule.id for rule in RULES if rule.excludes is not None}
+    later = {rule.id for rule in RULES if rule.excludes or rule.of_package}
     words = _words(_with_names(text))
     where: dict[str, list[int]] = {}
     for position, word in enumerate(words):
@@ -188,7 +188,7 @@ def _by_text(text: str) -> list[Explained]:
             found.append(replace(_of_rule(rule), matched=best, score=score))
 
     def order(one: Explained) -> tuple[float, bool, int]:
-        return (-one.score, one.id in selecting, one.messages.index(one.matched))
+        return (-one.score, one.id in later, one.messages.index(one.matched))
 
     return sorted(found, key=order)
 
