@@ -11,11 +11,10 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
-from types import TracebackType
-from typing import Self
 
 from ltocompat import facts
 from ltocompat.arch import Release
+from ltocompat.closing import Closing
 from ltocompat.cutting import cut
 from ltocompat.errors import Malformed, Missing
 from ltocompat.model import Image, Maker, Module
@@ -37,7 +36,7 @@ class _Open:
     refused_by: Release | None = None
 
 
-class Narrower:
+class Narrower(Closing):
     """Asks nvJitLinks; use it as a context manager, which ends their processes.
 
     Args:
@@ -49,15 +48,8 @@ class Narrower:
         self._stack = ExitStack()
         self._pools: dict[Release, Pool | None] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End all children."""
         self._stack.close()
 
     def narrow(self, modules: Sequence[tuple[StoredModule, Module]]) -> list[Module]:

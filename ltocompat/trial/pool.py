@@ -6,10 +6,10 @@ import os
 import select
 from collections import deque
 from collections.abc import Iterable, Iterator
-from types import TracebackType
 from typing import Self
 
 from ltocompat.arch import Release
+from ltocompat.closing import Closing
 from ltocompat.errors import UsageError
 from ltocompat.limits import MIB
 from ltocompat.trial.judging import Report, confirm, judge
@@ -22,7 +22,7 @@ _AHEAD_REQUESTS = 8 * BATCH_REQUESTS
 _AHEAD_BYTES = 64 * MIB
 
 
-class Pool:
+class Pool(Closing):
     """Children that answer requests with one nvJitLink; use it as a context manager.
 
     Attributes:
@@ -57,14 +57,6 @@ class Pool:
             self.close()
             raise
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End all children."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Literal, Self
 
 from ltocompat.arch import Release
+from ltocompat.closing import Closing
 from ltocompat.errors import Missing, UsageError
 from ltocompat.trial import protocol
 from ltocompat.trial.process import Process
@@ -68,7 +68,7 @@ class _Worker(Process):
         self.nvrtc = LoadedNvrtc(header["library"], Release(*header["version"]))
 
 
-class Compiler:
+class Compiler(Closing):
     """A child with the NVRTC that ``cuda.bindings`` finds; use it as a context manager."""
 
     def __init__(self, *, limits: TrialLimits = DEFAULT_TRIAL_LIMITS) -> None:
@@ -90,12 +90,8 @@ class Compiler:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End all children."""
         self._end()
 
     @property

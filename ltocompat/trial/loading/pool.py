@@ -5,10 +5,10 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from types import TracebackType
 from typing import Any, Self
 
 from ltocompat.arch import Release, SmArch
+from ltocompat.closing import Closing
 from ltocompat.errors import Missing, UsageError
 from ltocompat.facts.errors import cuda_error
 from ltocompat.trial import protocol
@@ -75,7 +75,7 @@ class Loader(Process):
             self.driver = LoadedDriver(header["library"], release, gpus)
 
 
-class LoadPool:
+class LoadPool(Closing):
     """Children that load modules on this machine's GPUs; use it as a context manager.
 
     A driver that crashes or hangs is an answer. One module is loaded at a time, and not lazily; the
@@ -105,14 +105,6 @@ class LoadPool:
             self.close()
             raise
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End all children."""
