@@ -16,8 +16,8 @@ from machines import Recorded, ld_so_cache, shared
 
 from ltocompat.errors import Malformed
 from ltocompat.nvjitlinks import Machine
-from ltocompat.probe import load_order, resolve
 from ltocompat.probe.ldcache import CACHE, conf_folders, parse_cache
+from ltocompat.probe.loader import load_order, resolve
 
 LDCONFIG = shutil.which("ldconfig", path=f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin") or ""
 ROW = re.compile(r"\t(\S+) \(.*\) => (.*)")

@@ -12,8 +12,9 @@ from machines import MULTIARCH, Recorded, shared
 
 from ltocompat.arch import Release, SmArch
 from ltocompat.nvjitlinks import Machine
-from ltocompat.probe import Environment, probe, target_of
-from ltocompat.probe.environment import CompatNote, Jetson, LocalGpu, Pick, UserDriver
+from ltocompat.probe.environment import CompatNote, Environment, Jetson, LocalGpu, Pick, UserDriver
+from ltocompat.probe.probing import probe
+from ltocompat.probe.saving import target_of
 
 
 def probed(made: Recorded, *, cache: bool = True) -> Environment:

@@ -14,7 +14,8 @@ from syrupy.assertion import SnapshotAssertion
 from ltocompat.api.environing import Surroundings, environment, flaws_of, save
 from ltocompat.cli import run
 from ltocompat.errors import LtocompatError
-from ltocompat.probe import probe, target_of
+from ltocompat.probe.probing import probe
+from ltocompat.probe.saving import target_of
 from ltocompat.report import Options
 from ltocompat.report.environment import REPORT
 from ltocompat.targets import parse

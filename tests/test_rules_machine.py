@@ -10,8 +10,8 @@ import machines
 import pytest
 from machines import CLOSED, IN_WHEEL, MULTIARCH, OPEN, SITE, Recorded, banner, library, shared
 
-from ltocompat.probe import probe
 from ltocompat.probe.environment import Environment
+from ltocompat.probe.probing import probe
 from ltocompat.requirements import RULES
 from ltocompat.requirements.container_conditions import Host, satisfied
 from ltocompat.requirements.rule import Flaw

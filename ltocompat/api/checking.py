@@ -5,24 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
-from ltocompat.api.here import THIS_MACHINE, Here
-from ltocompat.api.packaging import Packages, result_of
 from ltocompat.api.progress import Progress, reporter
 from ltocompat.api.side_by_side import OnError
 from ltocompat.api.studies import Reading, studies
 from ltocompat.errors import UsageError
-from ltocompat.installed import binary_files, chosen
 from ltocompat.inventory import Settings
 from ltocompat.limits import DEFAULT_LIMITS, Limits
-from ltocompat.nvjitlinks import Machine
 from ltocompat.studying import Try
 from ltocompat.target import Target
-from ltocompat.trying import LoadTrier, TrialCache, Trier, all_of
 from ltocompat.verdict import Result, Route
 from ltocompat.verdicts.artifacts import results
 from ltocompat.verdicts.studies import together_as_one
 
+if TYPE_CHECKING:
+    from ltocompat.api.here import Here
+    from ltocompat.trying.loads import LoadTrier
+
+THIS_MACHINE = "this machine"
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -72,34 +73,39 @@ def check(
         Missing: an nvJitLink, a driver or a GPU that is to be asked is not at hand.
     """
     goals = as_goals(targets, python)
-    plain = [goal.target if isinstance(goal, Here) else goal for goal in goals]
+    plain = [goal if isinstance(goal, Target) else goal.target for goal in goals]
     wanted = None if route is None else Route(route)
     asked = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     named = bool(asked)
     files = asked or list(_installed(goals))
     settings = Settings(limits=limits, progress=reporter(progress))
+    from ltocompat.api.packaging import Packages, result_of
+
     packages = Packages(files, beside, limits)
     # Here it is known what a package got, whatever its metadata admit.
     shipped = bool(beside) or any(isinstance(goal, Target) for goal in goals)
     with ExitStack() as stack:
         tries: list[Try] = []
         if trial_link:
+            from ltocompat.trying.cache import TrialCache
+            from ltocompat.trying.links import Trier
+
             kept = TrialCache.of() if cache else None
             linkers = Trier(plain, install_missing=install_missing, cache=kept)
             tries.append(stack.enter_context(linkers).try_links)
         if trial_load:
             tries.append(stack.enter_context(_load_trier(goals)).try_loads)
-        reading = Reading(settings, tuple(plain), all_of(tries), named=named)
+        reading = Reading(settings, tuple(plain), _all_of(tries), named=named)
         found = studies(files, reading, on_error)
         if together:
             found = iter([together_as_one(list(found))])
-        yield from (goal.own_result() for goal in goals if isinstance(goal, Here))
+        yield from (goal.own_result() for goal in goals if not isinstance(goal, Target))
         for study in found:
             for goal in goals:
-                if isinstance(goal, Here):
-                    yield from goal.results(study, wanted)
-                else:
+                if isinstance(goal, Target):
                     yield from results(study, goal, wanted)
+                else:
+                    yield from goal.results(study, wanted)
             flaws = packages.flaws(study) if shipped and not together else ()
             if flaws:
                 yield result_of(study.path, flaws)
@@ -115,16 +121,25 @@ def as_goals(
     """
     found: list[Target | Here] = []
     for one in targets or (THIS_MACHINE,):
-        if isinstance(one, Target | Here):
+        if not isinstance(one, str):
             found.append(one)
         elif one == THIS_MACHINE:
-            machine = Machine.here()
-            found.append(Here.of(machine, chosen(python, machine.environ, machine)))
+            from ltocompat.api.here import Here
+
+            found.append(Here.now(python))
         else:
             from ltocompat.targets import parse
 
             found += parse([one])
     return tuple(found)
+
+
+def _all_of(tries: Sequence[Try]) -> Try | None:
+    if not tries:
+        return None
+    from ltocompat.trying import all_of
+
+    return all_of(tries)
 
 
 def _installed(goals: Sequence[Target | Here]) -> Iterator[str]:
@@ -133,10 +148,10 @@ def _installed(goals: Sequence[Target | Here]) -> Iterator[str]:
     Raises:
         UsageError: no target is this machine.
     """
-    here = next((goal for goal in goals if isinstance(goal, Here)), None)
+    here = next((goal for goal in goals if not isinstance(goal, Target)), None)
     if here is None:
         raise UsageError("there is nothing to check; name a file, a folder or a package")
-    yield from binary_files(here.installation)
+    yield from here.files()
 
 
 def _load_trier(goals: Sequence[Target | Here]) -> LoadTrier:
@@ -145,7 +160,9 @@ def _load_trier(goals: Sequence[Target | Here]) -> LoadTrier:
     Raises:
         UsageError: no target is this machine.
     """
-    here = next((goal for goal in goals if isinstance(goal, Here)), None)
+    here = next((goal for goal in goals if not isinstance(goal, Target)), None)
     if here is None:
         raise UsageError("a trial load needs this machine as a target; leave out --deploy-target")
+    from ltocompat.trying.loads import LoadTrier
+
     return LoadTrier(here.target.name)

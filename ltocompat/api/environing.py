@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from ltocompat.errors import LtocompatError, UsageError
 from ltocompat.nvjitlinks import Machine
-from ltocompat.probe import probe, target_of
 from ltocompat.probe.environment import Environment
+from ltocompat.probe.probing import probe
+from ltocompat.probe.saving import target_of
 from ltocompat.requirements import RULES
 from ltocompat.requirements.rule import Flaw
 from ltocompat.target import Target

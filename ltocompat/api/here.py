@@ -6,14 +6,16 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ltocompat.api.checking import THIS_MACHINE
 from ltocompat.api.environing import flaws_of
 from ltocompat.errors import LtocompatError
-from ltocompat.installed import Installation
+from ltocompat.installed import Installation, binary_files, chosen
 from ltocompat.nvjitlinks import Machine
-from ltocompat.probe import probe, target_of
 from ltocompat.probe.environment import Environment
 from ltocompat.probe.library import Library
 from ltocompat.probe.librarying import look_at
+from ltocompat.probe.probing import probe
+from ltocompat.probe.saving import target_of
 from ltocompat.requirements import RULES
 from ltocompat.requirements.rule import Flaw
 from ltocompat.target import Known, Target
@@ -22,7 +24,6 @@ from ltocompat.verdicts.artifacts import results
 from ltocompat.verdicts.flaws import machine_result, with_flaws
 from ltocompat.verdicts.studies import Study
 
-THIS_MACHINE = "this machine"
 _AS_PATH = "this-machine"
 
 
@@ -50,6 +51,20 @@ class Here:
             machine = replace(machine, python=installation.python, search_path=search)
         found = probe(machine)
         return cls(machine, found, target_of(found, THIS_MACHINE), installation)
+
+    @classmethod
+    def now(cls, python: str | None) -> Here:
+        """Look at this machine, with the environment of an interpreter; None: the active one.
+
+        Raises:
+            UsageError: ``python`` does not run.
+        """
+        machine = Machine.here()
+        return cls.of(machine, chosen(python, machine.environ, machine))
+
+    def files(self) -> Iterator[str]:
+        """The binary files of the environment."""
+        yield from binary_files(self.installation)
 
     def own_result(self) -> Result:
         """What is wrong with the machine itself."""

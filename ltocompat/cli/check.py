@@ -85,7 +85,7 @@ def check(
         wanted = None if route is None else choose("--route", route, _ROUTES)
         goals = read_targets(deploy_target or (), python)
         from ltocompat.api.checking import check as judge
-        from ltocompat.api.here import Here
+        from ltocompat.target import Target
 
         def work(on_error: Callable[[LtocompatError], None]) -> Iterable[Result]:
             return judge(
@@ -103,8 +103,8 @@ def check(
                 on_error=on_error,
             )
 
-        targets = [goal.target if isinstance(goal, Here) else goal for goal in goals]
-        here = [goal for goal in goals if isinstance(goal, Here)]
+        targets = [goal if isinstance(goal, Target) else goal.target for goal in goals]
+        here = [goal for goal in goals if not isinstance(goal, Target)]
         if here and not paths:
             output.say(f"checking the packages of {here[0].installation}")
         return chain(targets, Judging(outcome, least).watch(outcome.all_of(work)))

@@ -124,13 +124,14 @@ def gpu_models() -> tuple[GpuModel, ...]:
     """Every GPU that is known by name, newest architectures first."""
     return tuple(
         GpuModel(
-            row["name"],
+            name,
             row["sm"],
             row.get("data_center"),
             _sms()[row["sm"]].tegra,
             row["source"],
         )
         for row in table("gpus")["gpu"]
+        for name in row["names"]
     )
 
 
