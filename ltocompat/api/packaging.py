@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ltocompat.limits import Limits
 from ltocompat.packages.promise import Promise
+from ltocompat.packages.reading import package_of
 from ltocompat.place import Place
 from ltocompat.required import Required
 from ltocompat.requirements.rule import Flaw
@@ -51,6 +52,8 @@ class Packages:
     ) -> tuple[Flaw, ...]:
         """Everything that is wrong with the promises of a package."""
         if study.path in self._parts or study.path == "-":
+            return ()
+        if package_of(study.path, self._limits) is None:
             return ()
         return flaws_of(
             study.path,
