@@ -58,4 +58,4 @@ def test_raw_ltoir_out_of_an_uncompressed_fatbin(tmp_path: Path) -> None:
     plain = [s for s in plain if s.images[0]["compression"] == "none"]
     files = [one for s in plain for one in written(s.path, tmp_path)]
     assert {one.what for one in files} == {"ltoir"}
-    assert accepted([one.path for one in files], LTOIR, "sm_90") == ["0"] * len(files)
+    assert accepted([one.path for one in files], LTOIR, "sm_121a") == ["0"] * len(files)
