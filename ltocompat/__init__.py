@@ -33,6 +33,7 @@ from ltocompat.model import (
 from ltocompat.place import Place
 
 if TYPE_CHECKING:
+    from ltocompat.api.auditing import audit
     from ltocompat.api.checking import check
     from ltocompat.api.diffing import diff
     from ltocompat.api.explaining import Explained, explain
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from ltocompat.compile_options import Disagreement
     from ltocompat.difference import Change, Diff, Summary
     from ltocompat.grid import Grid
+    from ltocompat.policy.gate import Assessed, Audited, Standing
+    from ltocompat.policy.values import Ignore, Policy
     from ltocompat.required import Required
     from ltocompat.target import Target
     from ltocompat.verdict import Coverage, Finding, Result, Verdict
@@ -55,6 +58,8 @@ __version__ = "0.1.0"
 __all__ = [
     "ArchForm",
     "Artifact",
+    "Assessed",
+    "Audited",
     "Change",
     "Compression",
     "Coverage",
@@ -67,6 +72,7 @@ __all__ = [
     "Finding",
     "Grid",
     "Host",
+    "Ignore",
     "Image",
     "ImageFilter",
     "ImageKind",
@@ -79,6 +85,7 @@ __all__ = [
     "Module",
     "Needs",
     "Place",
+    "Policy",
     "Progress",
     "Record",
     "Release",
@@ -88,12 +95,14 @@ __all__ = [
     "SelfTestStep",
     "Skipped",
     "SmArch",
+    "Standing",
     "Summary",
     "Target",
     "UnreadableInput",
     "UsageError",
     "Verdict",
     "__version__",
+    "audit",
     "check",
     "diff",
     "explain",
@@ -108,6 +117,7 @@ __all__ = [
 # The use cases bring every room of the house with them; a program that only asks for help, or for
 # the values, need not wait for that.
 _LAZY = {
+    "audit": "ltocompat.api.auditing",
     "check": "ltocompat.api.checking",
     "diff": "ltocompat.api.diffing",
     "Explained": "ltocompat.api.explaining",
@@ -125,6 +135,11 @@ _LAZY = {
     "Diff": "ltocompat.difference",
     "Summary": "ltocompat.difference",
     "Grid": "ltocompat.grid",
+    "Assessed": "ltocompat.policy.gate",
+    "Audited": "ltocompat.policy.gate",
+    "Standing": "ltocompat.policy.gate",
+    "Ignore": "ltocompat.policy.values",
+    "Policy": "ltocompat.policy.values",
     "Required": "ltocompat.required",
     "Target": "ltocompat.target",
     "Coverage": "ltocompat.verdict",

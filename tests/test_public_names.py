@@ -7,7 +7,18 @@ import pytest
 
 import ltocompat
 
-VERBS = ("check", "explain", "extract", "inspect", "link", "matrix", "require")
+VERBS = (
+    "audit",
+    "check",
+    "diff",
+    "explain",
+    "extract",
+    "inspect",
+    "link",
+    "matrix",
+    "require",
+    "selftest",
+)
 
 
 @pytest.mark.parametrize("name", ltocompat.__all__)

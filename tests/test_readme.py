@@ -57,3 +57,15 @@ def test_the_picture_is_what_matrix_draws(tmp_path: Path, monkeypatch: pytest.Mo
     inputs = ["fatbin-ltoir/nvfatbin-12.9-of-12.9-lto_80.fatbin", "fatbin/nvcc-13.0-balance.fatbin"]
     assert run(["matrix", *inputs, "--svg", str(drawn)]) == 0
     assert drawn.read_text("utf-8") == (samples / "matrix.svg").read_text("utf-8")
+
+
+def test_the_policy_to_paste_is_a_policy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocks = re.findall(r"```toml\n(.*?)```", readme.README.read_text("utf-8"), re.DOTALL)
+    (policy,) = (block for block in blocks if "[tool.ltocompat" in block)
+    (tmp_path / "pyproject.toml").write_text(policy, "utf-8")
+    library = readme.ROOT / "sample_artifacts" / "objects" / "libsaxpy.so"
+    config = ["--config", str(tmp_path / "pyproject.toml")]
+    assert run(["audit", str(library), *config]) == 1
+    assert "sm_90" in capsys.readouterr().out

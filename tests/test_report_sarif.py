@@ -181,10 +181,10 @@ def test_a_result_points_at_its_rule() -> None:
 
 
 def test_rules_outside_of_the_catalogue_are_described_by_their_finding() -> None:
-    one = finding(Verdict.FAIL, rule="POL-01", remedy="add sm_120")
+    one = finding(Verdict.FAIL, rule="OWN-01", remedy="add sm_120")
     run = run_of([PROD, result(Verdict.FAIL, PROD, findings=(one,))])
     rule = run["tool"]["driver"]["rules"][run["results"][0]["ruleIndex"]]
-    assert (rule["id"], rule["help"]["text"]) == ("POL-01", "add sm_120")
+    assert (rule["id"], rule["help"]["text"]) == ("OWN-01", "add sm_120")
 
 
 def test_messages_have_neither_links_nor_arguments() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 
 from ltocompat.api.checking import Paths
 from ltocompat.api.packaging import ANY_TARGET, Packages, result_of
 from ltocompat.api.progress import Progress, reporter
 from ltocompat.api.side_by_side import OnError
 from ltocompat.api.studies import Reading, studies
-from ltocompat.errors import UsageError
+from ltocompat.errors import LtocompatError, UsageError
 from ltocompat.inventory import Settings
 from ltocompat.limits import DEFAULT_LIMITS, Limits
 from ltocompat.packages.reading import package_of
@@ -20,6 +21,7 @@ from ltocompat.policy.flaws import policy_flaws, should_hold_code
 from ltocompat.policy.gate import Audited, audited
 from ltocompat.policy.reading import find_policy, read_policy
 from ltocompat.policy.values import Policy
+from ltocompat.remembering import Key, StudyCache
 from ltocompat.required import Required
 from ltocompat.trying import TrialCache, Trier
 from ltocompat.verdict import Result
@@ -73,8 +75,8 @@ def audit(
     files = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     packages = Packages(files, beside, limits)
     settings = Settings(limits=limits, progress=reporter(progress))
+    reading = Reading(settings, policy.targets, for_require=True, apart=True)
     with ExitStack() as stack:
-        tries = None
         if policy.trial_links:
             trier = Trier(
                 policy.targets,
@@ -82,9 +84,11 @@ def audit(
                 cache=TrialCache.of() if cache else None,
                 only=policy.trial_releases or None,
             )
-            tries = stack.enter_context(trier).try_links
-        reading = Reading(settings, policy.targets, tries, for_require=True, apart=True)
-        for study in studies(files, reading, on_error):
+            tried = _Tried(reading, stack.enter_context(trier), StudyCache.of() if cache else None)
+            found = tried.studies(files, on_error)
+        else:
+            found = studies(files, reading, on_error)
+        for study in found:
             asked = required(study)
             yield asked
             for one in _results(study, asked, policy, packages):
@@ -94,8 +98,52 @@ def audit(
 def _results(study: Study, asked: Required, policy: Policy, packages: Packages) -> Iterator[Result]:
     for target in policy.targets:
         yield from results(study, target)
-    holds = should_hold_code(study, package_of(study.path))
-    flaws = packages.flaws(study, asked, policy.promise if holds else None)
-    own = tuple(policy_flaws(policy, study, asked)) if holds else ()
+    package = package_of(study.path)
+    promise = policy.promise if should_hold_code(study, package) else None
+    flaws = packages.flaws(study, asked, promise)
+    own = tuple(policy_flaws(policy, study, asked, package))
     if flaws or own:
         yield result_of(study.path, (*own, *flaws))
+
+
+class _Tried:
+    """Studies with trial links, each file by itself: what is known of it depends on no other.
+
+    Args:
+        reading: how files are read.
+        trier: asks the nvJitLinks.
+        kept: studies of files that have not changed; None to read all of them.
+    """
+
+    def __init__(self, reading: Reading, trier: Trier, kept: StudyCache | None) -> None:
+        self._reading = replace(reading, tries=trier.try_links)
+        self._trier = trier
+        self._kept = kept
+        self._how = repr((reading.targets, reading.settings.limits))
+
+    def studies(
+        self, paths: Sequence[str | os.PathLike[str]], on_error: OnError | None
+    ) -> Iterator[Study]:
+        for path in (os.fspath(one) for one in paths):
+            self._trier.forget()
+            how = f"{self._how} {self._trier.identity()}"
+            key = self._kept.key(path, how) if self._kept is not None else None
+            found = self._kept.get(key) if self._kept is not None and key is not None else None
+            if found is not None:
+                yield from found
+            else:
+                yield from self._read(path, key, on_error)
+
+    def _read(self, path: str, key: Key | None, on_error: OnError | None) -> Iterator[Study]:
+        errors: list[LtocompatError] = []
+        found: list[Study] = []
+        for study in studies([path], self._reading, errors.append):
+            yield study
+            if key is not None:
+                found.append(study)
+        for error in errors:
+            if on_error is None:
+                raise error
+            on_error(error)
+        if self._kept is not None and key is not None and not errors:
+            self._kept.keep(key, found)

@@ -10,6 +10,7 @@ import typer
 
 from ltocompat import __version__
 from ltocompat.cli import (
+    audit,
     check,
     diff,
     env,
@@ -27,6 +28,7 @@ from ltocompat.cli.outcome import INTERRUPTED, USAGE, wants_json, write_error
 
 VERBS: tuple[Callable[..., int] | typer.Typer, ...] = (
     check.check,
+    audit.audit,
     require.require,
     matrix.matrix,
     diff.diff,

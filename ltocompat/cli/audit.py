@@ -7,15 +7,15 @@ import glob
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ltocompat.cli.formats import FORMATS, Asked, read_formats, write_all
 from ltocompat.cli.judging import FAIL_ON, threshold
 from ltocompat.cli.options import Beside, InstallMissing, NoCache
 from ltocompat.cli.outcome import FINDINGS, NOTHING_JUDGED, Outcome, guarded
 from ltocompat.cli.output import Output, terminal_width
-from ltocompat.cli.writers import FORMATS, Written, read_formats, write_all
 from ltocompat.errors import UsageError
 from ltocompat.report import Failure, Options
 
@@ -82,21 +82,109 @@ def audit(
 ) -> int:
     """Hold packages against the project's own deploy targets and promises, before a release."""
     output = Output()
-    written: list[Written] = []
+    asked: list[Asked] = []
 
     def work(outcome: Outcome) -> None:
-        written.extend(read_formats(form or ()))
+        asked.extend(read_formats(form or ()))
         files = _files(paths)
         policy = _policy(config, fail_on, strict=strict)
-        found = _find(outcome, output, files, policy, _known(baseline), beside or (), install=(
-            install_nvjitlink
-        ), cache=not no_cache)
+        found = _find(
+            outcome,
+            files,
+            policy,
+            baseline=_known(baseline),
+            beside=beside or (),
+            install_missing=install_nvjitlink,
+            cache=not no_cache,
+            progress=output.progress,
+        )
         if write_baseline is not None:
             found = _rebased(found, write_baseline, output)
         _count(found, outcome)
-        write_all(written, found, output, Options(width=terminal_width()), taken=files)
+        write_all(asked, found, output, Options(width=terminal_width()), taken=files)
 
     def json() -> bool:
-        return not output.used and any(one == ("json", None) for one in written)
+        return not output.used and any(one == ("json", None) for one in asked)
 
     return guarded(work, json=json)
+
+
+def _files(paths: Sequence[str] | None) -> list[str]:
+    """What to audit.
+
+    Raises:
+        UsageError: nothing was named, and nothing was built.
+    """
+    files = list(paths or sorted(glob.glob(DIST)))
+    if not files:
+        raise UsageError(f"{DIST} holds nothing to audit; build first, or name a package")
+    return files
+
+
+def _policy(config: str | None, fail_on: str | None, *, strict: bool) -> Policy:
+    """The policy; ``--fail-on`` beats what it says.
+
+    Raises:
+        UsageError: there is none, or a mistake in it.
+    """
+    from ltocompat.policy.reading import find_policy, read_policy
+
+    given = threshold(fail_on, strict=strict) if fail_on is not None or strict else None
+    policy = read_policy(config if config is not None else find_policy())
+    return policy if given is None else replace(policy, fail_on=given)
+
+
+def _known(baseline: str | None) -> Baseline:
+    from ltocompat.policy.baseline import Baseline, read_baseline
+
+    return Baseline() if baseline is None else read_baseline(baseline)
+
+
+def _find(
+    outcome: Outcome,
+    files: Sequence[str],
+    policy: Policy,
+    *,
+    baseline: Baseline,
+    **options: Any,  # noqa: ANN401 - those of the use case
+) -> Audit:
+    """All that the audit finds; records are few, and several formats want all of them."""
+    from ltocompat.api.auditing import audit as judge
+    from ltocompat.policy.gate import Audited
+    from ltocompat.report.auditing import Audit
+
+    def judged(on_error: Callable[[LtocompatError], None]) -> Iterable[Audited | Required]:
+        return judge(files, policy, baseline=baseline, on_error=on_error, **options)
+
+    audits: list[Audited] = []
+    required: list[Required] = []
+    failures: list[Failure] = []
+    for record in outcome.all_of(judged):
+        if isinstance(record, Audited):
+            audits.append(record)
+        elif isinstance(record, Failure):
+            failures.append(record)
+        else:
+            required.append(record)
+    return Audit(policy, baseline, audits, required, failures)
+
+
+def _rebased(found: Audit, path: str, output: Output) -> Audit:
+    """Write a baseline; from then on all that it has is known."""
+    from ltocompat.policy.baseline import read_baseline, write_baseline
+    from ltocompat.policy.gate import audited
+    from ltocompat.report.text import count
+
+    number = write_baseline(path, [one.not_ignored() for one in found.audits])
+    output.say(f"{count(number, 'finding')} written to {path}")
+    baseline = read_baseline(path)
+    audits = [audited(one.checked, found.policy, baseline) for one in found.audits]
+    return replace(found, baseline=baseline, audits=audits)
+
+
+def _count(found: Audit, outcome: Outcome) -> None:
+    """What the findings make of the exit code."""
+    if found.failed:
+        outcome.worsen(FINDINGS)
+    if not found.judged:
+        outcome.worsen(NOTHING_JUDGED)

@@ -7,6 +7,7 @@ of it can be read in a review.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -68,8 +69,11 @@ def write_baseline(path: str, results: Iterable[Result]) -> int:
     """Write every finding that is worse than ``ok``; how many that are.
 
     Raises:
+        UsageError: there is a file that is no baseline.
         LtocompatError: the file can't be written.
     """
+    if os.path.exists(path) and os.path.getsize(path):
+        read_baseline(path)  # anything else is not replaced
     rows: dict[str, dict[str, str]] = {}
     for result in results:
         for one in result.findings:

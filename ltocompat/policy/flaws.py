@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ltocompat.arch import ArchForm, SmArch
 from ltocompat.model import ImageKind
 from ltocompat.packages.values import Package
+from ltocompat.place import Place
 from ltocompat.policy.values import Policy
 from ltocompat.required import Required
 from ltocompat.requirements.rule import Flaw
@@ -22,17 +23,36 @@ _ANYWHERE = ("any", "noarch")  # platforms of packages that hold no machine code
 
 
 def should_hold_code(study: Study, package: Package | None) -> bool:
-    """Whether architectures are asked of an artifact: a package for any platform may have none."""
-    if study.modules:
-        return True
-    return package is not None and any(one not in _ANYWHERE for one in package.platforms)
+    """Whether device code is to be expected: a package for any platform may have none."""
+    if study.modules or package is None:
+        return bool(study.modules)
+    return any(one not in _ANYWHERE for one in package.platforms)
 
 
-def policy_flaws(policy: Policy, study: Study, required: Required) -> Iterator[Flaw]:
-    """What the policy finds in an artifact that should hold device code."""
-    for form in _KINDS:
-        wanted = [arch for arch in policy.require_archs if arch.form is form]
-        yield from _archs(policy, study, form, wanted)
+def _is_one_image(study: Study) -> bool:
+    """Whether a file is a bare cubin, PTX or LTO-IR, which no fatbin or library is around."""
+    shapes = [group.shape for group in study.groups]
+    whole = study.groups[0].example == Place(study.path)
+    return whole and not any(image.in_fatbin for shape in shapes for image in shape.images)
+
+
+def policy_flaws(
+    policy: Policy, study: Study, required: Required, package: Package | None
+) -> Iterator[Flaw]:
+    """What the policy finds in an artifact.
+
+    Args:
+        policy: what it is held to.
+        study: what is left of it for verdicts.
+        required: what it asks for.
+        package: the package that it is; None for none.
+    """
+    if not should_hold_code(study, package):
+        return
+    if package is not None or not _is_one_image(study):  # one image has one architecture
+        for form in _KINDS:
+            wanted = [arch for arch in policy.require_archs if arch.form is form]
+            yield from _archs(policy, study, form, wanted)
     yield from _driver(policy, required)
 
 

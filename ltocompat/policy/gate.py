@@ -41,15 +41,23 @@ class Audited:
     """A result, held against a policy.
 
     Attributes:
-        result: as ``check`` gives it, but for the levels of its findings: what counts is an error,
-            what is known or ignored a note. The verdict stays what it is.
+        checked: the result as ``check`` gives it.
+        result: the same, but for the levels of its findings: what counts is an error, what is
+            known or ignored a note whose remedy says so. The verdict stays what it is.
         assessed: what becomes of each finding, in their order.
         failed: something counts.
     """
 
+    checked: Result
     result: Result
     assessed: tuple[Assessed, ...]
     failed: bool
+
+    def not_ignored(self) -> Result:
+        """What a baseline takes up: an ignore has an end, and hands nothing over to it."""
+        pairs = zip(self.checked.findings, self.assessed, strict=True)
+        left = tuple(one for one, said in pairs if said.standing is not Standing.IGNORED)
+        return replace(self.checked, findings=left)
 
     def having(self, *standings: Standing) -> tuple[tuple[Finding, Assessed], ...]:
         """The findings of these standings."""
@@ -61,14 +69,14 @@ def audited(result: Result, policy: Policy, baseline: Baseline) -> Audited:
     """Hold a result against a policy and a baseline."""
     assessed = tuple(_assess(result, one, policy, baseline) for one in result.findings)
     pairs = list(zip(result.findings, assessed, strict=True))
-    findings = tuple(replace(one, level=_level(one, said.standing)) for one, said in pairs)
+    findings = tuple(_told(one, said, baseline) for one, said in pairs)
     nothing = not result.coverage.modules and not findings
     # A verdict that no finding explains can't be forgiven by any.
     unexplained = all(one.verdict < policy.fail_on for one in findings) and not nothing
     failed = any(said.standing is Standing.COUNTS for said in assessed) or (
         result.verdict >= policy.fail_on and unexplained
     )
-    return Audited(replace(result, findings=findings), assessed, failed)
+    return Audited(result, replace(result, findings=findings), assessed, failed)
 
 
 def unused(policy: Policy, audits: Sequence[Audited]) -> tuple[Ignore, ...]:
@@ -90,7 +98,14 @@ def _assess(result: Result, one: Finding, policy: Policy, baseline: Baseline) ->
     return Assessed(Standing.COUNTS, digest)
 
 
-def _level(one: Finding, standing: Standing) -> Level:
-    if standing is Standing.COUNTS:
-        return Level.ERROR
-    return Level.NOTE if standing in (Standing.KNOWN, Standing.IGNORED) else one.level
+def _told(one: Finding, said: Assessed, baseline: Baseline) -> Finding:
+    """A finding as every format shows it."""
+    if said.standing is Standing.COUNTS:
+        return replace(one, level=Level.ERROR)
+    if said.standing is Standing.KNOWN:
+        remedy = f"known ({baseline.source}); in the end: {one.remedy}"
+        return replace(one, level=Level.NOTE, remedy=remedy)
+    if said.ignore is not None:
+        until = f"ignored until {said.ignore.expires} ({said.ignore.reason})"
+        return replace(one, level=Level.NOTE, remedy=f"{until}; by then: {one.remedy}")
+    return one

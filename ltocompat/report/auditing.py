@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from ltocompat.place import Place
 from ltocompat.policy.baseline import Baseline
@@ -17,10 +17,11 @@ from ltocompat.report.gathered import Gathered, Judgement, gather
 from ltocompat.report.text import brief, count
 from ltocompat.required import Required
 from ltocompat.target import Target
-from ltocompat.verdict import Finding, Level, Result
+from ltocompat.verdict import Finding, Result, Verdict
 
 _FORGIVEN = (Standing.KNOWN, Standing.IGNORED)
 _MOST = 20
+_OWN = ("POL-01", "POL-02", "PKG-09", "PKG-10")  # rules on what a project itself asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,12 @@ class Audit:
         """Something counts."""
         return any(one.failed for one in self.audits)
 
+    @property
+    def judged(self) -> bool:
+        """There is device code of which something is known."""
+        results = [one.result for one in self.audits]
+        return any(one.coverage.modules and one.verdict != Verdict.UNKNOWN for one in results)
+
     def judgements(self) -> Iterator[Judgement]:
         """All of it, as the formats for judgements take it."""
         yield from self.targets
@@ -72,14 +79,18 @@ class Audit:
 
 
 def blocks(audit: Audit, options: Options) -> Iterator[Block]:
-    """The outcome and what decides it first; the tables and findings of ``check``; what is forgiven.
+    """The outcome and what decides it; the tables and findings of ``check``; what is forgiven.
 
     Args:
         audit: what was found.
         options: what the reader asked for.
     """
     yield from _outcome(audit)
-    records = [*audit.policy.targets, *map(_shown, audit.audits), *audit.failures]
+    records: list[Target | Result | Failure] = [
+        *audit.policy.targets,
+        *map(_shown, audit.audits),
+        *audit.failures,
+    ]
     yield from checked(records, options)
     yield from _forgiven(audit)
     old = unused(audit.policy, audit.audits)
@@ -89,29 +100,49 @@ def blocks(audit: Audit, options: Options) -> Iterator[Block]:
 
 
 def _outcome(audit: Audit) -> Iterator[Block]:
-    counting = gather(_only(audit, Standing.COUNTS), lambda result, _: result.path)
+    counting = sorted(_gathered(audit, Standing.COUNTS), key=_weight)
     source = Code(audit.policy.source)
     if not audit.failed:
-        forgiven = len(_gathered(audit, Standing.KNOWN)), len(_gathered(audit, Standing.IGNORED))
-        words = ("known", "ignored")
-        said = [f"{number:,} {word}" for number, word in zip(forgiven, words, strict=True) if number]
-        more = f"; {' and '.join(said)}, which do not count" if said else ""
-        word = "failed to judge" if not any(_judged(one) for one in audit.audits) else "passed"
-        yield Paragraph((f"audit {word}: policy ", source, more))
+        word = "passed" if audit.judged else "judged nothing"
+        yield Paragraph((f"audit {word}: policy ", source, *_not_counted(audit)))
         return
     if not counting:
-        yield Paragraph((f"audit failed: a verdict is {audit.policy.fail_on} or worse; policy ", source))
+        said = f"audit failed: a verdict is {audit.policy.fail_on} or worse; policy "
+        yield Paragraph((said, source))
         return
     first, others = counting[0], len(counting) - 1
     yield Paragraph(("audit failed: ", *_told(first)))
     if first.remedies:
         yield Paragraph(("what to do: ", brief("; or ".join(first.remedies))))
-    more = f"{count(others, 'more finding')}, listed below" if others else "nothing else"
-    yield Paragraph((f"and {more}; policy ", source, ", about the rule: ", Code(_explain(first))))
+    yield Paragraph(("see it alone: ", Code(_again(first, audit.policy))))
+    more = f"; {count(others, 'more finding')} below" if others else ""
+    rule = Code(f"ltocompat explain {first.finding.rule}")
+    yield Paragraph(("about the rule: ", rule, "; policy ", source, more))
 
 
-def _explain(one: Gathered) -> str:
-    return f"ltocompat explain {one.finding.rule}"
+def _not_counted(audit: Audit) -> Iterator[str]:
+    standings = (Standing.KNOWN, Standing.IGNORED)
+    numbers = [(len(_gathered(audit, one)), one) for one in standings]
+    said = [f"{number:,} {one}" for number, one in numbers if number]
+    if said:
+        yield f"; not counted: {', '.join(said)}"
+
+
+def _again(one: Gathered, policy: Policy) -> str:
+    """The command that finds the same: what a project asks of its code is seen in its needs."""
+    (path,) = one.modules
+    if one.finding.rule in _OWN:
+        return f"ltocompat require {shlex.quote(path)}"
+    known = [target.name for target in policy.targets]
+    (name, *_) = [cell.target for cell in one.cells if cell.target in known] or known
+    trial = " --trial-link" if policy.trial_links else ""
+    goal = shlex.quote(f"{policy.source}:{name}")
+    return f"ltocompat check {shlex.quote(path)} --deploy-target {goal}{trial}"
+
+
+def _weight(one: Gathered) -> tuple[int, bool]:
+    """The worst first; what is wrong with an artifact as a whole before single modules."""
+    return -one.finding.verdict, one.module_count > 0
 
 
 def _told(one: Gathered) -> tuple[str, ...]:
@@ -126,10 +157,6 @@ def _told(one: Gathered) -> tuple[str, ...]:
     ]
     where = ("; ", one.finding.rule, " in ", Code(Place(path)), " on ", ", ".join(on))
     return (brief(one.finding.message), *where)
-
-
-def _judged(one: Audited) -> bool:
-    return bool(one.result.coverage.modules)
 
 
 def _only(audit: Audit, *standings: Standing) -> Iterator[Result]:
@@ -178,7 +205,7 @@ def _forgiven(audit: Audit) -> Iterator[Block]:
     lines = tuple(_line(one) for one in list(found.values())[:_MOST])
     left_out = len(found) - _MOST
     more = f"and {left_out:,} more; --format json lists all" if left_out > 0 else None
-    yield Items("do not count", lines, more)
+    yield Items("not counted", lines, more)
 
 
 def _why(audit: Audit, said: Assessed) -> str:

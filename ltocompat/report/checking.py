@@ -90,6 +90,9 @@ def blocks(records: Iterable[Target | Result | Failure], options: Options) -> It
             artifacts.setdefault(record.path, _Artifact(record.path)).add(record)
     if artifacts:
         names = labels([target.name for target in targets])
+        # What holds on any target is no target of the user's, and needs no letter.
+        cells = (cell for one in artifacts.values() for cell in one.cells)
+        names = {cell.target: cell.target for cell in cells} | names
         yield from _targets(targets, names)
         yield from _tables(list(artifacts.values()), names, options)
     if empty:
@@ -105,7 +108,10 @@ def has_nothing(result: Result) -> bool:
 
 def _targets(targets: Sequence[Target], names: dict[str, str]) -> Iterator[Block]:
     if len(targets) == 1:
-        yield Paragraph(("target ", *_target(targets[0], "")))
+        (one,) = targets
+        # Beside what holds on any target, the only one has its letter, too.
+        lettered = len(names) > 1 and names[one.name] != one.name
+        yield Paragraph(("target ", *_target(one, names[one.name] if lettered else "")))
     else:
         named = [(one, names[one.name]) for one in targets]
         lines = [_target(one, label if label != one.name else "") for one, label in named]
@@ -239,6 +245,7 @@ def _rows(one: _Artifact, names: dict[str, str], *, routed: bool) -> Table:
     for cell, said in one.cells.items():
         alike.setdefault((cell.target, cell.route, said), []).append(cell.gpu)
     partly = any(said.not_judged for said in one.cells.values())
+    unnamed = ("none named", "")  # what is no module goes to no GPU
     named = any(cell.gpu for cell in one.cells)
     columns = (
         *([Column("target")] if len(names) > 1 else []),
@@ -251,7 +258,7 @@ def _rows(one: _Artifact, names: dict[str, str], *, routed: bool) -> Table:
     rows = tuple(
         (
             *([names[target]] if len(names) > 1 else []),
-            *([", ".join(gpus) or "none named"] if named else []),
+            *([", ".join(gpus) or unnamed[not said.coverage.modules]] if named else []),
             *([route] if routed else []),
             str(said.verdict),
             *(_picked(said.coverage) if named else []),
@@ -263,6 +270,8 @@ def _rows(one: _Artifact, names: dict[str, str], *, routed: bool) -> Table:
 
 
 def _picked(coverage: Coverage) -> tuple[str, str]:
+    if not coverage.modules:
+        return "", ""
     ways = (("SASS", coverage.sass), ("PTX", coverage.ptx), ("link", coverage.link))
     used = [(word, number) for word, number in ways if number]
     said = used[0][0] if len(used) == 1 else ", ".join(f"{word} {n:,}" for word, n in used)

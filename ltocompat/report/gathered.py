@@ -26,7 +26,7 @@ class Gathered:
 
     Attributes:
         finding: the first that was met.
-        modules: number of its modules by artifact; of several cells the most.
+        modules: number of its modules by artifact: of each file in it, of several cells the most.
         places: the first place in each file.
         cells: targets, GPUs and routes.
         remedies: what to do; of several cells each once.
@@ -37,10 +37,14 @@ class Gathered:
     places: dict[tuple[str, tuple[str, ...]], Place] = field(default_factory=dict)
     cells: dict[Cell, None] = field(default_factory=dict)
     remedies: dict[str, None] = field(default_factory=dict)
+    _counts: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
 
     def add(self, result: Result, one: Finding) -> None:
         """Take the same finding in another cell."""
-        self.modules[result.path] = max(self.modules.get(result.path, 0), one.module_count)
+        inside = (result.path, one.example.members if one.example else ())
+        more = max(one.module_count - self._counts.get(inside, 0), 0)
+        self._counts[inside] = self._counts.get(inside, 0) + more
+        self.modules[result.path] = self.modules.get(result.path, 0) + more
         if one.example is not None:
             self.places.setdefault((one.example.path, one.example.members), one.example)
         self.cells.setdefault(cell_of(result))

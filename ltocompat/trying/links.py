@@ -16,9 +16,9 @@ from typing import Self
 
 from ltocompat.arch import Release, SmArch
 from ltocompat.cutting import cut
-from ltocompat.errors import Malformed
+from ltocompat.errors import Malformed, Missing
 from ltocompat.model import ImageKind, Module
-from ltocompat.nvjitlinks import obtain
+from ltocompat.nvjitlinks import obtain, resolve
 from ltocompat.regions import StoredModule
 from ltocompat.selection import pick_for_linker
 from ltocompat.target import Target
@@ -73,6 +73,7 @@ class Trier:
         self._stack = ExitStack()
         self._cache = None if cache is None else self._stack.enter_context(cache)
         self._linkers: dict[Release, Linker] = {}
+        self._versions: dict[Release, str] = {}
         self._linked: set[tuple[Shape, _Goal]] = set()
 
     def __enter__(self) -> Self:
@@ -85,6 +86,24 @@ class Trier:
         trace: TracebackType | None,
     ) -> None:
         self._stack.close()
+
+    def forget(self) -> None:
+        """Link the first of every shape again, so that one file's answers depend on no other."""
+        self._linked.clear()
+
+    def identity(self) -> str:
+        """Who is asked about what, as far as it is at hand."""
+        return ", ".join(f"{self._version(one.release)} {one.arch}" for one in self._goals)
+
+    def _version(self, release: Release) -> str:
+        if release not in self._versions:
+            try:
+                library = resolve(str(release))
+            except Missing:
+                self._versions[release] = f"no {release}"
+            else:
+                self._versions[release] = f"{library.version} {library.machine}"
+        return self._versions[release]
 
     def try_links(self, modules: Sequence[tuple[StoredModule, Module]]) -> list[Trials]:
         """What the linkers did with each module; nothing for those that are not linked.

@@ -1,0 +1,226 @@
+"""``audit``: several formats at once, where they go, and the exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kernels_project import Project
+from packages_made import wheel
+from report_values import valid_json
+from samples import FOLDER
+
+import ltocompat
+from ltocompat.cli import run
+from ltocompat.policy.gate import Audited
+from ltocompat.required import Required
+
+Captured = pytest.CaptureFixture[str]
+PTX = str(FOLDER / "ptx" / "nvrtc-12.4-compute_80.ptx")
+LTOIR = str(FOLDER / "fatbin-ltoir" / "nvfatbin-13.3-of-13.3-lto_80.fatbin")
+SASS = str(FOLDER / "cubin" / "nvrtc-13.0-sm_90.cubin")
+POLICY = """
+[targets.prod]
+driver = "580.95.05"
+nvjitlink = "13.4"
+gpu = "h100"
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "ltocompat.toml").write_text(POLICY, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    return tmp_path
+
+
+def test_all_formats_at_once_each_in_its_own_file(folder: Path, capsys: Captured) -> None:
+    files = ["json=a.json", "markdown=a.md", "sarif=a.sarif", "github=a.txt", "html=a.html"]
+    words = [word for one in files for word in ("--format", one)]
+    assert run(["audit", PTX, "--fail-on", "jit", *words]) == 1
+    assert capsys.readouterr().out.startswith("audit failed: PTX alone: there is no SASS for sm_90")
+    assert not valid_json((folder / "a.json").read_text("utf-8"))["summary"]["passed"]
+    assert (folder / "a.md").read_text("utf-8").startswith("audit failed: PTX alone")
+    (one,) = json.loads((folder / "a.sarif").read_text("utf-8"))["runs"][0]["results"]
+    assert (one["ruleId"], one["level"]) == ("PTX-06", "error")
+    assert (folder / "a.txt").read_text("utf-8").startswith("::error file=")
+    assert (folder / "a.html").read_text("utf-8").startswith("<!doctype html>")
+
+
+def test_one_format_may_take_the_place_of_the_table(capsys: Captured) -> None:
+    assert run(["audit", SASS, "--format", "json"]) == 0
+    value = valid_json(capsys.readouterr().out)
+    assert value["policy"]["source"] == "ltocompat.toml"
+    assert value["summary"]["passed"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["yaml"], "--format 'yaml' is not known; give one of: table, json, markdown, sarif"),
+        (["json", "table"], "json and table both go to standard output"),
+        (["json=", "table"], "--format 'json=' names no file; write json=FILE"),
+        (["json=a", "html=./a"], "two formats go to one file"),
+    ],
+)
+def test_formats_that_cannot_be_are_wrong_usage(
+    words: list[str], said: str, capsys: Captured
+) -> None:
+    given = [word for one in words for word in ("--format", one)]
+    assert run(["audit", SASS, *given]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_report_never_replaces_what_was_audited(folder: Path, capsys: Captured) -> None:
+    path = folder / "x.cubin"
+    path.write_bytes(Path(SASS).read_bytes())
+    assert run(["audit", "x.cubin", "--format", "json=x.cubin"]) == 2
+    assert "would replace x.cubin" in capsys.readouterr().err
+    assert path.read_bytes() == Path(SASS).read_bytes()
+
+
+def test_a_file_that_cannot_be_written_is_told(capsys: Captured) -> None:
+    assert run(["audit", SASS, "--format", "json=gone/x.json"]) == 3
+    assert "'gone/x.json' can't be written (No such file or directory)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ([SASS], 0),
+        ([PTX], 0),
+        ([PTX, "--fail-on", "jit"], 1),
+        ([PTX, "--strict"], 0),
+        ([LTOIR], 3),  # unknown, and nothing else
+        ([LTOIR, SASS], 0),
+        ([LTOIR, "--strict"], 1),
+        ([str(FOLDER / "README.md")], 3),
+        (["gone.whl"], 3),
+        (["gone.whl", PTX, "--fail-on", "jit"], 1),
+        ([SASS, "--fail-on", "never"], 2),
+        ([SASS, "--config", "gone.toml"], 2),
+        ([SASS, "--baseline", "gone.json"], 2),
+        ([SASS, "--with", SASS], 2),
+        ([SASS + "@0x7"], 2),
+    ],
+)
+def test_audit_ends_in_the_code_of_what_counts(
+    arguments: list[str], code: int, capsys: Captured
+) -> None:
+    assert run(["audit", *arguments]) == code
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_an_error_is_json_too_where_json_is_asked_for(capsys: Captured) -> None:
+    assert run(["audit", SASS, "--config", "gone.toml", "--format", "json"]) == 2
+    assert valid_json(capsys.readouterr().out)["error"]["kind"] == "usage"
+    assert run(["audit", "gone.whl", "--format", "json"]) == 3
+    assert valid_json(capsys.readouterr().out)["error"]["kind"] == "unreadable"
+
+
+def test_a_report_goes_to_a_pipe_that_has_few_letters(
+    monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    path = folder / "naïve-\udcff.ptx"
+    path.write_bytes(Path(PTX).read_bytes())
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert run(["audit", str(path), "--format", "json=x.json", "--format", "html=x.html"]) == 0
+    valid_json((folder / "x.json").read_text("utf-8"))
+
+
+def test_from_python_it_is_a_stream_of_values(folder: Path) -> None:
+    records = list(ltocompat.audit(PTX))
+    assert [type(one) for one in records] == [Required, Audited]
+    kernels = Project.copy(folder / "kernels").build()
+    library = str(FOLDER / "objects" / "libsaxpy.so")
+    found = list(ltocompat.audit([library, kernels], folder / "kernels" / "pyproject.toml"))
+    failed = [one for one in found if isinstance(one, Audited) and one.failed]
+    assert {one.result.path for one in failed} == {library}
+
+
+def test_check_tells_what_is_wrong_with_a_package_on_any_target(
+    folder: Path, capsys: Captured
+) -> None:
+    project = Project.copy(folder / "kernels")
+    project.edit("nvidia-nvjitlink>=13.2,<14", "nvidia-nvjitlink>=12.0")
+    path = str(project.build())
+    goal = ["--deploy-target", "prod", "--format", "json"]
+    run(["check", path, *goal])
+    results = valid_json(capsys.readouterr().out)["results"]
+    assert [one["target"] for one in results] == ["prod", "any target"]
+    run(["check", f"{path}::kernels/scale.ltoir", *goal])  # a part is no package
+    assert len(valid_json(capsys.readouterr().out)["results"]) == 1
+    run(["check", path])
+    out = capsys.readouterr().out
+    assert "any target" not in out  # it is known what this machine has
+
+
+def test_architectures_are_required_of_all_but_single_images_and_pure_packages(
+    folder: Path, capsys: Captured
+) -> None:
+    required = '[audit]\nrequire-archs = ["sm_80", "sm_90"]\n'
+    (folder / "ltocompat.toml").write_text(POLICY + required, "utf-8")
+    assert run(["audit", SASS]) == 0  # one image has one architecture
+    library = str(FOLDER / "objects" / "libsaxpy.so")
+    capsys.readouterr()
+    run(["audit", library, "--format", "json"])
+    assert "POL-01" in rules(valid_json(capsys.readouterr().out))
+    pure = wheel(folder, {"pure/__init__.py": b""}, name="pure", tag="py3-none-any")
+    capsys.readouterr()
+    assert run(["audit", str(pure)]) == 3
+    assert "1 file without device code" in capsys.readouterr().out
+    empty = wheel(folder, {"empty/__init__.py": b""}, name="empty")
+    assert run(["audit", str(empty)]) == 1
+    assert "audit failed: SASS for sm_80, sm_90 is required, but there is no SASS" in (
+        capsys.readouterr().out
+    )
+
+
+def test_a_least_driver_is_kept(folder: Path, capsys: Captured) -> None:
+    least = '[audit]\nleast-driver = "535"\n'
+    (folder / "ltocompat.toml").write_text(POLICY + least, "utf-8")
+    assert run(["audit", SASS]) == 1
+    assert capsys.readouterr().out.startswith(
+        "audit failed: driver 535.54.03 is the least to keep, but the SASS needs 580.65.06; POL-02"
+    )
+    capsys.readouterr()
+    run(["require", SASS, "--format", "json"])
+    (asked,) = valid_json(capsys.readouterr().out)["artifacts"]
+    assert asked["driver_sass"] == "580.65.06"
+
+
+def test_an_ignore_hides_a_finding_in_one_file_of_a_package_and_no_other(
+    folder: Path, capsys: Captured
+) -> None:
+    ignores = (
+        '[audit]\nfail-on = "jit"\n'
+        'ignore = [{rule = "PTX-06", path = "a.ptx", reason = "x", expires = 2099-12-31}]\n'
+    )
+    (folder / "ltocompat.toml").write_text(POLICY + ignores, "utf-8")
+    code = Path(PTX).read_bytes()
+    one = wheel(folder, {"k/a.ptx": code}, name="one")
+    assert run(["audit", str(one)]) == 0
+    two = wheel(folder, {"k/a.ptx": code, "k/b.ptx": code}, name="two")
+    capsys.readouterr()
+    assert run(["audit", str(two), "--format", "json"]) == 1
+    (result,) = valid_json(capsys.readouterr().out)["results"]
+    said = {found["example"].partition("::")[2]: found["standing"] for found in result["findings"]}
+    assert said == {"k/a.ptx": "ignored", "k/b.ptx": "counts"}
+
+
+def test_modules_of_all_files_in_a_package_are_counted(folder: Path, capsys: Captured) -> None:
+    code = (FOLDER / "ltoir" / "nvrtc-13.5-lto_80.ltoir").read_bytes()
+    path = wheel(folder, {"k/a.ltoir": code, "k/b.ltoir": code, "k/c.ltoir": code}, name="three")
+    assert run(["audit", str(path), "--format", "github", "--format", "table=x.txt"]) == 1
+    assert "(the first of 3 modules)" in capsys.readouterr().out
+    assert "(3 modules, first at " in (folder / "x.txt").read_text("utf-8")
+
+
+def rules(value: Any) -> set[str]:  # noqa: ANN401 - parsed JSON
+    return {found["rule"] for one in value["results"] for found in one["findings"]}

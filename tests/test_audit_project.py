@@ -1,0 +1,195 @@
+"""A sample project whose policy passes; then one change at a time that has to fail.
+
+The first line of each failure is written out here: it is what a newcomer reads in the log of CI.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kernels_project import Project
+from report_values import valid_json
+
+from ltocompat.cli import run
+
+Captured = pytest.CaptureFixture[str]
+WHEEL = "dist/kernels-1.0-py3-none-manylinux_2_28_x86_64.whl"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    copy = Project.copy(tmp_path / "kernels")
+    monkeypatch.chdir(copy.folder)
+    return copy
+
+
+def first_lines(capsys: Captured, number: int = 1) -> list[str]:
+    said = capsys.readouterr()
+    assert "Traceback" not in said.err
+    return said.out.splitlines()[:number]
+
+
+def test_the_wheel_is_one_that_pip_installs(project: Project) -> None:
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps"]
+    where = project.folder / "site"
+    subprocess.run([*pip, "--target", str(where), str(project.build())], check=True)
+    assert (where / "kernels" / "libaxpy.so").is_file()
+
+
+def test_the_project_passes_its_own_policy(project: Project, capsys: Captured) -> None:
+    project.build()
+    assert run(["audit"]) == 0
+    assert first_lines(capsys) == ["audit passed: policy pyproject.toml; not counted: 1 ignored"]
+
+
+def test_an_ignore_is_shown_with_its_reason_and_its_end(project: Project, capsys: Captured) -> None:
+    project.build()
+    run(["audit"])
+    out = capsys.readouterr().out
+    assert (
+        "ignored until 2099-12-31 (libaxpy gets SASS for H100 in 1.1): fail PTX-01 on prod" in out
+    )
+
+
+def test_a_lost_architecture_fails(project: Project, capsys: Captured) -> None:
+    del project.code["sm_90.cubin"]
+    project.build()
+    assert run(["audit"]) == 1
+    what, how = first_lines(capsys, 2)
+    assert what == (
+        "audit failed: SASS for sm_90 is required, but there is SASS only for sm_80; POL-01 in "
+        f"{WHEEL} on any target"
+    )
+    assert how == (
+        "what to do: compile with -gencode arch=compute_90,code=sm_90, or take sm_90 out of "
+        "require-archs"
+    )
+
+
+def test_a_pin_too_low_fails(project: Project, capsys: Captured) -> None:
+    project.edit("nvidia-nvjitlink>=13.2,<14", "nvidia-nvjitlink>=13.0,<14")
+    project.build()
+    assert run(["audit"]) == 1
+    what, how = first_lines(capsys, 2)
+    assert what == (
+        "audit failed: nvidia-nvjitlink may be 13.0, but LTO-IR made by 13.2 is inside, so that "
+        f"it has to be 13.2 or newer; NJL-06 in {WHEEL} on any target"
+    )
+    assert how == "what to do: write Requires-Dist: nvidia-nvjitlink>=13.2,<14"
+
+
+def test_a_newer_compiler_fails(project: Project, capsys: Captured) -> None:
+    project.code["scale.ltoir"] = "ltoir/nvrtc-13.5-lto_80.ltoir"
+    project.edit("nvidia-nvjitlink>=13.2,<14", "nvidia-nvjitlink>=13.5,<14")
+    project.build()
+    assert run(["audit"]) == 1
+    what, how = first_lines(capsys, 2)
+    assert what == (
+        "audit failed: LTO-IR made by 13.5 needs nvJitLink >= 13.5; the target has 13.2: the "
+        f"linker refuses LTO-IR that is newer than itself; LTO-01 in {WHEEL} on prod (a100, h100), "
+        "edge (l4)"
+    )
+    assert how == (
+        "what to do: require nvidia-nvjitlink>=13.5,<14, or compile the LTO-IR with the target's "
+        "toolkit"
+    )
+
+
+def test_a_missing_device_link_fails(project: Project, capsys: Captured) -> None:
+    project.code["libaxpy.so"] = "objects/libaxpy-no-device-link.so"
+    project.build()
+    assert run(["audit"]) == 1
+    (line,) = first_lines(capsys)
+    assert line.startswith(
+        "audit failed: the undefined __cudaRegisterLinkedBinary_0571d20b_7_axpy_cu_axpy and 1 more:"
+        " no device link was made, and the loader says: undefined symbol"
+    )
+
+
+def test_an_expired_ignore_is_wrong_usage(project: Project, capsys: Captured) -> None:
+    project.edit("2099-12-31", "2025-01-31")
+    project.build()
+    assert run(["audit"]) == 2
+    assert capsys.readouterr().err == (
+        "ltocompat: pyproject.toml: audit.ignore[0] (PTX-01 in libaxpy.so on prod) expired on "
+        "2025-01-31; its reason was: libaxpy gets SASS for H100 in 1.1: mend what it hides and "
+        "take it out, or write a later expires\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(">=13.2,<14", ">=13.0,<14"), ('"sm_90", "lto_80"', '"sm_100", "lto_80"')]
+)
+def test_a_failure_names_the_command_that_shows_it_alone(
+    old: str, new: str, project: Project, capsys: Captured
+) -> None:
+    old, new = (f"nvjitlink{one}" if ">" in one else one for one in (old, new))
+    project.edit(old, new)
+    project.build()
+    assert run(["audit"]) == 1
+    what, _, alone, _ = first_lines(capsys, 4)
+    rule = what.partition("; ")[2].split()[0]
+    name, *words = shlex.split(alone.removeprefix("see it alone: "))
+    assert name == "ltocompat"
+    run(words)
+    out = capsys.readouterr().out
+    assert rule in out if words[0] == "check" else "sm_100" in out
+
+
+def test_nothing_built_is_wrong_usage(project: Project, capsys: Captured) -> None:
+    assert project
+    assert run(["audit"]) == 2
+    assert "holds nothing to audit; build first, or name a package" in capsys.readouterr().err
+
+
+def test_a_rebuild_keeps_its_baseline(project: Project, capsys: Captured) -> None:
+    project.code["scale.ltoir"] = "ltoir/nvrtc-13.5-lto_80.ltoir"
+    project.build().unlink()
+    old = str(project.build("1.0"))
+    assert run(["audit", old, "--write-baseline", "known.json"]) == 0
+    new = str(project.build("1.1"))
+    assert run(["audit", new]) == 1
+    capsys.readouterr()
+    assert run(["audit", new, "--baseline", "known.json", "--format", "json"]) == 0
+    summary = valid_json(capsys.readouterr().out)["summary"]
+    assert summary["passed"]
+    assert summary["findings"]["counts"] == 0
+    assert summary["findings"]["known"] > 0
+    del project.code["sm_90.cubin"]
+    worse = str(project.build("1.2"))
+    assert run(["audit", worse, "--baseline", "known.json"]) == 1
+    assert first_lines(capsys)[0].startswith("audit failed: SASS for sm_90 is required")
+
+
+def test_every_finding_is_reproduced_by_check_or_require(
+    project: Project, capsys: Captured
+) -> None:
+    project.code["scale.ltoir"] = "ltoir/nvrtc-13.5-lto_80.ltoir"
+    project.edit("nvidia-nvjitlink>=13.2,<14", "nvidia-nvjitlink")
+    project.edit("[tool.ltocompat.promise]\n", '[tool.ltocompat.promise]\nnvjitlink = "13.2"\n')
+    path = str(project.build())
+    run(["audit", "--format", "json"])
+    audited = findings(valid_json(capsys.readouterr().out))
+    goals = ["--deploy-target", "prod", "--deploy-target", "edge"]
+    run(["check", path, *goals, "--format", "json"])
+    checked = findings(valid_json(capsys.readouterr().out))
+    promised = {one for one in audited if one[0].startswith(("POL-", "PKG-09", "PKG-10"))}
+    assert audited - promised == checked
+    run(["require", path, "--format", "json"])
+    (asked,) = valid_json(capsys.readouterr().out)["artifacts"]
+    assert {one[0] for one in promised} == {"PKG-10"}
+    assert asked["nvjitlink"]["sure"] == "13.5"
+
+
+def findings(value: Any) -> set[tuple[Any, ...]]:  # noqa: ANN401 - parsed JSON
+    results = value["results"]
+    return {
+        (one["rule"], one["verdict"], one["message"], result["target"], result["gpu"])
+        for result in results
+        for one in result["findings"]
+    }

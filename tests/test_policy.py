@@ -1,0 +1,302 @@
+"""Policies: read from either file, and every mistake is told by file and key."""
+
+from __future__ import annotations
+
+import datetime as dt
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ltocompat.arch import Release
+from ltocompat.errors import UsageError
+from ltocompat.place import Place
+from ltocompat.policy.baseline import Baseline, read_baseline, write_baseline
+from ltocompat.policy.gate import Standing, audited, unused
+from ltocompat.policy.reading import find_policy, read_policy
+from ltocompat.policy.values import Ignore, Policy
+from ltocompat.target import Target
+from ltocompat.verdict import Coverage, Finding, Level, Result, Verdict
+
+TODAY = dt.date(2026, 11, 21)
+TARGETS = """
+[targets.prod]
+driver = "580"
+nvjitlink = ">=13.2,<14"
+gpu = ["h100", "l4"]
+[targets.edge]
+driver = "535"
+gpu = "t4"
+"""
+WHOLE = """
+[promise]
+sass = ["sm_90"]
+[audit]
+targets = ["edge", "prod"]
+require-archs = ["sm_90", "compute_90", "lto_80"]
+least-driver = "525"
+fail-on = "undocumented"
+trial-links = ["13.3", "13.2"]
+ignore = [
+  {rule = "ptx-06", path = "libx*.so", target = "edge", reason = "later", expires = 2026-11-21},
+  {rule = "LTO-10b", reason = "measured", expires = "2027-01-31"},
+]
+"""
+
+
+def written(folder: Path, text: str, name: str = "ltocompat.toml") -> str:
+    path = folder / name
+    path.write_text(text, "utf-8")
+    return str(path)
+
+
+def test_a_policy_says_it_all(tmp_path: Path) -> None:
+    path = written(tmp_path, TARGETS + WHOLE)
+    policy = read_policy(path, TODAY)
+    assert policy.source == path
+    assert [one.name for one in policy.targets] == ["edge", "prod"]
+    assert policy.promise is not None
+    assert [str(one) for one in policy.require_archs] == ["sm_90", "compute_90", "lto_80"]
+    assert str(policy.least_driver) == "525.60.13"  # the branch's first production release
+    assert policy.fail_on is Verdict.UNDOCUMENTED
+    assert policy.trial_links
+    assert policy.trial_releases == (Release(13, 3), Release(13, 2))
+    first, second = policy.ignores
+    assert (first.rule, first.path, first.target) == ("PTX-06", "libx*.so", "edge")
+    assert first.expires == TODAY  # its last day
+    assert (second.rule, second.path, second.target) == ("LTO-10b", "*", "*")
+    assert second.expires == dt.date(2027, 1, 31)
+
+
+def test_targets_alone_are_a_policy(tmp_path: Path) -> None:
+    policy = read_policy(written(tmp_path, TARGETS), TODAY)
+    assert [one.name for one in policy.targets] == ["prod", "edge"]
+    assert policy.fail_on is Verdict.FAIL
+    assert (policy.promise, policy.ignores, policy.trial_links) == (None, (), False)
+
+
+def test_in_a_pyproject_it_is_a_tool(tmp_path: Path) -> None:
+    text = (TARGETS + "[audit]\ntrial-links = true\n").replace("\n[", "\n[tool.ltocompat.")
+    policy = read_policy(written(tmp_path, text, "pyproject.toml"), TODAY)
+    assert [one.name for one in policy.targets] == ["prod", "edge"]
+    assert policy.trial_links
+    assert policy.trial_releases == ()
+
+
+def test_the_nearest_file_with_a_policy_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path, TARGETS)
+    inner = tmp_path / "python"
+    inner.mkdir()
+    written(inner, '[project]\nname = "libx"\n', "pyproject.toml")
+    monkeypatch.chdir(inner)
+    assert find_policy() == str(Path("..") / "ltocompat.toml")
+    written(inner, '[tool.ltocompat.promise]\nsass = ["sm_90"]\n', "pyproject.toml")
+    assert find_policy() == "pyproject.toml"
+
+
+def test_a_project_without_a_policy_is_told_how_to_write_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no policy in "):
+        find_policy(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[audits]", "the file has no key 'audits' (did you mean audit?)"),
+        ("[audit]\nfail_on = 'fail'", "[audit] has no key 'fail_on' (did you mean fail-on?)"),
+        ("audit = 3", "audit is 3; write a table [audit]"),
+        ("[audit]\ntargets = 'prod'", "audit.targets is 'prod'; write targets = ["),
+        ("[audit]\ntargets = []", "audit.targets names no target"),
+        ("[audit]\ntargets = ['prd']", "audit.targets names 'prd' (did you mean prod"),
+        ("[audit]\nrequire-archs = ['hopper']", "audit.require-archs names 'hopper', which is no"),
+        ("[audit]\nrequire-archs = [90]", "audit.require-archs is [90]; write"),
+        ("[audit]\nleast-driver = 525.60", "audit.least-driver is 525.6, which is no driver"),
+        ("[audit]\nleast-driver = 'new'", "audit.least-driver is 'new', which is no driver"),
+        ("[audit]\nfail-on = 'ok'", "audit.fail-on is 'ok'; write fail-on = \"fail\" | "),
+        ("[audit]\nfail-on = true", "audit.fail-on is True"),
+        ("[audit]\ntrial-links = 'yes'", "audit.trial-links is 'yes'; write trial-links = true"),
+        ("[audit]\ntrial-links = [13.3]", "audit.trial-links names 13.3, which is no release"),
+        (
+            "[audit]\ntrial-links = ['12.4']",
+            "audit.trial-links names 12.4, which no target has; the targets' nvJitLinks are: 13.2",
+        ),
+        ("[audit]\nignore = 'all'", "audit.ignore is not a list of tables"),
+        ("[[audit.ignore]]\nrul = 'PTX-06'", "audit.ignore[0] has no key 'rul'"),
+        ("[[audit.ignore]]\nreason = 'x'", "audit.ignore[0] has no rule; write rule = "),
+        ("[[audit.ignore]]\nrule = 'PTX-66'", "audit.ignore[0].rule is 'PTX-66' (did you mean"),
+        ("[[audit.ignore]]\nrule = 'PTX-06'", "audit.ignore[0] has no reason"),
+        ("[[audit.ignore]]\nrule = 'PTX-06'\nreason = ' '", "audit.ignore[0].reason is ' '"),
+        ("[[audit.ignore]]\nrule = 'PTX-06'\nreason = 'x'", "audit.ignore[0] has no expires"),
+        (
+            "[[audit.ignore]]\nrule = 'PTX-06'\nreason = 'x'\nexpires = 'soon'",
+            "audit.ignore[0].expires is 'soon', which is no day; write expires = 2027-01-31",
+        ),
+        (
+            "[[audit.ignore]]\nrule = 'PTX-06'\nreason = 'x'\nexpires = 2026-11-20",
+            "audit.ignore[0] (PTX-06) expired on 2026-11-20; its reason was: x: mend",
+        ),
+        ("[promise]\nsas = []", "[promise] has no key 'sas'"),
+    ],
+)
+def test_a_mistake_is_told_by_file_and_key(tmp_path: Path, text: str, said: str) -> None:
+    path = written(tmp_path, f"{text}\n{TARGETS}" if text[0] != "[" else TARGETS + text)
+    with pytest.raises(UsageError) as caught:
+        read_policy(path, TODAY)
+    assert str(caught.value).startswith(path)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "[audit]\n", "[targets]\n", "[promise]\nsass = []\n"])
+def test_a_policy_needs_a_target(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UsageError, match="names no target; write a table"):
+        read_policy(written(tmp_path, text), TODAY)
+
+
+def finding(verdict: Verdict, message: str = "PTX for sm_90", member: str = "a/libx.so") -> Finding:
+    place = Place("dist/libx-1.0-py3-none-any.whl").member(member)
+    return Finding("PTX-06", verdict, Level.WARNING, message, "", "", "", 1, place)
+
+
+def result(*findings: Finding, path: str = "dist/libx-1.0-py3-none-any.whl") -> Result:
+    worst = max(one.verdict for one in findings)
+    target = Target(name="edge")
+    return Result(path, target, None, None, worst, Coverage(2, ptx=2), (), findings, ())
+
+
+def policy_with(*ignores: Ignore, fail_on: Verdict = Verdict.FAIL) -> Policy:
+    target = Target(name="edge")
+    return Policy(source="x.toml", targets=(target,), fail_on=fail_on, ignores=ignores)
+
+
+def ignore(path: str = "*", target: str = "*") -> Ignore:
+    return Ignore(rule="PTX-06", reason="x", expires=TODAY, path=path, target=target)
+
+
+def test_what_is_below_fail_on_passes_and_the_rest_counts() -> None:
+    one = result(finding(Verdict.FAIL), finding(Verdict.UNKNOWN), finding(Verdict.JIT))
+    said = audited(one, policy_with(fail_on=Verdict.UNKNOWN), Baseline())
+    counts, passes = Standing.COUNTS, Standing.PASSES
+    assert [each.standing for each in said.assessed] == [counts, counts, passes]
+    assert [each.level for each in said.result.findings] == ["error", "error", "warning"]
+    assert said.failed
+
+
+@pytest.mark.parametrize(
+    ("pattern", "covered"),
+    [
+        ("*", True),
+        ("libx*.so", True),
+        ("a/libx.so", True),
+        ("*.whl", True),
+        ("dist/*", True),
+        ("libx*.whl", True),
+        ("liby*.so", False),
+        ("libx", False),
+    ],
+)
+def test_an_ignore_names_the_artifact_or_a_file_in_it(pattern: str, covered: bool) -> None:
+    said = audited(result(finding(Verdict.FAIL)), policy_with(ignore(pattern)), Baseline())
+    assert said.failed is not covered
+    assert said.result.verdict is Verdict.FAIL  # it fails there all the same
+
+
+def test_what_does_not_count_says_why_in_its_remedy() -> None:
+    one = replace(finding(Verdict.FAIL), remedy="add SASS")
+    said = audited(result(one), policy_with(ignore()), Baseline())
+    assert said.checked == result(one)
+    (told,) = said.result.findings
+    assert (told.level, told.verdict) == (Level.NOTE, Verdict.FAIL)
+    assert told.remedy == "ignored until 2026-11-21 (x); by then: add SASS"
+    known = Baseline("known.json", {said.assessed[0].fingerprint: Verdict.FAIL})
+    (told,) = audited(result(one), policy_with(), known).result.findings
+    assert told.remedy == "known (known.json); in the end: add SASS"
+
+
+def test_a_baseline_takes_up_nothing_that_is_ignored_for_a_while() -> None:
+    said = audited(result(finding(Verdict.FAIL)), policy_with(ignore()), Baseline())
+    assert said.not_ignored().findings == ()
+
+
+def test_an_ignore_may_be_for_one_target() -> None:
+    one = result(finding(Verdict.FAIL))
+    assert not audited(one, policy_with(ignore(target="ed*")), Baseline()).failed
+    assert audited(one, policy_with(ignore(target="prod")), Baseline()).failed
+
+
+def test_an_ignore_that_nothing_needs_is_told() -> None:
+    needed, idle = ignore(), ignore("liby.so")
+    policy = policy_with(needed, idle)
+    said = audited(result(finding(Verdict.FAIL)), policy, Baseline())
+    assert unused(policy, [said]) == (idle,)
+
+
+def test_a_baseline_knows_a_finding_in_the_next_build_but_not_a_worse_one(tmp_path: Path) -> None:
+    path = str(tmp_path / "known.json")
+    assert write_baseline(path, [result(finding(Verdict.UNKNOWN), finding(Verdict.OK))]) == 1
+    known = read_baseline(path)
+    policy = policy_with(fail_on=Verdict.UNKNOWN)
+    again = finding(Verdict.UNKNOWN, "PTX for sm_90, 7 bytes longer")
+    next_build = result(again, path="dist/libx-1.1-py3-none-any.whl")
+    assert not audited(next_build, policy, known).failed
+    assert audited(result(finding(Verdict.FAIL)), policy, known).failed
+    elsewhere = finding(Verdict.UNKNOWN, member="a/liby.so")
+    assert audited(result(elsewhere), policy, known).failed
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": "x", "findings": []}', "[" * 100_000])
+def test_what_is_no_baseline_is_told(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path, text, "known.json")
+    with pytest.raises(UsageError, match="is no baseline; write one with"):
+        read_baseline(path)
+
+
+def test_only_a_baseline_is_replaced_by_one(tmp_path: Path) -> None:
+    wheel = tmp_path / "libx.whl"
+    wheel.write_text("precious")
+    with pytest.raises(UsageError, match="is no baseline"):
+        write_baseline(str(wheel), [])
+    assert wheel.read_text() == "precious"
+    path = str(tmp_path / "known.json")
+    assert write_baseline(path, [result(finding(Verdict.FAIL))]) == 1
+    assert write_baseline(path, []) == 0
+    assert read_baseline(path).findings == {}
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.dates(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=8,
+)
+KEYS = ("targets", "require-archs", "least-driver", "fail-on", "trial-links", "ignore", "other")
+IGNORE = st.dictionaries(st.sampled_from(["rule", "path", "target", "reason", "expires"]), VALUES)
+
+
+@given(
+    audit=st.dictionaries(
+        st.sampled_from(KEYS), VALUES | st.lists(IGNORE | st.just({"rule": "PTX-06"}), max_size=2)
+    )
+)
+def test_any_value_of_any_key_is_read_or_told(
+    audit: dict[str, object], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = written(tmp_path_factory.getbasetemp(), TARGETS)
+    tables = {**tomllib.loads(TARGETS), "audit": audit}
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("ltocompat.policy.reading", "ltocompat.targets.named"):
+            patch.setattr(f"{name}.read_toml", lambda _: tables)
+        said = path
+        try:
+            read_policy(path, TODAY)
+        except UsageError as error:
+            said = str(error)
+    assert said.startswith(path)
+
+
+def test_a_verdict_that_no_finding_explains_counts() -> None:
+    bare = Result("x.so", Target(name="edge"), None, None, Verdict.FAIL, Coverage(1), (), (), ())
+    assert audited(bare, policy_with(), Baseline()).failed

@@ -1,0 +1,146 @@
+"""Kept answers of trial links: a question is asked once, and a doubtful answer is never kept."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ltocompat.arch import Release
+from ltocompat.nvjitlinks import NvJitLink
+from ltocompat.trial import InputKind, Request, TrialInput
+from ltocompat.trying.cache import Question, TrialCache
+from ltocompat.verdicts.trials import Tried
+
+LINKER = NvJitLink(
+    release=Release(13, 3),
+    version="13.3.33",
+    path="libnvJitLink.so.13",
+    found_via="path",
+    evidence="file banner",
+    for_trials=True,
+    machine="x86-64",
+)
+REFUSED = Tried("nvJitLink 13.3.33", "refused", "ltoir too new", "a.so@0x40: it is too new")
+
+
+def request(
+    data: bytes = b"code",
+    name: str = "a.so@0x40",
+    options: tuple[str, ...] = ("-arch=sm_90", "-lto"),
+    kind: InputKind = InputKind.FATBIN,
+    *,
+    complete: bool = False,
+) -> Request:
+    return Request((TrialInput(name, kind, data),), options, complete=complete)
+
+
+def test_an_answer_is_kept_for_the_next_run(tmp_path: Path) -> None:
+    path = str(tmp_path / "deep" / "trials.sqlite")
+    question = Question.of(LINKER, request())
+    with TrialCache(path) as cache:
+        assert cache.get(question) is None
+        cache.keep({question: REFUSED})
+    with TrialCache(path) as cache:
+        assert cache.get(question) == REFUSED
+
+
+def test_an_answer_names_the_place_that_is_asked_about(tmp_path: Path) -> None:
+    with TrialCache(str(tmp_path / "t")) as cache:
+        cache.keep({Question.of(LINKER, request()): REFUSED})
+        found = cache.get(Question.of(LINKER, request(name="b.whl::c.so@0x80")))
+    assert found == replace(REFUSED, said="b.whl::c.so@0x80: it is too new")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Question.of(LINKER, request(b"Code")),
+        Question.of(LINKER, request(kind=InputKind.LTOIR)),
+        Question.of(LINKER, request(options=("-arch=sm_80", "-lto"))),
+        Question.of(LINKER, request(options=("-arch=sm_90",))),
+        Question.of(LINKER, request(complete=True)),
+        Question.of(replace(LINKER, version="13.3.34"), request()),
+        Question.of(replace(LINKER, machine="AArch64"), request()),
+        Question.about(LINKER, "compiles relocatable"),
+    ],
+)
+def test_whatever_may_change_an_answer_is_part_of_the_question(
+    other: Question, tmp_path: Path
+) -> None:
+    with TrialCache(str(tmp_path / "t")) as cache:
+        cache.keep({Question.of(LINKER, request()): REFUSED})
+        assert cache.get(other) is None
+
+
+@pytest.mark.parametrize("outcome", ["crashed", "timed out"])
+def test_a_crash_is_asked_again(outcome: str, tmp_path: Path) -> None:
+    question = Question.of(LINKER, request())
+    with TrialCache(str(tmp_path / "t")) as cache:
+        cache.keep({question: Tried("nvJitLink 13.3.33", outcome, None, "SIGSEGV")})
+        assert cache.get(question) is None
+
+
+def test_an_old_answer_is_asked_again(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    question = Question.of(LINKER, request())
+    with TrialCache(path) as cache:
+        cache.keep({question: REFUSED})
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE answers SET day = ?", (int(time.time() // 86400) - 91,))
+    file.close()
+    with TrialCache(path) as cache:
+        assert cache.get(question) is None
+
+
+@pytest.mark.parametrize("answer", ["", "[", "{}", "[1, 2, 3, 4]", '["", "", null, ""]', b"\xff"])
+def test_a_damaged_answer_is_none(answer: str | bytes, tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    question = Question.of(LINKER, request())
+    with TrialCache(path) as cache:
+        cache.keep({question: REFUSED})
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE answers SET answer = ?", (answer,))
+    file.close()
+    with TrialCache(path) as cache:
+        assert cache.get(question) is None
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + bytes(84)])
+def test_a_damaged_file_is_no_cache_and_no_error(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    path.write_bytes(content)
+    question = Question.of(LINKER, request())
+    with TrialCache(str(path)) as cache:
+        assert cache.get(question) is None
+        cache.keep({question: REFUSED})
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root writes anywhere")
+def test_a_folder_that_cannot_be_written_is_no_cache_and_no_error(tmp_path: Path) -> None:
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    question = Question.of(LINKER, request())
+    with TrialCache(str(tmp_path / "t")) as cache:
+        cache.keep({question: REFUSED})
+        assert cache.get(question) is None
+
+
+def test_a_path_that_is_no_file_is_no_cache_and_no_error(tmp_path: Path) -> None:
+    question = Question.of(LINKER, request())
+    for path in (tmp_path, tmp_path / "t" / "t"):
+        (tmp_path / "t").touch()
+        with TrialCache(str(path)) as cache:
+            cache.keep({question: REFUSED})
+            assert cache.get(question) is None
+
+
+def test_it_lies_in_the_cache_folder_of_the_user(tmp_path: Path) -> None:
+    question = Question.of(LINKER, request())
+    with TrialCache.of({"XDG_CACHE_HOME": str(tmp_path)}) as cache:
+        cache.keep({question: REFUSED})
+    assert list((tmp_path / "ltocompat").glob("trials-*.sqlite"))

@@ -1,0 +1,92 @@
+"""Audits that ask real nvJitLinks: what is kept of them says the same as asking again.
+
+The nvJitLinks are those of the user's cache; missing ones are installed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from kernels_project import Project
+
+import ltocompat
+from ltocompat.nvjitlinks import Cache, obtain
+from ltocompat.policy.gate import Audited
+from ltocompat.verdict import Verdict
+
+pytestmark = pytest.mark.wild
+SET = "fatbin-ltoir/nvfatbin-13.3-of-13.3-lto_80.fatbin"  # made by 13.3, 13.4 or 13.5
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """Its scale.ltoir is a set that only a trial settles; the cache is empty but for linkers."""
+    for release in ("13.2", "13.3"):
+        obtain(release, install_missing=True)
+    ours = tmp_path / "cache" / "ltocompat"
+    ours.mkdir(parents=True)
+    (ours / "nvjitlink").symlink_to(Cache.of().folder)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    copy = Project.copy(tmp_path / "kernels")
+    copy.code["scale.ltoir"] = SET
+    copy.edit('nvjitlink = "13.2"', 'nvjitlink = "13.3"')
+    copy.edit('nvjitlink = ">=13.2,<14"', 'nvjitlink = "13.3"')
+    copy.edit('fail-on = "unknown"', 'fail-on = "unknown"\ntrial-links = true')
+    copy.build()
+    monkeypatch.chdir(copy.folder)
+    return copy
+
+
+def audits(*, cache: bool = True) -> list[Audited]:
+    found = ltocompat.audit("dist", cache=cache), ltocompat.audit(_wheel(), cache=cache)
+    return [one for some in found for one in some if isinstance(one, Audited)]
+
+
+def _wheel() -> str:
+    (name,) = os.listdir("dist")
+    return os.path.join("dist", name)
+
+
+def linked(audited: list[Audited]) -> set[Verdict]:
+    return {one.result.verdict for one in audited if one.result.target.name == "edge"}
+
+
+def test_a_trial_settles_what_the_rules_leave_open(project: Project) -> None:
+    assert linked(audits()) == {Verdict.OK}
+    project.edit("trial-links = true", "trial-links = false")
+    assert linked(audits()) == {Verdict.UNKNOWN}
+
+
+def test_a_second_audit_says_the_same(project: Project) -> None:
+    assert project
+    fresh = audits(cache=False)
+    assert not _kept("studies-1/*")
+    assert audits() == fresh
+    assert len(_kept("studies-1/*")) == 1  # folders are read again
+    assert audits() == fresh
+    shutil.rmtree(_kept("studies-1")[0])
+    assert audits() == fresh
+    assert _kept("trials-*.sqlite")
+
+
+def test_check_finds_the_same_with_its_trial_links(project: Project) -> None:
+    assert project
+    wanted = [
+        {(one.rule, one.verdict, one.message) for one in audited.result.findings}
+        for audited in audits()
+        if audited.result.target.name != "any target"
+    ]
+    found = ltocompat.check([_wheel()], ["prod", "edge"], trial_link=True)
+    said = [
+        {(one.rule, one.verdict, one.message) for one in result.findings}
+        for result in found
+        if result.target.name != "any target"
+    ]
+    assert said * 2 == wanted
+
+
+def _kept(pattern: str) -> list[Path]:
+    return list(Path(os.environ["XDG_CACHE_HOME"], "ltocompat").glob(pattern))
