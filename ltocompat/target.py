@@ -115,3 +115,7 @@ class Target:
     nvlink: Known[Release] | None = None
     gpus: tuple[Gpu, ...] = ()
     sources: tuple[tuple[str, str], ...] = ()
+
+
+ANY_TARGET = Target(name="any target")
+"""What the metadata of a package say, and its project promises, holds on every target alike."""

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from ltocompat.api.checking import Paths
-from ltocompat.api.packaging import ANY_TARGET, Packages, result_of
+from ltocompat.api.packaging import Packages, result_of
 from ltocompat.api.progress import Progress, reporter
 from ltocompat.api.side_by_side import OnError
 from ltocompat.api.studies import Reading, studies
@@ -23,6 +23,7 @@ from ltocompat.policy.reading import find_policy, read_policy
 from ltocompat.policy.values import Policy
 from ltocompat.remembering import Key, StudyCache
 from ltocompat.required import Required
+from ltocompat.target import ANY_TARGET
 from ltocompat.trying import TrialCache, Trier
 from ltocompat.verdict import Result
 from ltocompat.verdicts.artifacts import results

@@ -12,14 +12,11 @@ from ltocompat.place import Place
 from ltocompat.required import Required
 from ltocompat.requirements.rule import Flaw
 from ltocompat.shipping import flaws_of, packages_beside
-from ltocompat.target import Target
+from ltocompat.target import ANY_TARGET
 from ltocompat.verdict import Result
 from ltocompat.verdicts.asking import required
 from ltocompat.verdicts.flaws import machine_result
 from ltocompat.verdicts.studies import Study
-
-ANY_TARGET = Target(name="any target")
-"""What metadata say and a project promises holds on every target alike."""
 
 _LOOKED = "its metadata and promises held against what is inside"
 

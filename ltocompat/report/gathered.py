@@ -10,7 +10,7 @@ from ltocompat.report import Failure
 from ltocompat.report.cells import Cell, cell_of
 from ltocompat.report.checking import has_nothing
 from ltocompat.required import Required
-from ltocompat.target import Target
+from ltocompat.target import ANY_TARGET, Target
 from ltocompat.verdict import Finding, Level, Result
 
 Judgement = Target | Result | Required | Failure
@@ -97,7 +97,7 @@ def sort_out(records: Iterable[Judgement]) -> Judgements:
     all_ = Judgements()
     for record in records:
         match record:
-            case Target():
+            case Target() if record != ANY_TARGET:
                 all_.targets.append(record)
             case Required():
                 all_.required[record.path] = record

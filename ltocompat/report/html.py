@@ -21,6 +21,7 @@ from ltocompat.report.html_findings import findings
 from ltocompat.report.html_verdicts import key, targets, verdicts
 from ltocompat.report.html_words import badge, said, section, sprite
 from ltocompat.report.text import count
+from ltocompat.target import ANY_TARGET
 from ltocompat.verdict import Verdict
 
 
@@ -73,7 +74,7 @@ def _pieces(all_: Judgements) -> Iterable[str]:
 
 def _sections(all_: Judgements, found: list[Gathered]) -> list[tuple[str, str, str]]:
     """ID, title and HTML of each section that has something to say."""
-    names = labels([target.name for target in all_.targets])
+    names = {ANY_TARGET.name: ANY_TARGET.name, **labels([one.name for one in all_.targets])}
     every = list(dict.fromkeys(cell_of(one) for one in all_.results))
     ids = {key(one.finding): f"finding-{number}" for number, one in enumerate(found)}
     facts = {target.name: target_facts(target) for target in all_.targets}

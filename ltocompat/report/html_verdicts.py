@@ -10,6 +10,7 @@ from ltocompat.report.gathered import Judgements
 from ltocompat.report.gridding import MEANINGS
 from ltocompat.report.html_words import badge, code, said, scrolling, section, shorten
 from ltocompat.report.text import count
+from ltocompat.target import ANY_TARGET
 from ltocompat.verdict import Finding, Result, Verdict
 
 _OPEN = 4  # artifacts up to which the cells of each are listed at once
@@ -121,7 +122,11 @@ def _heads(columns: list[tuple[str, str]], names: dict[str, str], *, routed: boo
         first += f'<th scope="{kind}" colspan="{wide}" class="target">{name}</th>'
     if not gpus:
         return f"<tr>{first}</tr>"
-    second = "".join(f'<th scope="col">{said(gpu) or "no GPU"}</th>' for _, gpu in columns)
+    unnamed = {ANY_TARGET.name: "any GPU"}
+    second = "".join(
+        f'<th scope="col">{said(gpu) or unnamed.get(target, "no GPU")}</th>'
+        for target, gpu in columns
+    )
     return f"<tr>{first}</tr><tr>{second}</tr>"
 
 

@@ -23,7 +23,7 @@ from ltocompat.report.jsonstream import Array, encode, failure_value
 from ltocompat.report.text import brief, count, escape
 from ltocompat.requirements import RULES
 from ltocompat.requirements.rule import Rule
-from ltocompat.target import Target
+from ltocompat.target import ANY_TARGET, Target
 from ltocompat.verdict import Finding, Level, Result
 
 SCHEMA = (
@@ -105,7 +105,8 @@ def _message(one: Gathered, target: str) -> str:
     """Plain text in full sentences, without what would be a link or an argument (3.11)."""
     finding = one.finding
     gpus = ", ".join(dict.fromkeys(cell.gpu for cell in one.cells if cell.gpu))
-    where = f"target {target}" + (f", GPU {gpus}" if gpus else "")
+    named = target if target == ANY_TARGET.name else f"target {target}"
+    where = named + (f", GPU {gpus}" if gpus else "")
     modules = f", {count(one.module_count, 'module')}" if one.module_count else ""
     remedy = f" Remedy: {'; or '.join(one.remedies)}." if one.remedies else ""
     text = escape(brief(f"{finding.message} ({where}{modules}).{remedy}"))
