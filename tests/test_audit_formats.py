@@ -144,6 +144,20 @@ def test_from_python_it_is_a_stream_of_values(folder: Path) -> None:
     assert {one.result.path for one in failed} == {library}
 
 
+def test_what_is_wrong_on_any_target_is_no_deploy_target(folder: Path) -> None:
+    project = Project.copy(folder / "kernels")
+    project.edit("nvidia-nvjitlink>=13.2,<14", "nvidia-nvjitlink>=12.0")
+    words = ["--format", "html=a.html", "--format", "sarif=a.sarif", "--format", "github=a.txt"]
+    assert run(["audit", str(project.build()), *words]) == 1
+    page = (folder / "a.html").read_text("utf-8")
+    assert "any target" in page
+    assert "on 1 deploy target<" in page
+    results = json.loads((folder / "a.sarif").read_text("utf-8"))["runs"][0]["results"]
+    said = [one["message"]["text"] for one in results]
+    assert any("any target" in text for text in said)
+    assert not any("target any target" in text for text in said)
+
+
 def test_check_tells_what_is_wrong_with_a_package_on_any_target(
     folder: Path, capsys: Captured
 ) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ltocompat.place import Place
 from ltocompat.report import Failure
-from ltocompat.report.cells import Cell, cell_of
+from ltocompat.report.cells import Cell, cell_of, labels
 from ltocompat.report.checking import has_nothing
 from ltocompat.required import Required
 from ltocompat.target import ANY_TARGET, Target
@@ -90,6 +90,12 @@ class Judgements:
     required: dict[str, Required] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     empty: set[str] = field(default_factory=set)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What to call targets in tables; what holds on any of them has its name."""
+        named = labels([target.name for target in self.targets])
+        return {**named, ANY_TARGET.name: ANY_TARGET.name}
 
 
 def sort_out(records: Iterable[Judgement]) -> Judgements:

@@ -14,14 +14,13 @@ from typing import Any
 
 from ltocompat import __version__
 from ltocompat.report import Failure, Options, Report, Writable
-from ltocompat.report.cells import cell_of, labels, target_facts
+from ltocompat.report.cells import cell_of, target_facts
 from ltocompat.report.gathered import Gathered, Judgement, Judgements, gather, sort_out
 from ltocompat.report.html_coverage import coverage
 from ltocompat.report.html_findings import findings
 from ltocompat.report.html_verdicts import key, targets, verdicts
 from ltocompat.report.html_words import badge, said, section, sprite
 from ltocompat.report.text import count
-from ltocompat.target import ANY_TARGET
 from ltocompat.verdict import Verdict
 
 
@@ -74,7 +73,7 @@ def _pieces(all_: Judgements) -> Iterable[str]:
 
 def _sections(all_: Judgements, found: list[Gathered]) -> list[tuple[str, str, str]]:
     """ID, title and HTML of each section that has something to say."""
-    names = {ANY_TARGET.name: ANY_TARGET.name, **labels([one.name for one in all_.targets])}
+    names = all_.names
     every = list(dict.fromkeys(cell_of(one) for one in all_.results))
     ids = {key(one.finding): f"finding-{number}" for number, one in enumerate(found)}
     facts = {target.name: target_facts(target) for target in all_.targets}

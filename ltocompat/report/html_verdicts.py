@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ltocompat.report.cells import Cell, cell_of, labels, said_cells
+from ltocompat.report.cells import Cell, cell_of, said_cells
 from ltocompat.report.gathered import Judgements
 from ltocompat.report.gridding import MEANINGS
 from ltocompat.report.html_words import badge, code, said, scrolling, section, shorten
@@ -41,7 +41,7 @@ class _Alike:
 
 def verdicts(all_: Judgements, ids: FindingIds) -> tuple[str, str]:
     """Two sections: the matrix, and the reasons that its cells lead to."""
-    names = labels([target.name for target in all_.targets])
+    names = all_.names
     alike = _alike(all_.results)
     used = {one.verdict for one in all_.results}
     legend = "".join(f"<li>{badge(one)} {MEANINGS[one]}</li>" for one in Verdict if one in used)
@@ -200,7 +200,7 @@ def targets(all_: Judgements, facts: Mapping[str, str]) -> str:
         all_: what was judged.
         facts: what to say of each target by name.
     """
-    names = labels([target.name for target in all_.targets])
+    names = all_.names
     rows = []
     for target in all_.targets:
         label = names[target.name]
