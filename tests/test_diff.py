@@ -367,7 +367,7 @@ def test_any_value_in_a_saved_inspection_ends_in_an_answer_or_a_sentence(
         st.one_of(st.none(), st.integers(), st.text(max_size=5), st.just([]), st.just({}))
         | st.sampled_from([["x"], [5], {"path": 5}, True, 1.5, "sm_90", "12.4", "lto_999999"])
     )
-    file = tmp_path_factory.getbasetemp() / "mutated.json"
+    file = tmp_path_factory.mktemp("mutated") / "mutated.json"
     file.write_text(json.dumps(value))
     try:
         diff = ltocompat.diff(file, MANY)

@@ -284,7 +284,7 @@ IGNORE = st.dictionaries(st.sampled_from(["rule", "path", "target", "reason", "e
 def test_any_value_of_any_key_is_read_or_told(
     audit: dict[str, object], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    path = written(tmp_path_factory.getbasetemp(), TARGETS)
+    path = written(tmp_path_factory.mktemp("policy"), TARGETS)
     tables = {**tomllib.loads(TARGETS), "audit": audit}
     with pytest.MonkeyPatch.context() as patch:
         for name in ("ltocompat.policy.reading", "ltocompat.targets.named"):
