@@ -11,6 +11,7 @@ from ltocompat.model import Artifact, Host, Image, ImageKind, Module, Record, Sk
 from ltocompat.place import Place
 from ltocompat.regions import StoredImage, StoredModule
 from ltocompat.traits import Shape, shape_of
+from ltocompat.verdicts.kernels import Worth
 from ltocompat.verdicts.studies import Group, Study
 from ltocompat.verdicts.trials import Trials
 
@@ -18,8 +19,8 @@ _MOST_SKIPPED = 20
 _LARGE = 16 << 10
 _MOST_HOSTS = 10_000
 
-Interest = Callable[[Shape], Sequence[int]]
-"""The numbers of those images of a shape whose kernels decide something."""
+Interest = Callable[[Shape], Worth]
+"""Tells whose kernels decide something."""
 Try = Callable[[Sequence[tuple[StoredModule, Module]]], Sequence[Trials]]
 """Asks linkers about modules; what they did with each."""
 
@@ -46,8 +47,9 @@ class Student:
         self._apart = apart
         self._try = try_links
         self._narrow = narrow
-        self._interests: dict[Shape, Sequence[int]] = {}
+        self._interests: dict[Shape, Worth] = {}
         self._settled: set[tuple[Shape, int]] = set()
+        self._filled: set[Shape] = set()
         self._tried: dict[Place, Trials] = {}
 
     def study(self, place: Place, settings: inventory.Settings) -> Iterator[Study]:
@@ -81,18 +83,29 @@ class Student:
         wanted = self._interests.get(shape)
         if wanted is None:
             wanted = self._interests[shape] = self._interest(shape)
-        asked = [number for number in wanted if (shape, number) not in self._settled]
-        if not asked:
-            return module
         images = list(module.images)
-        for number in asked:
-            if _surely_has_kernels(stored.images[number]):
+        for number in wanted.picked:
+            if (shape, number) in self._settled or _surely_has_kernels(stored.images[number]):
                 continue
             images[number], _ = describe(stored.images[number], Detail(kernels=True))
             # One cubin with kernels settles the verdict of its shape; PTX is little and is counted.
             if images[number].kind is ImageKind.SASS and images[number].kernels:
                 self._settled.add((shape, number))
+        if shape not in self._filled and self._any_kernels(stored, images, wanted.any_of):
+            self._filled.add(shape)
         return replace(module, images=tuple(images))
+
+    @staticmethod
+    def _any_kernels(stored: StoredModule, images: list[Image], numbers: Sequence[int]) -> bool:
+        """Whether one of these images has kernels; looks no further than to the first."""
+        for number in numbers:
+            if _surely_has_kernels(stored.images[number]):
+                return True
+            if images[number].kernels is None:
+                images[number], _ = describe(stored.images[number], Detail(kernels=True))
+            if images[number].kernels or images[number].problems:
+                return True
+        return False
 
 
 def _surely_has_kernels(stored: StoredImage) -> bool:

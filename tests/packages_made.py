@@ -26,6 +26,7 @@ from ltocompat.studying import Student
 from ltocompat.traits import Shape
 from ltocompat.verdict import Verdict
 from ltocompat.verdicts.asking import required
+from ltocompat.verdicts.kernels import Worth
 
 LINUX = "py3-none-manylinux_2_28_x86_64"
 LTOIR_12_4 = (FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir").read_bytes()
@@ -150,5 +151,5 @@ def told(flaws: Sequence[Flaw]) -> dict[str, Verdict]:
     return {one.rule: one.verdict for one in flaws}
 
 
-def _ptx(shape: Shape) -> list[int]:
-    return [n for n, image in enumerate(shape.images) if image.kind is ImageKind.PTX]
+def _ptx(shape: Shape) -> Worth:
+    return Worth(tuple(n for n, one in enumerate(shape.images) if one.kind is ImageKind.PTX))

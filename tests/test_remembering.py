@@ -17,6 +17,7 @@ from ltocompat.place import Place
 from ltocompat.remembering import StudyCache
 from ltocompat.studying import Student
 from ltocompat.traits import Shape
+from ltocompat.verdicts.kernels import Worth
 from ltocompat.verdicts.studies import Group, Study
 from ltocompat.verdicts.trials import Tried, link_key
 
@@ -28,8 +29,8 @@ def read(path: Path) -> list[Study]:
     return list(Student(_ptx, apart=True).study(Place(str(path)), Settings()))
 
 
-def _ptx(shape: Shape) -> list[int]:
-    return [n for n, image in enumerate(shape.images) if image.kind is ImageKind.PTX]
+def _ptx(shape: Shape) -> Worth:
+    return Worth(tuple(n for n, one in enumerate(shape.images) if one.kind is ImageKind.PTX))
 
 
 @pytest.fixture

@@ -221,3 +221,9 @@ def test_another_module_never_makes_a_verdict_better_unless_nothing_served(
     served = fewer.coverage.served > 0
     assert more.verdict >= fewer.verdict or not served
     assert more.coverage.modules == fewer.coverage.modules + 1
+
+
+def test_nothing_is_missed_where_no_image_of_a_module_has_kernels() -> None:
+    empty = sass("sm_75")._replace(has_kernels=False)
+    assert judged(group(empty)).verdict is Verdict.OK
+    assert judged(group(empty, sass("sm_80"))).verdict is Verdict.FAIL  # the other may have some

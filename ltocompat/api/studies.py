@@ -17,7 +17,7 @@ from ltocompat.place import Place
 from ltocompat.studying import Student, Try
 from ltocompat.target import Target
 from ltocompat.traits import Shape
-from ltocompat.verdicts.kernels import worth_counting
+from ltocompat.verdicts.kernels import Worth, code_images, worth_counting
 from ltocompat.verdicts.studies import Study
 
 
@@ -53,12 +53,14 @@ class Reading:
         """Reads in this way."""
         return Student(self._interest, self.tries, self.narrow, apart=self.apart)
 
-    def _interest(self, shape: Shape) -> Sequence[int]:
-        ptx = [n for n, image in enumerate(shape.images) if image.kind is ImageKind.PTX]
+    def _interest(self, shape: Shape) -> Worth:
+        ptx = {n for n, image in enumerate(shape.images) if image.kind is ImageKind.PTX}
         if self.targets is None:
-            return ptx
+            return Worth(tuple(sorted(ptx)), code_images(shape))
         wanted = worth_counting(shape, self.targets)
-        return sorted({*wanted, *ptx}) if self.for_require else wanted
+        if not self.for_require:
+            return wanted
+        return wanted._replace(picked=tuple(sorted({*wanted.picked, *ptx})))
 
 
 def studies(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from ltocompat.model import ImageKind
 from ltocompat.selection import Missed, pick_for_driver
@@ -12,34 +13,43 @@ from ltocompat.verdict import Route, Verdict
 from ltocompat.verdicts.modules import judge, ways
 
 
-def worth_counting(shape: Shape, targets: Iterable[Target]) -> Sequence[int]:
-    """The numbers of a shape's images whose kernels decide about a verdict on these targets.
+class Worth(NamedTuple):
+    """Numbers of a shape's images whose kernels decide something.
 
-    Of a module that is not for a GPU one image tells whether it has any: compilers leave modules
-    without kernels everywhere, and where nothing else is there, nothing is missing.
+    Attributes:
+        picked: each by itself: a driver picks it.
+        any_of: all together: the module is not for some GPU, and misses nothing there if none of
+            them has kernels.
+    """
+
+    picked: tuple[int, ...] = ()
+    any_of: tuple[int, ...] = ()
+
+
+def worth_counting(shape: Shape, targets: Iterable[Target]) -> Worth:
+    """Whose kernels decide about a verdict on these targets.
 
     PTX that a driver would pick always does; of SASS only what a rule objects to, since reading the
-    kernels of every cubin costs ten times as much as reading its headers.
+    kernels of every cubin costs ten times as much as reading its headers. Of a module that is not
+    for a GPU it decides whether it has any: compilers leave modules without kernels everywhere.
     """
     if Route.LOAD not in ways(shape):
-        return ()
+        return Worth()
     found: set[int] = set()
+    missed = False
     for target in targets:
         for gpu in target.gpus:
             pick = pick_for_driver(shape, gpu.arch.number)
-            if pick.missed is Missed.NOT_FOR_GPU:
-                found |= _one_to_count(shape)
+            missed = missed or pick.missed is Missed.NOT_FOR_GPU
             objected = judge(shape, target, gpu, Route.LOAD, {}).verdict
             for image in pick.images:
                 ptx = image.kind is ImageKind.PTX
                 if image.has_kernels is None and (ptx or (objected or Verdict.OK) > Verdict.OK):
                     found.add(shape.images.index(image))
-    return sorted(found)
+    return Worth(tuple(sorted(found)), code_images(shape) if missed else ())
 
 
-def _one_to_count(shape: Shape) -> set[int]:
-    """The first image that shows its kernels, unless some were counted."""
-    if any(image.has_kernels is not None for image in shape.images):
-        return set()
+def code_images(shape: Shape) -> tuple[int, ...]:
+    """The images that show their kernels, the first of them first."""
     code = (ImageKind.SASS, ImageKind.PTX)
-    return set([n for n, image in enumerate(shape.images) if image.kind in code][:1])
+    return tuple(n for n, image in enumerate(shape.images) if image.kind in code)

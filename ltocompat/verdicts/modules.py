@@ -121,9 +121,10 @@ def _seen_by_old_drivers(shape: Shape, judged: Judged) -> Shape | None:
 
 
 def _without_kernels(images: Iterable[Traits]) -> bool:
-    """Whether kernels were counted, and none found."""
-    counted = [image.has_kernels for image in images if image.has_kernels is not None]
-    return bool(counted) and not any(counted)
+    """Whether the kernels of all SASS and PTX were counted, and none found."""
+    code = (ImageKind.SASS, ImageKind.PTX)
+    counted = [image.has_kernels for image in images if image.kind in code]
+    return bool(counted) and all(one is False for one in counted)
 
 
 def _linked(shape: Shape, target: Target, gpu: Gpu | None, trials: Trials) -> Judged:
