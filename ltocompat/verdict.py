@@ -93,7 +93,7 @@ class Coverage:
         sass: served by SASS.
         ptx: served by PTX.
         link: linked for it.
-        without_kernels: an image would be picked, but it has no kernels, as far as they were counted.
+        without_kernels: an image would be picked, but has no kernels, as far as they were counted.
         none: have nothing for this GPU.
     """
 
