@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rules import image
 
 from ltocompat.arch import Release, SmArch
-from ltocompat.model import ImageKind, Maker, Role, Skipped
+from ltocompat.model import CudaLibrary, Host, ImageKind, Maker, Role, Skipped
 from ltocompat.place import Place
 from ltocompat.targets import parse
 from ltocompat.traits import Shape, Traits
@@ -143,6 +143,19 @@ def test_several_artifacts_in_one_link_need_the_newest_of_their_linkers() -> Non
     assert result.path == "libcufft.a + callback.fatbin"
     assert result.verdict is Verdict.FAIL
     assert "12.9" in result.findings[0].message
+
+
+def test_a_linker_inside_links_what_lies_beside_it_whatever_the_target_has() -> None:
+    inside = CudaLibrary("libnvJitLink", "static", None, "13.4.92", "banner")
+    host = Host(
+        place=PLACE, format="ELF", machine="x86-64", type="shared library", libraries=(inside,)
+    )
+    fragments = [group(ltoir("lto_80", "13.0"), registered=False)]
+    (target,) = parse(["driver=580.95.05,nvjitlink=12.4,gpu=h100"])
+    (alone,) = results(Study("libwarp.so", fragments), target)
+    (own,) = results(Study("libwarp.so", fragments, hosts=[host]), target)
+    assert (alone.verdict, own.verdict) == (Verdict.FAIL, Verdict.OK)
+    assert own.target == target
 
 
 STRADDLING = ltoir("lto_80", "13.3", "13.4", "13.5")

@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from ltocompat.arch import Release
 from ltocompat.compile_options import disagreements
 from ltocompat.model import Host, ImageKind
 from ltocompat.place import Place
 from ltocompat.requirements import RULES, rule
-from ltocompat.target import Gpu, Target
+from ltocompat.target import Gpu, Known, Target
 from ltocompat.traits import Traits
 from ltocompat.verdict import LEVELS, Coverage, Finding, Level, Result, Route, Verdict, worst
 from ltocompat.verdicts.hosts import judge_host
 from ltocompat.verdicts.modules import Judged, judge, possible_ways, ways
-from ltocompat.verdicts.studies import Group, Study
+from ltocompat.verdicts.studies import Group, Study, own_linker
 
 UNREADABLE = "IMG-02"
 HALVES = ("load", "link")
@@ -41,9 +42,20 @@ def routes(study: Study, wanted: Route | None) -> tuple[Route | None, ...]:
 def results(study: Study, target: Target, wanted: Route | None = None) -> Iterator[Result]:
     """The verdicts on an artifact for every GPU of a target."""
     gpus: tuple[Gpu | None, ...] = target.gpus or (None,)
+    goal = _with_own_linker(study, target)
     for gpu in gpus:
         for route in routes(study, wanted):
-            yield _result(study, target, gpu, route)
+            yield replace(_result(study, goal, gpu, route), target=target)
+
+
+def _with_own_linker(study: Study, target: Target) -> Target:
+    """The target with the nvJitLink that the artifact brings itself."""
+    own = own_linker(study)
+    if own is None or own.version is None:
+        return target
+    release = Release.parse(own.version)
+    known = Known(own.version, (release,), every=True, source=own.evidence)
+    return replace(target, nvjitlink=known)
 
 
 def _result(study: Study, target: Target, gpu: Gpu | None, route: Route | None) -> Result:

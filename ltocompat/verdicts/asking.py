@@ -25,7 +25,7 @@ from ltocompat.target import DriverVersion, Gpu
 from ltocompat.traits import Shape
 from ltocompat.verdict import Route
 from ltocompat.verdicts.modules import ways
-from ltocompat.verdicts.studies import Group, Study
+from ltocompat.verdicts.studies import Group, Study, own_linker
 from ltocompat.verdicts.trials import narrowed
 
 # Architectures that no toolkit since 12.0 targets are left out: nothing made today serves them.
@@ -72,7 +72,9 @@ def required(study: Study) -> Required:
         if one.axis is not Axis.OPTIONS
     )
     tried = any(group.trials for group in groups)
-    linker = _linker_floor([*tally.asked, *_of_hosts(study)], tried=tried)
+    linker = None
+    if own_linker(study) is None:
+        linker = _linker_floor([*tally.asked, *_of_hosts(study)], tried=tried)
     sass, ptx = _driver_floors(tally.asked)
     beyond = any(_unmeetable(one) for one in tally.asked)
     options = _link_options(tally.asked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ltocompat.model import Host, Image, Skipped
+from ltocompat.model import CudaLibrary, Host, Image, Skipped
 from ltocompat.place import Place
 from ltocompat.traits import Shape
 from ltocompat.verdicts.trials import Trials
@@ -54,6 +54,22 @@ class Study:
     def modules(self) -> int:
         """Number of modules."""
         return sum(group.count for group in self.groups)
+
+
+def own_linker(study: Study) -> CudaLibrary | None:
+    """The nvJitLink that an artifact brings inside, where it asks for no other one.
+
+    Its fragments are linked by that copy, whatever is installed where they go.
+    """
+    copies = [
+        library
+        for host in study.hosts
+        for library in host.libraries
+        if library.name == "libnvJitLink"
+    ]
+    if not copies or any(one.how != "static" or one.version is None for one in copies):
+        return None
+    return copies[0]
 
 
 def together_as_one(studies: Sequence[Study]) -> Study:
