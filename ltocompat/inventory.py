@@ -16,7 +16,7 @@ from itertools import islice
 
 from ltocompat.byteview import ByteView, FileSource
 from ltocompat.codec import Payload
-from ltocompat.containers import container_of, folder
+from ltocompat.containers import container_of, distribution, folder
 from ltocompat.containers.member import Member, concerns
 from ltocompat.describing import Detail, describe_module
 from ltocompat.errors import LimitExceeded, UnreadableInput
@@ -72,11 +72,11 @@ def take(place: Place, settings: Settings) -> Iterator[Record]:
 
 
 def files(place: Place, limits: Limits) -> Iterator[Place | Skipped]:
-    """The place itself, or the files of the folder that it names."""
+    """The place itself, or the files of the folder or installed distribution that it names."""
     if place.path == "-" or not os.path.isdir(place.path):
         yield place
         return
-    for found in folder.files(place.path, limits):
+    for found in distribution.files(place.path, limits) or folder.files(place.path, limits):
         yield found if isinstance(found, Skipped) else Place(found)
 
 

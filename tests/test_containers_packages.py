@@ -353,3 +353,29 @@ def test_modules_in_members_of_one_name_are_linked_as_they_are(tmp_path: Path) -
     path.write_bytes(tar_of(*(("same", one.read_bytes()) for one in (first, second))))
     inputs = [one for one in gather(Place(str(path)), Settings()) if not isinstance(one, Skipped)]
     assert [one.trial.data for one in inputs] == [first.read_bytes(), second.read_bytes()]
+
+
+def test_an_installed_distribution_is_the_files_of_its_record(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    info = site / "x-1.0.dist-info"
+    (site / "x").mkdir(parents=True)
+    info.mkdir()
+    library = FOLDER / "objects" / "libsaxpy.so"
+    for name in ("x/libx.so", "other.so"):
+        (site / name).write_bytes(library.read_bytes())
+    (info / "RECORD").write_text("x/libx.so,sha256=a,1\nx/gone.so,,\nx-1.0.dist-info/RECORD,,\n")
+    records = list(ltocompat.inspect(info))
+    artifacts = [one.path for one in records if isinstance(one, Artifact)]
+    assert artifacts == [str(site / "x/libx.so"), str(info / "RECORD")]
+    (missing,) = (one for one in records if isinstance(one, ltocompat.Skipped))
+    assert "not there" in missing.reason
+    judged = next(iter(ltocompat.check(info, ["driver=580,gpu=a100"])))
+    assert judged.coverage.modules == 1
+
+
+def test_a_record_of_nonsense_is_read_to_its_end(tmp_path: Path) -> None:
+    info = tmp_path / "x-1.0.dist-info"
+    info.mkdir()
+    nonsense = b'"\x00\xff,,\n"unclosed\n../../../../etc/hostname,,\n' + b"x" * 200_000
+    (info / "RECORD").write_bytes(nonsense)
+    assert all(not isinstance(one, ltocompat.Module) for one in ltocompat.inspect(info))
