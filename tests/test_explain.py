@@ -56,11 +56,17 @@ def test_every_incident_is_there_and_names_rules_that_exist_where_they_are_built
 
 
 @pytest.mark.parametrize(
-    "incident", [one for one in LATER if one["text"] and one["id"] != "I-07"], ids=lambda i: i["id"]
+    "text",
+    [
+        "Segmentation fault (core dumped)",
+        "make: *** [Makefile:12: all] Error 2",
+        "ImportError: cannot import name 'foo' from 'bar'",
+        "out of memory",
+    ],
 )
-def test_what_no_rule_knows_is_a_mistake_of_usage(incident: dict[str, Any]) -> None:
+def test_what_no_rule_knows_is_a_mistake_of_usage(text: str) -> None:
     with pytest.raises(UsageError, match=r"no rule knows .*ltocompat explain --all"):
-        explain(incident["text"])
+        explain(text)
 
 
 @pytest.mark.parametrize("rule_id", IDS)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import stat
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -119,15 +117,6 @@ def test_a_damaged_file_is_no_cache_and_no_error(content: bytes, tmp_path: Path)
     with TrialCache(str(path)) as cache:
         assert cache.get(question) is None
         cache.keep({question: REFUSED})
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root writes anywhere")
-def test_a_folder_that_cannot_be_written_is_no_cache_and_no_error(tmp_path: Path) -> None:
-    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
-    question = Question.of(LINKER, request())
-    with TrialCache(str(tmp_path / "t")) as cache:
-        cache.keep({question: REFUSED})
-        assert cache.get(question) is None
 
 
 def test_a_path_that_is_no_file_is_no_cache_and_no_error(tmp_path: Path) -> None:
