@@ -73,12 +73,20 @@ def test_json_says_all_of_a_result() -> None:
 
 def test_files_without_device_code_are_counted_and_no_result() -> None:
     empty = [
-        result(Verdict.OK, ONE, gpu, path="a.txt", coverage=Coverage(0), why=()) for gpu in ONE.gpus
+        result(Verdict.UNKNOWN, ONE, gpu, path="a.txt", coverage=Coverage(0), findings=(), why=())
+        for gpu in ONE.gpus
     ]
     assert table([ONE, *empty]) == "1 file without device code\n"
     value = valid_json(written("json", REPORT, [ONE, *empty]))
     assert (value["results"], value["summary"]["without_device_code"]) == ([], 1)
     assert value["summary"]["verdict"] is None
+
+
+def test_a_sound_machine_is_no_file_without_device_code() -> None:
+    sound = result(Verdict.OK, ONE, H100, path="this-machine", coverage=Coverage(0), why=())
+    value = valid_json(written("json", REPORT, [ONE, sound]))
+    assert [one["path"] for one in value["results"]] == ["this-machine"]
+    assert value["summary"]["without_device_code"] == 0
 
 
 def test_nothing_but_errors_is_an_error() -> None:

@@ -247,7 +247,7 @@ def test_errors_stand_first() -> None:
 
 
 def test_files_without_device_code_are_counted() -> None:
-    empty = result(Verdict.OK, PROD, path="a.txt", coverage=Coverage(0), why=())
+    empty = result(Verdict.UNKNOWN, PROD, path="a.txt", coverage=Coverage(0), findings=(), why=())
     page = page_of([PROD, empty, result(Verdict.OK, PROD, H100)])
     (lede,) = page.root.all("p", "lede")
     assert lede.text == "ok 1 artifact no findings 1 file without device code"

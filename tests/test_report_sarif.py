@@ -204,5 +204,5 @@ def test_what_could_not_be_read_is_a_notification() -> None:
 
 
 def test_files_without_device_code_are_not_told() -> None:
-    empty = result(Verdict.OK, PROD, path="a.txt", coverage=Coverage(0), why=())
+    empty = result(Verdict.UNKNOWN, PROD, path="a.txt", coverage=Coverage(0), findings=(), why=())
     assert run_of([PROD, empty])["results"] == []

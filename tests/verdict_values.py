@@ -122,7 +122,10 @@ def many_artifacts() -> list[Target | Result]:
         result(Verdict.OK, bare, path="a.so", not_judged=("load",), coverage=few),
         *(result(Verdict.FAIL, ONE, gpu, path="lib/b.so") for gpu in ONE.gpus),
         result(Verdict.UNDOCUMENTED, bare, path="lib/b.so", not_judged=("load",), coverage=few),
-        *(result(Verdict.OK, ONE, gpu, path="README.md", coverage=Coverage(0)) for gpu in ONE.gpus),
+        *(
+            result(Verdict.UNKNOWN, ONE, gpu, path="README.md", coverage=Coverage(0), findings=())
+            for gpu in ONE.gpus
+        ),
         *(
             result(Verdict.JIT, ONE, gpu, path="c.o", route=route)
             for gpu in ONE.gpus

@@ -102,8 +102,9 @@ def blocks(records: Iterable[Target | Result | Failure], options: Options) -> It
 
 
 def has_nothing(result: Result) -> bool:
-    """There is no device code, and nothing that hides some."""
-    return not result.coverage.modules and not result.findings
+    """There is no device code, and nothing that hides some; a sound machine is no such file."""
+    nothing = not result.coverage.modules and not result.findings
+    return nothing and result.verdict is Verdict.UNKNOWN
 
 
 def _targets(targets: Sequence[Target], names: dict[str, str]) -> Iterator[Block]:
