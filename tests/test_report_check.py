@@ -87,6 +87,7 @@ def test_a_sound_machine_is_no_file_without_device_code() -> None:
     value = valid_json(written("json", REPORT, [ONE, sound]))
     assert [one["path"] for one in value["results"]] == ["this-machine"]
     assert value["summary"]["without_device_code"] == 0
+    assert table([ONE, sound]).endswith("\nno device code was judged\n")
 
 
 def test_nothing_but_errors_is_an_error() -> None:

@@ -99,6 +99,8 @@ def blocks(records: Iterable[Target | Result | Failure], options: Options) -> It
         yield Paragraph((f"{count(len(empty), 'file')} without device code",))
     if not artifacts and not empty:
         yield Paragraph(("nothing was judged",))
+    elif artifacts and not any(one.modules for one in artifacts.values()):
+        yield Paragraph(("no device code was judged",))
 
 
 def has_nothing(result: Result) -> bool:
