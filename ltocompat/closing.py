@@ -1,4 +1,4 @@
-"""What ends its processes when a ``with`` statement ends."""
+"""What is closed when a ``with`` statement ends."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ class Closing:
         self.close()
 
     def close(self) -> None:
-        """End what is still running."""
+        """End what is still running or open."""
         raise NotImplementedError

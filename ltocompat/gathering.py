@@ -9,7 +9,7 @@ from ltocompat import inventory
 from ltocompat.byteview import ByteView
 from ltocompat.containers import container_of
 from ltocompat.containers.archive import ArchiveFormat
-from ltocompat.cutting import cut, images_at
+from ltocompat.cutting import Cut, cut, images_at
 from ltocompat.describing import Detail, describe
 from ltocompat.errors import Malformed, UsageError
 from ltocompat.hosts import read_host
@@ -94,12 +94,24 @@ def linkable(stored: StoredImage) -> Linkable | Skipped:
         piece = cut(stored)
     except Malformed as error:
         return unread or Skipped(stored.place, str(error), stored.stored_size)
-    if piece.what not in _KINDS:
+    trial = trial_input(str(stored.place), piece)
+    if trial is None:
         return Skipped(stored.place, f"nvJitLink links no {image.kind} code", stored.stored_size)
+    return Linkable(stored.place, trial, (image,))
+
+
+def trial_input(name: str, piece: Cut) -> TrialInput | None:
+    """A piece as the linker gets it; None where it takes no such thing.
+
+    Args:
+        name: what the linker calls it in its messages.
+        piece: as it was cut.
+    """
+    if piece.what not in _KINDS:
+        return None
     # PTX is a C string to the library.
     data = piece.data + b"\0" if piece.what == "ptx" else piece.data
-    trial = TrialInput(str(stored.place), _KINDS[piece.what], data)
-    return Linkable(stored.place, trial, (image,))
+    return TrialInput(name, _KINDS[piece.what], data)
 
 
 def _pieces(view: ByteView, place: Place, settings: Settings) -> Iterator[Linkable | Skipped]:

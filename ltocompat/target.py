@@ -117,5 +117,8 @@ class Target:
     sources: tuple[tuple[str, str], ...] = ()
 
 
+THIS_MACHINE = "this machine"
+"""The name of the deploy target that a probe of this machine makes."""
+
 ANY_TARGET = Target(name="any target")
 """What the metadata of a package say, and its project promises, holds on every target alike."""

@@ -135,3 +135,14 @@ class Result:
     not_judged: tuple[str, ...]
     findings: tuple[Finding, ...]
     why: tuple[str, ...]
+
+    @property
+    def without_device_code(self) -> bool:
+        """There is no device code, and nothing that hides some; a sound machine is no such file."""
+        nothing = not self.coverage.modules and not self.findings
+        return nothing and self.verdict is Verdict.UNKNOWN
+
+    @property
+    def judged(self) -> bool:
+        """There is device code of which something is known."""
+        return bool(self.coverage.modules) and self.verdict is not Verdict.UNKNOWN

@@ -14,7 +14,7 @@ from ltocompat.errors import UsageError
 from ltocompat.inventory import Settings
 from ltocompat.limits import DEFAULT_LIMITS, Limits
 from ltocompat.studying import Try
-from ltocompat.target import Target
+from ltocompat.target import THIS_MACHINE, Target
 from ltocompat.verdict import Result, Route
 from ltocompat.verdicts.artifacts import results
 from ltocompat.verdicts.studies import together_as_one
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ltocompat.api.here import Here
     from ltocompat.trying.loads import LoadTrier
 
-THIS_MACHINE = "this machine"
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ltocompat.api.checking import THIS_MACHINE
 from ltocompat.api.environing import flaws_of
 from ltocompat.errors import LtocompatError
 from ltocompat.installed import Installation, binary_files, chosen
@@ -18,7 +17,7 @@ from ltocompat.probe.probing import probe
 from ltocompat.probe.saving import target_of
 from ltocompat.requirements import RULES
 from ltocompat.requirements.rule import Flaw
-from ltocompat.target import Known, Target
+from ltocompat.target import THIS_MACHINE, Known, Target
 from ltocompat.verdict import Result, Route
 from ltocompat.verdicts.artifacts import results
 from ltocompat.verdicts.flaws import machine_result, with_flaws

@@ -13,7 +13,7 @@ import typer
 
 from ltocompat.cli.formats import FORMATS, Asked, read_formats, write_all
 from ltocompat.cli.judging import FAIL_ON, threshold
-from ltocompat.cli.options import Beside, InstallMissing, NoCache
+from ltocompat.cli.options import Beside, InstallMissing, NoCache, Strict
 from ltocompat.cli.outcome import FINDINGS, NOTHING_JUDGED, Outcome, guarded
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.errors import UsageError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ltocompat.policy.baseline import Baseline
     from ltocompat.policy.gate import Audited
     from ltocompat.policy.values import Policy
-    from ltocompat.report.auditing import Audit
+    from ltocompat.report.audited import Audit
     from ltocompat.required import Required
 
 DIST = os.path.join("dist", "*")
@@ -58,9 +58,7 @@ def audit(
     beside: Beside = None,
     install_nvjitlink: InstallMissing = False,
     no_cache: NoCache = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="The same as --fail-on undocumented.")
-    ] = False,
+    strict: Strict = False,
     fail_on: Annotated[
         str | None,
         typer.Option(
@@ -151,7 +149,7 @@ def _find(
     """All that the audit finds; records are few, and several formats want all of them."""
     from ltocompat.api.auditing import audit as judge
     from ltocompat.policy.gate import Audited
-    from ltocompat.report.auditing import Audit
+    from ltocompat.report.audited import Audit
 
     def judged(on_error: Callable[[LtocompatError], None]) -> Iterable[Audited | Required]:
         return judge(files, policy, baseline=baseline, on_error=on_error, **options)

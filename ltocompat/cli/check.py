@@ -11,7 +11,7 @@ import typer
 
 from ltocompat.cli.deploying import DeployTargets, read_targets
 from ltocompat.cli.judging import FAIL_ON, Judging, threshold
-from ltocompat.cli.options import Beside, Format, InstallMissing, NoCache, TrialLink
+from ltocompat.cli.options import Beside, Format, InstallMissing, NoCache, Strict, TrialLink
 from ltocompat.cli.outcome import Outcome
 from ltocompat.cli.output import Output, answer, choose, terminal_width
 from ltocompat.report import Failure, Options
@@ -61,9 +61,7 @@ def check(
     beside: Beside = None,
     no_cache: NoCache = False,
     why: Annotated[bool, typer.Option("--why", help="Show the reasoning of each verdict.")] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="The same as --fail-on undocumented.")
-    ] = False,
+    strict: Strict = False,
     fail_on: Annotated[
         str | None,
         typer.Option(

@@ -49,7 +49,8 @@ def read_targets(texts: Sequence[str], python: str | None) -> tuple[Target | Her
     Raises:
         UsageError: one of them has no meaning.
     """
-    from ltocompat.api.checking import THIS_MACHINE, as_goals
+    from ltocompat.api.checking import as_goals
+    from ltocompat.target import THIS_MACHINE
 
     named = [THIS_MACHINE if text == _THIS_MACHINE else text for text in texts]
     return as_goals(named, python)

@@ -11,7 +11,7 @@ from ltocompat.errors import LtocompatError, UsageError
 from ltocompat.report import Options, write
 
 if TYPE_CHECKING:
-    from ltocompat.report.auditing import Audit
+    from ltocompat.report.audited import Audit
 
 FORMATS = ("table", "json", "markdown", "sarif", "github", "html")
 """The formats; each is a module of ``ltocompat.report``."""
@@ -70,7 +70,9 @@ def write_all(
     for one in asked:
         if one.file is not None and os.path.realpath(one.file) in inputs:
             raise UsageError(f"--format {one.name} would replace {one.file}; name another file")
-    report = audit.report()
+    from ltocompat.report.auditing import report as told
+
+    report = told(audit)
     for one in sorted(asked, key=lambda one: one.file is None):
         records = audit.judgements()
         if one.file is None:

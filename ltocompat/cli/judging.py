@@ -48,13 +48,13 @@ class Judging:
 
     def watch(self, records: Iterable[Result | Failure]) -> Iterator[Result | Failure]:
         """Pass the records on; when they end, having judged nothing counts too."""
-        from ltocompat.verdict import Result, Verdict
+        from ltocompat.verdict import Result
 
         for record in records:
             if isinstance(record, Result):
                 if record.verdict >= self._least:
                     self._outcome.worsen(FINDINGS)
-                self._judged |= bool(record.coverage.modules) and record.verdict != Verdict.UNKNOWN
+                self._judged |= record.judged
             yield record
         if not self._judged:
             self._outcome.worsen(NOTHING_JUDGED)

@@ -74,3 +74,4 @@ NoCache = Annotated[
     bool,
     typer.Option("--no-cache", help="Ask nvJitLinks anew, whatever they answered before."),
 ]
+Strict = Annotated[bool, typer.Option("--strict", help="The same as --fail-on undocumented.")]

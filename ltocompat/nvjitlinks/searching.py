@@ -10,7 +10,7 @@ from ltocompat.errors import LtocompatError, Malformed, Missing, UsageError
 from ltocompat.model import Skipped
 from ltocompat.nvjitlinks.cache import Cache
 from ltocompat.nvjitlinks.claims import claims
-from ltocompat.nvjitlinks.identify import Identity, identify
+from ltocompat.nvjitlinks.identify import identify
 from ltocompat.nvjitlinks.linker import NvJitLink
 from ltocompat.nvjitlinks.machine import Machine
 from ltocompat.nvjitlinks.places import places
@@ -36,11 +36,9 @@ def search(machine: Machine) -> Iterator[NvJitLink | Skipped]:
             yield Skipped(Place(path), "it is a stub: names to link with, and no code")
             continue
         try:
-            identity = identify(machine.on_disk(path), claims(machine, path))
+            yield read_linker(machine, path, ", ".join(dict.fromkeys(found)))
         except LtocompatError as error:
             yield Skipped(Place(path), str(error))
-        else:
-            yield _linker(path, ", ".join(dict.fromkeys(found)), identity)
 
 
 def find(machine: Machine) -> tuple[NvJitLink, ...]:
@@ -86,14 +84,26 @@ def _at(path: str, cache: Cache) -> NvJitLink:
     if not os.path.exists(real):
         raise Missing(f"{path!r} does not exist; give a version such as 12.4, or a library's path")
     try:
-        return _linker(real, "path", identify(real, claims(Machine(), real)))
+        return read_linker(Machine(), real, "path")
     except Malformed as error:
         raise UsageError(
             f"{path!r} can't be linked with: {error}; give a version or path"
         ) from error
 
 
-def _linker(path: str, via: str, identity: Identity) -> NvJitLink:
+def read_linker(machine: Machine, path: str, via: str) -> NvJitLink:
+    """The copy in one file, by what its bytes prove.
+
+    Args:
+        machine: where it lies.
+        path: the file itself, behind all links.
+        via: how it was reached.
+
+    Raises:
+        Malformed: it is no nvJitLink, or its version can't be told.
+        UnreadableInput: it can't be opened.
+    """
+    identity = identify(machine.on_disk(path), claims(machine, path))
     return NvJitLink(
         release=identity.release,
         version=identity.version,

@@ -10,10 +10,9 @@ from ltocompat.errors import LtocompatError, UnreadableInput
 from ltocompat.hosts import read_host
 from ltocompat.limits import Budget
 from ltocompat.model import Host
-from ltocompat.nvjitlinks.claims import claims
-from ltocompat.nvjitlinks.identify import identify
 from ltocompat.nvjitlinks.linker import NvJitLink
 from ltocompat.nvjitlinks.machine import Machine
+from ltocompat.nvjitlinks.searching import read_linker
 from ltocompat.place import Place
 from ltocompat.probe.environment import Environment
 from ltocompat.probe.library import Library
@@ -140,18 +139,9 @@ def _copy(machine: Machine, environment: Environment, path: str, via: str) -> Nv
         if one.path == path:
             return replace(one, found_via=via)
     try:
-        identity = identify(machine.on_disk(path), claims(machine, path))
+        return read_linker(machine, path, via)
     except LtocompatError:
         return None
-    return NvJitLink(
-        release=identity.release,
-        version=identity.version,
-        path=path,
-        found_via=via,
-        evidence=identity.evidence,
-        for_trials=False,
-        machine=identity.machine,
-    )
 
 
 def _declared(

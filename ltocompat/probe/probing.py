@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TypeVar
 
 from ltocompat.errors import LtocompatError
-from ltocompat.nvjitlinks.claims import claims
-from ltocompat.nvjitlinks.identify import identify
 from ltocompat.nvjitlinks.linker import NvJitLink
 from ltocompat.nvjitlinks.machine import Machine
-from ltocompat.nvjitlinks.searching import find
+from ltocompat.nvjitlinks.searching import find, read_linker
 from ltocompat.probe.answers import Answers, ask
 from ltocompat.probe.compilers import compilers
 from ltocompat.probe.driver import compat_folders, kernel_driver, user_driver
@@ -101,19 +100,8 @@ def _linkers(machine: Machine, known: Iterable[str]) -> tuple[NvJitLink, ...]:
     for path in known:
         real = machine.real(path)
         if os.path.basename(path).startswith("libnvJitLink.so") and real not in found:
-            try:
-                one = identify(machine.on_disk(real), claims(machine, real))
-            except LtocompatError:
-                continue
-            found[real] = NvJitLink(
-                release=one.release,
-                version=one.version,
-                path=real,
-                found_via="ld.so cache",
-                evidence=one.evidence,
-                for_trials=False,
-                machine=one.machine,
-            )
+            with suppress(LtocompatError):
+                found[real] = read_linker(machine, real, "ld.so cache")
     return tuple(sorted(found.values(), key=lambda one: (one.numbers, one.path)))
 
 

@@ -3,79 +3,36 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ltocompat.place import Place
-from ltocompat.policy.baseline import Baseline
 from ltocompat.policy.gate import Assessed, Audited, Standing, unused
 from ltocompat.policy.values import Policy
 from ltocompat.report import Failure, Options, Report
+from ltocompat.report.audited import Audit
 from ltocompat.report.blocks import Block, Code, Items, Paragraph
 from ltocompat.report.checking import blocks as checked
 from ltocompat.report.gathered import Gathered, Judgement, gather
 from ltocompat.report.text import brief, count
-from ltocompat.required import Required
 from ltocompat.target import Target
-from ltocompat.verdict import Finding, Result, Verdict
+from ltocompat.verdict import Finding, Result
 
 _FORGIVEN = (Standing.KNOWN, Standing.IGNORED)
 _MOST = 20
 _OWN = ("POL-01", "POL-02", "PKG-09", "PKG-10")  # rules on what a project itself asks
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """All that an audit found.
+def report(audit: Audit) -> Report[Judgement]:
+    """How this very audit is told; whatever records are handed to it are its own."""
 
-    Attributes:
-        policy: what it was held to.
-        baseline: what was known.
-        audits: the results.
-        required: what each artifact asks for.
-        failures: paths that gave no answer.
-    """
+    def document(_: Iterable[Judgement | Failure], options: Options) -> Iterator[str]:
+        # Imported here: a table needs no JSON.
+        from ltocompat.report.auditing_json import document as said
 
-    policy: Policy
-    baseline: Baseline
-    audits: Sequence[Audited]
-    required: Sequence[Required] = ()
-    failures: Sequence[Failure] = ()
+        return said(audit, options)
 
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        """The policy's, and any other that a result is about."""
-        others = (one.result.target for one in self.audits)
-        named = {one.name: one for one in (*self.policy.targets, *others)}
-        return tuple(named.values())
-
-    @property
-    def failed(self) -> bool:
-        """Something counts."""
-        return any(one.failed for one in self.audits)
-
-    @property
-    def judged(self) -> bool:
-        """There is device code of which something is known."""
-        results = [one.result for one in self.audits]
-        return any(one.coverage.modules and one.verdict != Verdict.UNKNOWN for one in results)
-
-    def judgements(self) -> Iterator[Judgement]:
-        """All of it, as the formats for judgements take it."""
-        yield from self.targets
-        yield from self.required
-        yield from (one.result for one in self.audits)
-        yield from self.failures
-
-    def report(self) -> Report[Judgement]:
-        """How this very audit is told; whatever records are handed to it are its own."""
-
-        def document(_: Iterable[Judgement | Failure], options: Options) -> Iterator[str]:
-            from ltocompat.report.auditing_json import document as said
-
-            return said(self, options)
-
-        return Report(lambda _, options: blocks(self, options), document)
+    return Report(lambda _, options: blocks(audit, options), document)
 
 
 def blocks(audit: Audit, options: Options) -> Iterator[Block]:

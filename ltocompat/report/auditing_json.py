@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ltocompat.policy.gate import Assessed, Audited, Standing, unused
 from ltocompat.policy.values import Ignore, Policy
 from ltocompat.report import Options
+from ltocompat.report.audited import Audit
 from ltocompat.report.checking_json import Tally, result_value, target_value
 from ltocompat.report.jsonstream import Array, encode, error_document, head, tail
-
-if TYPE_CHECKING:
-    from ltocompat.report.auditing import Audit
 
 SCHEMA = "ltocompat/audit/v1"
 

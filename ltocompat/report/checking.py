@@ -84,7 +84,7 @@ def blocks(records: Iterable[Target | Result | Failure], options: Options) -> It
             continue
         if isinstance(record, Target):
             targets.append(record)
-        elif has_nothing(record):
+        elif record.without_device_code:
             empty.add(record.path)
         else:
             artifacts.setdefault(record.path, _Artifact(record.path)).add(record)
@@ -101,12 +101,6 @@ def blocks(records: Iterable[Target | Result | Failure], options: Options) -> It
         yield Paragraph(("nothing was judged",))
     elif artifacts and not any(one.modules for one in artifacts.values()):
         yield Paragraph(("no device code was judged",))
-
-
-def has_nothing(result: Result) -> bool:
-    """There is no device code, and nothing that hides some; a sound machine is no such file."""
-    nothing = not result.coverage.modules and not result.findings
-    return nothing and result.verdict is Verdict.UNKNOWN
 
 
 def _targets(targets: Sequence[Target], names: dict[str, str]) -> Iterator[Block]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ltocompat.report import Failure, Options
-from ltocompat.report.checking import has_nothing
 from ltocompat.report.jsonstream import Array, encode, error_document, failure_value, head, tail
 from ltocompat.target import Gpu, Known, Target
 from ltocompat.verdict import Coverage, Finding, Result, Verdict
@@ -26,7 +25,7 @@ class Tally:
 
     def add(self, result: Result) -> bool:
         """Count a result; False when it is about a file without device code."""
-        if has_nothing(result):
+        if result.without_device_code:
             self.empty.add(result.path)
             return False
         self.artifacts.setdefault(result.path)

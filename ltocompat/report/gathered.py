@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from ltocompat.place import Place
 from ltocompat.report import Failure
 from ltocompat.report.cells import Cell, cell_of, labels
-from ltocompat.report.checking import has_nothing
 from ltocompat.required import Required
 from ltocompat.target import ANY_TARGET, Target
 from ltocompat.verdict import Finding, Level, Result
@@ -109,7 +108,7 @@ def sort_out(records: Iterable[Judgement]) -> Judgements:
                 all_.required[record.path] = record
             case Failure():
                 all_.failures.append(record)
-            case Result() if has_nothing(record):
+            case Result() if record.without_device_code:
                 all_.empty.add(record.path)
             case Result():
                 all_.results.append(record)

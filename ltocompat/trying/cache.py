@@ -17,8 +17,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from ltocompat.closing import Closing
 from ltocompat.nvjitlinks import Cache, NvJitLink
 from ltocompat.trial import Request
 from ltocompat.verdicts.trials import Tried
@@ -69,7 +70,7 @@ class Question:
         return cls(hashlib.sha256(text.encode()).digest(), _PLACE)
 
 
-class TrialCache:
+class TrialCache(Closing):
     """Answers in one file; use it as a context manager, which closes it.
 
     Args:
@@ -86,15 +87,8 @@ class TrialCache:
         """That of this user, beside the nvJitLinks for trials."""
         return cls(os.path.join(os.path.dirname(Cache.of(environ).folder), _FILE))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Let go of the file."""
         if self._file is not None:
             with _forgiving():
                 self._file.close()

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 from ltocompat.arch import Release, SmArch
+from ltocompat.closing import Closing
 from ltocompat.cutting import cut
 from ltocompat.errors import Malformed, Missing
+from ltocompat.gathering import trial_input
 from ltocompat.model import ImageKind, Module
 from ltocompat.nvjitlinks import obtain, resolve
 from ltocompat.regions import StoredModule
@@ -33,13 +33,6 @@ from ltocompat.verdicts.trials import TrialKey, Trials, Tried, link_key
 # NCCL's 10 MB of LTO-IR takes minutes; what the rules are sure of need not be linked for that.
 _SMALL = 1 << 20
 
-_KINDS = {
-    "cubin": InputKind.CUBIN,
-    "ptx": InputKind.PTX,
-    "ltoir": InputKind.LTOIR,
-    "fatbin": InputKind.FATBIN,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class _Goal:
@@ -49,7 +42,7 @@ class _Goal:
     arch: SmArch
 
 
-class Trier:
+class Trier(Closing):
     """Asks the nvJitLinks of targets; use it as a context manager, which ends their processes.
 
     Args:
@@ -76,15 +69,8 @@ class Trier:
         self._versions: dict[Release, str] = {}
         self._linked: set[tuple[Shape, _Goal]] = set()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End the linkers' processes."""
         self._stack.close()
 
     def forget(self) -> None:
@@ -173,9 +159,8 @@ def _inputs(stored: StoredModule) -> tuple[TrialInput, ...]:
             piece = cut(image)
         except Malformed:
             return ()
-        if piece.what not in _KINDS:
+        given = trial_input(name, piece)
+        if given is None:
             return ()
-        # PTX is a C string to the library.
-        data = piece.data + b"\0" if piece.what == "ptx" else piece.data
-        found.append(TrialInput(name, _KINDS[piece.what], data))
+        found.append(given)
     return tuple(found)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Self
 
+from ltocompat.closing import Closing
 from ltocompat.cutting import cut
 from ltocompat.describing import Detail, describe
 from ltocompat.errors import Malformed
@@ -26,7 +26,7 @@ _WORDS = {
 }
 
 
-class LoadTrier:
+class LoadTrier(Closing):
     """Asks the driver of this machine; use it as a context manager, which ends its processes.
 
     Args:
@@ -46,12 +46,8 @@ class LoadTrier:
         self._pool.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End the driver's process."""
         self._pool.close()
 
     def try_loads(self, modules: Sequence[tuple[StoredModule, Module]]) -> list[Trials]:

@@ -8,8 +8,9 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
+
+from ltocompat.closing import Closing
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
@@ -19,7 +20,7 @@ def found() -> str | None:
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
-class Browser:
+class Browser(Closing):
     """One tab.
 
     Attributes:
@@ -52,15 +53,8 @@ class Browser:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{domain}.enable")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End the browser."""
         self._session = None
         self.ask("Browser.close")
         self._process.wait(20)

@@ -1,0 +1,57 @@
+"""All that an audit found, as one value: several formats tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ltocompat.policy.baseline import Baseline
+from ltocompat.policy.gate import Audited
+from ltocompat.policy.values import Policy
+from ltocompat.report import Failure
+from ltocompat.report.gathered import Judgement
+from ltocompat.required import Required
+from ltocompat.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """All that an audit found.
+
+    Attributes:
+        policy: what it was held to.
+        baseline: what was known.
+        audits: the results.
+        required: what each artifact asks for.
+        failures: paths that gave no answer.
+    """
+
+    policy: Policy
+    baseline: Baseline
+    audits: Sequence[Audited]
+    required: Sequence[Required] = ()
+    failures: Sequence[Failure] = ()
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The policy's, and any other that a result is about."""
+        others = (one.result.target for one in self.audits)
+        named = {one.name: one for one in (*self.policy.targets, *others)}
+        return tuple(named.values())
+
+    @property
+    def failed(self) -> bool:
+        """Something counts."""
+        return any(one.failed for one in self.audits)
+
+    @property
+    def judged(self) -> bool:
+        """There is device code of which something is known."""
+        return any(one.result.judged for one in self.audits)
+
+    def judgements(self) -> Iterator[Judgement]:
+        """All of it, as the formats for judgements take it."""
+        yield from self.targets
+        yield from self.required
+        yield from (one.result for one in self.audits)
+        yield from self.failures
