@@ -8,11 +8,14 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
 import os
 import random
 import stat
 import struct
+import subprocess
+import sys
 import tarfile
 import tempfile
 import tracemalloc
@@ -528,6 +531,30 @@ def test_a_broken_pax_header_is_said(read: Read) -> None:
     found = read(data)  # tarfile ends in "invalid header", or ignores it, by version
     assert found.names == ["good.fatbin"]
     assert "a pax header is broken at byte 0" in found.reasons[0]
+
+
+def test_a_pax_record_of_a_wrong_length_ends_at_once_in_one_sentence(tmp_path: Path) -> None:
+    """Right are ``9 path=x`` and ``10 path=x``, with a newline; every other length is wrong."""
+    broken = [b"%d path=x\n" % length for length in (*range(9), 11, 99, 10**19, 10**30)]
+    # The length is right, and what it covers is no record; or it ends within the second one.
+    broken += [b"0 \n", b"3 \n", b"8 pathx\n", b"5 =x\n", b"8 path=x9", b"00 path=x\n"]
+    broken += [b"12 path=x\n9 path=y\n", b"-9 path=x\n", b" 9 path=x\n"]
+    for index, record in enumerate(broken):
+        tar = tar_member(b"pax", record, b"x") + GOOD_IN_TAR + TAR_END
+        (tmp_path / f"{index:02}.tar").write_bytes(tar)
+    right = tar_member(b"pax", b"9 path=x\n10 path=y\n", b"x") + GOOD_IN_TAR + TAR_END
+    (tmp_path / "right.tar").write_bytes(right)
+    # A child, so that a reader that never ends is a failure and not a test run that never ends.
+    command = [sys.executable, "-m", "ltocompat", "inspect", "--format", "json", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, check=True, text=True, timeout=20)
+    *refused, good = json.loads(done.stdout)["artifacts"]
+    for index, (record, artifact) in enumerate(zip(broken, refused, strict=True)):
+        assert Path(artifact["path"]).name == f"{index:02}.tar"
+        (skipped,) = artifact["skipped"]
+        assert f"a pax header is broken at byte 0, in the record {record!r}" in skipped["reason"]
+        assert artifact["modules"][0]["place"].endswith("::good.fatbin@0x0")
+    assert good["skipped"] == []
+    assert good["modules"][0]["place"].endswith("::y@0x0")
 
 
 def test_a_long_name_of_gnu_may_lead_out(read: Read) -> None:

@@ -102,18 +102,28 @@ def pax_records(data: bytes) -> dict[str, str]:
     records = {}
     position = 0
     while position < len(data) and data[position]:
-        found = _RECORD.match(data, position)
-        length = int(found[1]) if found else 0
-        record = data[found.end() : position + length - 1] if found else b""
-        key, equals, value = record.partition(b"=")
-        if not equals or position + length > len(data):
-            raise Malformed(f"a pax header is broken at byte {position}")
+        key, value, position = _pax_record(data, position)
         if key in _USED:
             records[_decode(key)] = _decode(value)
         elif key.startswith(_SPARSE.encode()):
             records[_SPARSE] = ""
-        position += length
     return records
+
+
+def _pax_record(data: bytes, position: int) -> tuple[bytes, bytes, int]:
+    """Key and value of the record at ``position``, and where the next one begins.
+
+    A length counts the whole record, from its own digits to the newline at the end. One that
+    covers less is refused: after a length of 0 the same record would be read again for ever.
+    """
+    found = _RECORD.match(data, position)
+    end = position + int(found[1]) if found else 0
+    record = data[found.end() : end] if found and end <= len(data) else b""
+    key, equals, value = record.partition(b"=")
+    if not (key and equals and value.endswith(b"\n")):
+        start = data[position : position + 40]
+        raise Malformed(f"a pax header is broken at byte {position}, in the record {start!r}")
+    return key, value[:-1], end
 
 
 def long_name(data: bytes) -> str:
