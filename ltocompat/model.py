@@ -27,6 +27,10 @@ __all__ = [
     "SmArch",
 ]
 
+# A linked file keeps the regions of its relocatable objects here; PE images cut the name to 8
+# characters.
+PRELINKED_SECTIONS = frozenset({"__nv_relfatbin", "__nv_rel"})
+
 
 class ImageKind(enum.StrEnum):
     """What sort of device code an image is."""

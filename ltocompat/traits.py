@@ -10,9 +10,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ltocompat.arch import SmArch
-from ltocompat.model import Compression, Image, ImageKind, LtoIrVersions, Maker, Module
-
-_PRELINKED_SECTION = "__nv_relfatbin"
+from ltocompat.model import (
+    PRELINKED_SECTIONS,
+    Compression,
+    Image,
+    ImageKind,
+    LtoIrVersions,
+    Maker,
+    Module,
+)
 
 
 class Traits(NamedTuple):
@@ -91,7 +97,7 @@ def traits_of(image: Image) -> Traits:
         image.ltoir,
         None if cubin is None else cubin.generation,
         image.relocatable,
-        image.section == _PRELINKED_SECTION,
+        image.section in PRELINKED_SECTIONS,
         image.compression,
         image.scrambled,
         len(image.place.entry) > 1,

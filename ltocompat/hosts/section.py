@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ltocompat.byteview import ByteView
+from ltocompat.model import PRELINKED_SECTIONS
 
 # Names under which fatbin regions are kept; COFF and ELF have the full ones, PE images cut them to
 # 8 characters.
-FATBIN_SECTIONS = frozenset({".nv_fatbin", "__nv_relfatbin", ".nv_fatb", "__nv_rel"})
+FATBIN_SECTIONS = PRELINKED_SECTIONS | {".nv_fatbin", ".nv_fatb"}
 WRAPPER_SECTIONS = frozenset({".nvFatBinSegment", ".nvFatBinSegmentAlt", ".nvFatBi"})
-PRELINKED_SECTIONS = frozenset({"__nv_relfatbin", "__nv_rel"})
 
 # Most names are short: one small read serves, and a longer one is read again.
 _FIRST_PEEK = 256
