@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import subprocess
 import sys
 import sysconfig
 import time
@@ -15,12 +16,14 @@ from pathlib import Path
 
 import pytest
 from nvjitlink_trees import IN_WHEEL, library, put, wheel
+from package_writer import zip_of
 
 from ltocompat.errors import LtocompatError, Missing, UsageError
 from ltocompat.facts import NvJitLinkWheel, nvjitlink_wheels
-from ltocompat.nvjitlinks import Cache, installed, remove, resolve
-from ltocompat.nvjitlinks.fetching import fetch
+from ltocompat.nvjitlinks import Cache, Machine, installed, remove, resolve
+from ltocompat.nvjitlinks.fetching import _environment, fetch
 from ltocompat.nvjitlinks.installing import Fetch, install_one
+from ltocompat.nvjitlinks.machine import program_path
 from ltocompat.nvjitlinks.wanted import Wanted, choose
 
 LINUX = "linux-x86_64"
@@ -330,19 +333,120 @@ def saying(folder: Path, text: str) -> Callable[[str, str], list[str]]:
     return lambda *_: [sys.executable, str(script)]
 
 
-def test_a_machine_with_neither_pip_nor_uv_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+NAMES = ("uv", "pip3", "pip", "python3", "python", "ldconfig")
+
+
+@pytest.fixture
+def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, in which somebody else left programs and modules that leave a trace."""
+    folder, trace = tmp_path / "checkout", tmp_path / "trace"
+    for name in ("pip.py", "sitecustomize.py", "usercustomize.py"):
+        put(folder, name, f"open({str(trace)!r}, 'a').write({name!r})\n")
+    for name in (*NAMES, *(f"bin/{name}" for name in NAMES)):
+        put(folder, name, f"#!/bin/sh\necho {name} >> {trace}\n").chmod(0o755)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PATH", f".::bin:./bin:../checkout:{tmp_path / 'tools'}:")
+    monkeypatch.setenv("PYTHONPATH", f".:{folder}")
+    return folder
+
+
+def without_pip(folder: Path) -> str:
+    """A Python of its own, in which no pip is installed."""
+    subprocess.run([sys.executable, "-I", "-m", "venv", "--without-pip", folder], check=True)
+    return str(folder / "bin" / "python")
+
+
+def noting(folder: Path, name: str) -> Path:
+    """A tool that writes down its arguments, its folder, and what it sees there."""
+    notes = 'echo "$@"; pwd; echo * $PYTHONPATH'
+    tool = put(folder, name, f'#!/bin/sh\n{{ {notes}; }} > "$0.was"\n')
+    tool.chmod(0o755)
+    return tool
+
+
+def test_pip_of_our_own_python_downloads_and_nothing_of_the_current_folder_runs(
+    planted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    monkeypatch.setenv("PATH", str(tmp_path))
+    """The real pip, and an index of one wheel that the user's configuration names."""
+    name = "nvidia_nvjitlink_cu12-12.4.127-py3-none-any.whl"
+    metadata = "Metadata-Version: 2.1\nName: nvidia-nvjitlink-cu12\nVersion: 12.4.127\n"
+    info = "nvidia_nvjitlink_cu12-12.4.127.dist-info"
+    members = (f"{info}/METADATA", metadata.encode()), (f"{info}/WHEEL", b"Wheel-Version: 1.0\n")
+    put(planted, f"wheels/{name}", zip_of(*members))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", "wheels")  # relative to the user's folder
+    fetch("nvidia-nvjitlink-cu12==12.4.127", str(tmp_path / "to"))
+    assert (tmp_path / "to" / name).is_file()
+    assert not (tmp_path / "trace").exists()
+
+
+def test_without_pip_and_uv_the_current_folder_is_not_asked(
+    planted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.executable", without_pip(tmp_path / "venv"))
     with pytest.raises(Missing, match="there is no pip and no uv"):
-        fetch("x==1", str(tmp_path))
-    uv = put(tmp_path, "uv", '#!/bin/sh\necho "$@" > "$0.said"\n')
-    uv.chmod(0o755)
-    fetch("x==1", str(tmp_path / "to"))
-    said = (tmp_path / "uv.said").read_text()
-    assert said.startswith("pip install --quiet --no-deps")
-    assert said.endswith(f"--target {tmp_path / 'to'} --only-binary :all: x==1\n")
+        fetch("x==1", "to")
+    assert not (tmp_path / "trace").exists()
+    assert program_path("ldconfig") is None
+    assert Machine.here().run(["ldconfig", "-p"]) == ""
+    assert (planted / "to").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("uv", "pip install --quiet --no-deps --python {python} --target {to}"),
+        ("pip3", "download --quiet --no-deps --no-input --disable-pip-version-check --dest {to}"),
+        ("pip", "download --quiet --no-deps --no-input --disable-pip-version-check --dest {to}"),
+    ],
+)
+@pytest.mark.usefixtures("planted")
+def test_a_tool_in_an_absolute_folder_of_path_runs_in_an_empty_one(
+    name: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python, to = without_pip(tmp_path / "venv"), tmp_path / "to"
+    monkeypatch.setattr("sys.executable", python)
+    tool = noting(tmp_path / "tools", name)
+    fetch("x==1", str(to))
+    arguments, folder, seen = Path(f"{tool}.was").read_text().splitlines()
+    assert arguments == f"{words.format(python=python, to=to)} --only-binary :all: x==1"
+    assert Path(folder).parent == to
+    assert seen.strip() == "*"  # no file, and no PYTHONPATH
+    assert not (tmp_path / "trace").exists()
+
+
+def test_relative_paths_in_the_settings_of_pip_and_uv_still_mean_the_users_folder(
+    planted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(planted, "ca.pem", "")
+    monkeypatch.setenv("PIP_CERT", "ca.pem")
+    monkeypatch.setenv("PIP_CONSTRAINT", "https://host/ca.pem ca.pem")
+    monkeypatch.setenv("UV_FIND_LINKS", "bin,/usr")
+    monkeypatch.setenv("PIP_INDEX_URL", "https://user@host/simple")
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
+    environment = _environment()
+    assert environment["PIP_CERT"] == str(planted / "ca.pem")
+    assert environment["PIP_CONSTRAINT"] == f"https://host/ca.pem {planted / 'ca.pem'}"
+    assert environment["UV_FIND_LINKS"] == f"{planted / 'bin'},/usr"
+    assert environment["PIP_INDEX_URL"] == "https://user@host/simple"
+    assert environment["HTTPS_PROXY"] == "http://proxy:3128"
+    assert "PYTHONPATH" not in environment
+
+
+def test_the_verb_install_runs_nothing_of_the_current_folder(planted: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-m", "ltocompat", "nvjitlink", "install", "12.4.127"]
+    environ = {
+        **os.environ,
+        "PYTHONPATH": str(Path(__file__).parents[1]),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "PIP_NO_INDEX": "1",
+    }
+    done = subprocess.run(
+        command, cwd=planted, env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 4
+    assert "can't be downloaded: the index lacks it" in done.stderr
+    assert not (tmp_path / "trace").exists()
 
 
 def test_this_platform_is_named_as_the_table_names_it() -> None:

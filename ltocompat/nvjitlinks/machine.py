@@ -117,10 +117,26 @@ def _current_folder() -> str:
         return "/"
 
 
+def program_path(name: str) -> str | None:
+    """Where a program lies in PATH, None where it is not there.
+
+    Empty and relative elements are left out: they mean the current folder, where anything may lie.
+    """
+    file = f"{name}.exe" if sys.platform == "win32" else name
+    for folder in os.get_exec_path():
+        path = os.path.join(folder, file)
+        if os.path.isabs(folder) and os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return None
+
+
 def _output_of(command: Sequence[str]) -> str:
+    program = command[0] if os.path.isabs(command[0]) else program_path(command[0])
+    if program is None:
+        return ""
     try:
         done = subprocess.run(  # noqa: S603 - the commands are fixed words of ours
-            command,
+            [program, *command[1:]],
             capture_output=True,
             check=False,
             stdin=subprocess.DEVNULL,
