@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ltocompat import inventory
 from ltocompat.describing import Detail, describe
-from ltocompat.model import Artifact, Host, Image, ImageKind, Module, Record, Skipped
+from ltocompat.errors import UnreadableInput
+from ltocompat.model import Host, Image, ImageKind, Module, Record, Skipped
 from ltocompat.place import Place
 from ltocompat.regions import StoredImage, StoredModule
 from ltocompat.traits import Shape, shape_of
 from ltocompat.verdicts.kernels import Worth
 from ltocompat.verdicts.studies import Group, Study
-from ltocompat.verdicts.trials import Trials
+from ltocompat.verdicts.trials import TrialKey, Trials, Tried
 
 _MOST_SKIPPED = 20
 _LARGE = 16 << 10
@@ -21,8 +23,11 @@ _MOST_HOSTS = 10_000
 
 Interest = Callable[[Shape], Worth]
 """Tells whose kernels decide something."""
-Try = Callable[[Sequence[tuple[StoredModule, Module]]], Sequence[Trials]]
-"""Asks linkers about modules; what they did with each."""
+Modules = Sequence[tuple[StoredModule, Module]]
+Try = Callable[[Modules], Sequence[Trials]]
+"""Asks linkers about modules of one file; what they did with each."""
+Tries = Callable[[], Try]
+"""Begins a file: what linkers are asked about it depends on no other file."""
 
 
 class Student:
@@ -30,7 +35,7 @@ class Student:
 
     Args:
         interest: tells whose kernels to count; a PTX image without kernels harms nobody.
-        try_links: asks linkers, None for no trials.
+        tries: asks linkers, None for no trials.
         narrow: says more of makers before anything else looks at them.
         apart: keep modules of different innermost files in groups of their own.
     """
@@ -38,61 +43,89 @@ class Student:
     def __init__(
         self,
         interest: Interest,
-        try_links: Try | None = None,
+        tries: Tries | None = None,
         narrow: inventory.Refine | None = None,
         *,
         apart: bool = False,
     ) -> None:
-        self._interest = interest
-        self._apart = apart
-        self._try = try_links
+        self._interest: Interest = functools.cache(interest)
+        self._tries = tries
         self._narrow = narrow
-        self._interests: dict[Shape, Worth] = {}
-        self._settled: set[tuple[Shape, int]] = set()
-        self._filled: set[Shape] = set()
-        self._tried: dict[Place, Trials] = {}
+        self._apart = apart
 
     def study(self, place: Place, settings: inventory.Settings) -> Iterator[Study]:
-        """One study for each file at a place.
+        """One study for each file at a place; last, one of what is no file and can't be read.
 
         Raises:
             UnreadableInput: the path can't be opened.
         """
-        settings = replace(settings, refine=self._refine)
-        notes = _Notes(apart=self._apart)
-        for record in inventory.take(place, settings):
-            done = notes.take(record, self._tried)
-            if done is not None:
-                yield done
-                self._tried.clear()
-        if notes.skipped:
-            yield notes.rest(place.path)
+        outside = _Notes(apart=self._apart)
+        for found in inventory.files(place, settings.limits):
+            if isinstance(found, Skipped):
+                outside.take(found, {})
+            else:
+                yield self._study_file(found, settings, named=found == place)
+        if outside.skipped:
+            yield outside.study(place.path)
 
-    def _refine(self, modules: Sequence[tuple[StoredModule, Module]]) -> list[Module]:
+    def _study_file(self, file: Place, settings: inventory.Settings, *, named: bool) -> Study:
+        """The study of one file: whatever is remembered while it is read ends with it."""
+        reader = _FileReader(self._interest, self._tries, self._narrow)
+        notes = _Notes(apart=self._apart)
+        try:
+            for record in inventory.take(file, replace(settings, refine=reader.refine)):
+                notes.take(record, reader.tried)
+        except UnreadableInput as error:
+            if named:
+                raise
+            notes.take(Skipped(file, str(error)), {})
+        return notes.study(file.path)
+
+
+class _FileReader:
+    """Says more of the modules of one file.
+
+    Once a cubin with kernels has settled the verdict on modules that are alike, the others are not
+    read. Alike are only modules of one innermost file: a library is judged the same alone and in a
+    package.
+    """
+
+    def __init__(
+        self, interest: Interest, tries: Tries | None, narrow: inventory.Refine | None
+    ) -> None:
+        self._interest = interest
+        self._try = None if tries is None else tries()
+        self._narrow = narrow
+        self._settled: set[tuple[_Alike, int]] = set()
+        self._filled: set[_Alike] = set()
+        self.tried: dict[Place, Trials] = {}
+
+    def refine(self, modules: Modules) -> list[Module]:
         if self._narrow is not None:
-            said = self._narrow(modules)
-            modules = [(stored, module) for (stored, _), module in zip(modules, said, strict=True)]
+            narrowed = self._narrow(modules)
+            modules = [(stored, new) for (stored, _), new in zip(modules, narrowed, strict=True)]
         if self._try is not None:
-            found = self._try(modules)
-            pairs = zip(modules, found, strict=True)
-            self._tried.update((module.place, tried) for (_, module), tried in pairs if tried)
+            pairs = zip(modules, self._try(modules), strict=True)
+            self.tried.update((module.place, trials) for (_, module), trials in pairs if trials)
         return [self._with_kernels(stored, module) for stored, module in modules]
 
     def _with_kernels(self, stored: StoredModule, module: Module) -> Module:
         shape = shape_of(module)
-        wanted = self._interests.get(shape)
-        if wanted is None:
-            wanted = self._interests[shape] = self._interest(shape)
+        wanted = self._interest(shape)
+        if not wanted.picked and not wanted.any_of:
+            return module
+        trials = tuple(self.tried.get(module.place, {}).items())
+        alike = (module.place.members, shape, trials)
         images = list(module.images)
         for number in wanted.picked:
-            if (shape, number) in self._settled or _surely_has_kernels(stored.images[number]):
+            if (alike, number) in self._settled or _surely_has_kernels(stored.images[number]):
                 continue
-            images[number], _ = describe(stored.images[number], Detail(kernels=True))
-            # One cubin with kernels settles the verdict of its shape; PTX is little and is counted.
+            images[number] = _counted(stored.images[number], images[number])
+            # PTX is little and is counted.
             if images[number].kind is ImageKind.SASS and images[number].kernels:
-                self._settled.add((shape, number))
-        if shape not in self._filled and self._any_kernels(stored, images, wanted.any_of):
-            self._filled.add(shape)
+                self._settled.add((alike, number))
+        if alike not in self._filled and self._any_kernels(stored, images, wanted.any_of):
+            self._filled.add(alike)
         return replace(module, images=tuple(images))
 
     @staticmethod
@@ -102,10 +135,25 @@ class Student:
             if _surely_has_kernels(stored.images[number]):
                 return True
             if images[number].kernels is None:
-                images[number], _ = describe(stored.images[number], Detail(kernels=True))
-            if images[number].kernels or images[number].problems:
+                kernels = describe(stored.images[number], Detail(kernels=True))[0].kernels
+                images[number] = replace(images[number], kernels=kernels)
+            if images[number].kernels != ():  # None: they can't be read
                 return True
         return False
+
+
+_Alike = tuple[tuple[str, ...], Shape, tuple[tuple[TrialKey, Tried], ...]]
+"""Modules of one innermost file that have a shape and that linkers treated alike."""
+
+
+def _counted(stored: StoredImage, image: Image) -> Image:
+    """An image with its kernels.
+
+    Of a cubin nothing else is taken over: others of its shape are not read this far, and what is
+    said of them must not depend on which of them comes first. PTX is always read.
+    """
+    found, _ = describe(stored, Detail(kernels=True))
+    return found if image.kind is ImageKind.PTX else replace(image, kernels=found.kernels)
 
 
 def _surely_has_kernels(stored: StoredImage) -> bool:
@@ -114,13 +162,10 @@ def _surely_has_kernels(stored: StoredImage) -> bool:
 
 
 class _Notes:
-    """The study of the file at hand."""
+    """What was noted of one file."""
 
     def __init__(self, *, apart: bool) -> None:
         self._apart = apart
-        self._begin()
-
-    def _begin(self) -> None:
         self._groups: dict[tuple[object, ...], Group] = {}
         self._inner: dict[tuple[object, ...], Group] = {}
         self._inside: tuple[str, ...] = ()
@@ -129,8 +174,8 @@ class _Notes:
         self.skipped: list[Skipped] = []
         self._skipped_count = 0
 
-    def take(self, record: Record, tried: dict[Place, Trials]) -> Study | None:
-        """Note a record; the study, when it was the last of its file."""
+    def take(self, record: Record, tried: Mapping[Place, Trials]) -> None:
+        """Note a record."""
         if isinstance(record, Module):
             self._module(record, tried.get(record.place, {}))
         elif isinstance(record, Host):
@@ -139,14 +184,11 @@ class _Notes:
             self._skipped_count += 1
             if len(self.skipped) < _MOST_SKIPPED:
                 self.skipped.append(record)
-        elif isinstance(record, Artifact):
-            return self.rest(record.path)
-        return None
 
-    def rest(self, path: str) -> Study:
-        """The study of what was noted so far."""
+    def study(self, path: str) -> Study:
+        """The study of what was noted."""
         self._flush()
-        study = Study(
+        return Study(
             path,
             list(self._groups.values()),
             self.skipped,
@@ -155,8 +197,6 @@ class _Notes:
             self._hosts,
             self._apart,
         )
-        self._begin()
-        return study
 
     def _module(self, module: Module, trials: Trials) -> None:
         if module.place.members != self._inside:

@@ -117,7 +117,7 @@ class _Tried:
     """
 
     def __init__(self, reading: Reading, trier: Trier, kept: StudyCache | None) -> None:
-        self._reading = replace(reading, tries=trier.try_links)
+        self._reading = replace(reading, tries=trier.for_file)
         self._trier = trier
         self._kept = kept
         self._how = repr((reading.targets, reading.settings.limits))
@@ -126,7 +126,6 @@ class _Tried:
         self, paths: Sequence[str | os.PathLike[str]], on_error: OnError | None
     ) -> Iterator[Study]:
         for path in (os.fspath(one) for one in paths):
-            self._trier.forget()
             how = f"{self._how} {self._trier.identity()}"
             key = self._kept.key(path, how) if self._kept is not None else None
             found = self._kept.get(key) if self._kept is not None and key is not None else None

@@ -13,7 +13,7 @@ from ltocompat.api.studies import Reading, studies
 from ltocompat.errors import UsageError
 from ltocompat.inventory import Settings
 from ltocompat.limits import DEFAULT_LIMITS, Limits
-from ltocompat.studying import Try
+from ltocompat.studying import Tries
 from ltocompat.target import THIS_MACHINE, Target
 from ltocompat.verdict import Result, Route
 from ltocompat.verdicts.artifacts import results
@@ -84,16 +84,16 @@ def check(
     # Here it is known what a package got, whatever its metadata admit.
     shipped = bool(beside) or any(isinstance(goal, Target) for goal in goals)
     with ExitStack() as stack:
-        tries: list[Try] = []
+        tries: list[Tries] = []
         if trial_link:
             from ltocompat.trying.cache import TrialCache
             from ltocompat.trying.links import Trier
 
             kept = TrialCache.of() if cache else None
             linkers = Trier(plain, install_missing=install_missing, cache=kept)
-            tries.append(stack.enter_context(linkers).try_links)
+            tries.append(stack.enter_context(linkers).for_file)
         if trial_load:
-            tries.append(stack.enter_context(_load_trier(goals)).try_loads)
+            tries.append(stack.enter_context(_load_trier(goals)).for_file)
         reading = Reading(settings, tuple(plain), _all_of(tries), named=named)
         found = studies(files, reading, on_error)
         if together:
@@ -133,7 +133,7 @@ def as_goals(
     return tuple(found)
 
 
-def _all_of(tries: Sequence[Try]) -> Try | None:
+def _all_of(tries: Sequence[Tries]) -> Tries | None:
     if not tries:
         return None
     from ltocompat.trying import all_of

@@ -57,7 +57,7 @@ def matrix(
         if trial_link:
             from ltocompat.trying.links import Trier
 
-            tries = stack.enter_context(Trier(linkers, install_missing=install_missing)).try_links
+            tries = stack.enter_context(Trier(linkers, install_missing=install_missing)).for_file
         for study in studies(paths, Reading(settings, tries=tries), on_error):
             if _goes(study, Route.LINK):
                 yield _grid(study, "nvJitLink", linkers, Route.LINK, tried=trial_link)

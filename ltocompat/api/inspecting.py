@@ -47,7 +47,7 @@ def inspect(
             error is raised.
 
     Yields:
-        File by file, several large ones as they are finished: of each its ``Module``, ``Skipped``
+        File by file, in the order of the paths: of each its ``Module``, ``Skipped``
         and ``Host`` values in file order, then its ``Artifact``. What can't be read is a
         ``Skipped``, never an exception.
 

@@ -34,7 +34,7 @@ def read(
     progress: Callable[[str, int, int], None] | None,
     on_error: OnError | None,
 ) -> Iterator[T]:
-    """What ``work`` finds for each path, path by path as they are finished.
+    """What ``work`` finds for each path, in the order of the paths.
 
     Args:
         texts: the paths.
@@ -42,23 +42,23 @@ def read(
         progress: called with the path, how many are done, and how many there are.
         on_error: gets what goes wrong with a path; None: it is raised.
     """
-    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
     workers = min(_cores(), len(texts))
     # The largest first, so that none is left for one core at the end.
-    order = sorted(texts, key=_size, reverse=True)
+    order = sorted(range(len(texts)), key=lambda number: _size(texts[number]), reverse=True)
     with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
-        todo = {pool.submit(work, text): text for text in order}
-        for number, done in enumerate(as_completed(todo), 1):
+        todo = {number: pool.submit(work, texts[number]) for number in order}
+        for number, text in enumerate(texts):
             try:
-                yield from done.result()
+                yield from todo[number].result()
             except LtocompatError as error:
                 if on_error is None:
                     raise
                 on_error(error)
             if progress is not None:
-                progress(todo[done], number, len(todo))
+                progress(text, number + 1, len(texts))
 
 
 def _cores() -> int:

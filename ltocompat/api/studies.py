@@ -14,7 +14,7 @@ from ltocompat.errors import LtocompatError, UsageError
 from ltocompat.inventory import Settings
 from ltocompat.model import ImageKind
 from ltocompat.place import Place
-from ltocompat.studying import Student, Try
+from ltocompat.studying import Student, Tries
 from ltocompat.target import Target
 from ltocompat.traits import Shape
 from ltocompat.verdicts.kernels import Worth, code_images, worth_counting
@@ -38,7 +38,7 @@ class Reading:
 
     settings: Settings
     targets: tuple[Target, ...] | None = None
-    tries: Try | None = None
+    tries: Tries | None = None
     narrow: inventory.Refine | None = None
     named: bool = True
     for_require: bool = False
@@ -66,7 +66,7 @@ class Reading:
 def studies(
     paths: Sequence[str | os.PathLike[str]], reading: Reading, on_error: OnError | None = None
 ) -> Iterator[Study]:
-    """The studies, as the files are read; of several large ones, as they are finished.
+    """The studies, path by path; several large ones are read at the same time.
 
     Args:
         paths: files, folders, places, or ``-``.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
-from ltocompat.model import Module
-from ltocompat.regions import StoredModule
-from ltocompat.studying import Try
+from ltocompat.studying import Modules, Tries, Try
 from ltocompat.trying.cache import TrialCache
 from ltocompat.trying.links import Trier
 from ltocompat.trying.loads import LoadTrier
@@ -15,16 +14,20 @@ from ltocompat.verdicts.trials import TrialKey, Trials, Tried
 __all__ = ["LoadTrier", "TrialCache", "Trier", "all_of"]
 
 
-def all_of(tries: Sequence[Try]) -> Try | None:
+def all_of(tries: Sequence[Tries]) -> Tries | None:
     """Several ways of trying as one; None for none."""
     if not tries:
         return None
 
-    def try_all(modules: Sequence[tuple[StoredModule, Module]]) -> list[Trials]:
-        found: list[dict[TrialKey, Tried]] = [{} for _ in modules]
-        for one in tries:
-            for said, answers in zip(found, one(modules), strict=True):
-                said.update(answers)
-        return list(found)
+    def for_file() -> Try:
+        return functools.partial(_try_all, [begin() for begin in tries])
 
-    return try_all
+    return for_file
+
+
+def _try_all(tries: Sequence[Try], modules: Modules) -> list[Trials]:
+    found: list[dict[TrialKey, Tried]] = [{} for _ in modules]
+    for ask in tries:
+        for answers, more in zip(found, ask(modules), strict=True):
+            answers.update(more)
+    return list(found)

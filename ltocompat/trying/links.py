@@ -3,11 +3,12 @@
 Adding a fragment tells whether the linker takes its version, architecture and compression, and
 costs a tenth of a millisecond; linking it costs up to a tenth of a second. So every module is
 added, and those are linked of which the rules can't say whether their code goes: LTO-IR for one
-architecture (``a``, ``f``) on its way to another; besides the first of every shape.
+architecture (``a``, ``f``) on its way to another; besides the first of every shape in a file.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from ltocompat.model import ImageKind, Module
 from ltocompat.nvjitlinks import obtain, resolve
 from ltocompat.regions import StoredModule
 from ltocompat.selection import pick_for_linker
+from ltocompat.studying import Modules, Try
 from ltocompat.target import Target
 from ltocompat.traits import Shape, shape_of
 from ltocompat.trial import InputKind, Request, TrialInput
@@ -40,6 +42,10 @@ class _Goal:
 
     release: Release
     arch: SmArch
+
+
+_Linked = tuple[tuple[str, ...], Shape, _Goal]
+"""A shape that was linked: in which innermost file of the one at hand, and for what."""
 
 
 class Trier(Closing):
@@ -67,15 +73,10 @@ class Trier(Closing):
         self._cache = None if cache is None else self._stack.enter_context(cache)
         self._linkers: dict[Release, Linker] = {}
         self._versions: dict[Release, str] = {}
-        self._linked: set[tuple[Shape, _Goal]] = set()
 
     def close(self) -> None:
         """End the linkers' processes."""
         self._stack.close()
-
-    def forget(self) -> None:
-        """Link the first of every shape again, so that one file's answers depend on no other."""
-        self._linked.clear()
 
     def identity(self) -> str:
         """Who is asked about what, as far as it is at hand."""
@@ -91,18 +92,21 @@ class Trier(Closing):
                 self._versions[release] = f"{library.version} {library.machine}"
         return self._versions[release]
 
-    def try_links(self, modules: Sequence[tuple[StoredModule, Module]]) -> list[Trials]:
-        """What the linkers did with each module; nothing for those that are not linked.
+    def for_file(self) -> Try:
+        """Asks about the modules of one file, so that its answers depend on no other file.
 
-        Raises:
-            Missing: an nvJitLink is not at hand.
+        It gives what the linkers did with each module, nothing for those that are not linked, and
+        raises ``Missing`` where an nvJitLink is not at hand.
         """
+        return functools.partial(self._try_links, set())
+
+    def _try_links(self, linked: set[_Linked], modules: Modules) -> list[Trials]:
         found: list[dict[TrialKey, Tried]] = [{} for _ in modules]
         for goal in self._goals:
             asked = [
                 (number, request)
                 for number, (stored, module) in enumerate(modules)
-                if (request := self._request(stored, module, goal)) is not None
+                if (request := self._request(stored, module, goal, linked)) is not None
             ]
             if not asked:
                 continue
@@ -117,7 +121,9 @@ class Trier(Closing):
             self._linkers[release] = Linker(library, self._cache, self._stack)
         return self._linkers[release]
 
-    def _request(self, stored: StoredModule, module: Module, goal: _Goal) -> Request | None:
+    def _request(
+        self, stored: StoredModule, module: Module, goal: _Goal, linked: set[_Linked]
+    ) -> Request | None:
         shape = shape_of(module)
         if Route.LINK not in ways(shape):
             return None
@@ -129,8 +135,10 @@ class Trier(Closing):
         options = (f"-arch={goal.arch}", *(("-lto",) if lto else ()))
         doubt = lto and any(_suffix_matters(image.arch, goal.arch) for image in pick.images)
         small = sum(len(one.data) for one in inputs) <= _SMALL
-        complete = doubt or (small and (shape, goal) not in self._linked)
-        self._linked.add((shape, goal))
+        alike = (module.place.members, shape, goal)
+        complete = doubt or (small and alike not in linked)
+        if complete:
+            linked.add(alike)
         if complete and lto and self._linker(goal.release).compiles_relocatable():
             options += ("-r",)  # else a fragment that has no kernel would not be compiled at all
         return Request(inputs, options, complete=complete)

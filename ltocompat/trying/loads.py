@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Self
 
 from ltocompat.closing import Closing
@@ -12,6 +11,7 @@ from ltocompat.errors import Malformed
 from ltocompat.model import Module
 from ltocompat.regions import StoredModule
 from ltocompat.selection import pick_for_driver
+from ltocompat.studying import Modules, Try
 from ltocompat.traits import Shape, shape_of
 from ltocompat.trial.loading import LoadAnswer, LoadOutcome, LoadPool, LoadRequest
 from ltocompat.verdict import Route
@@ -50,8 +50,14 @@ class LoadTrier(Closing):
         """End the driver's process."""
         self._pool.close()
 
-    def try_loads(self, modules: Sequence[tuple[StoredModule, Module]]) -> list[Trials]:
-        """What the driver did with each module; nothing for those that it would not load."""
+    def for_file(self) -> Try:
+        """Asks about the modules of one file.
+
+        It gives what the driver did with each module, nothing for those that it would not load.
+        """
+        return self._try_loads
+
+    def _try_loads(self, modules: Modules) -> list[Trials]:
         return [self._try(stored, module) for stored, module in modules]
 
     def _try(self, stored: StoredModule, module: Module) -> Trials:

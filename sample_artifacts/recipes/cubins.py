@@ -63,10 +63,10 @@ def jitcompiled(shop: Workshop, linker: str, compiler: str) -> Product:
     return shop.nvjitlink(linker, inputs, "Cubin", "-lto", "-arch=sm_80")
 
 
-def from_nvcc(shop: Workshop, release: str) -> Product:
+def from_nvcc(shop: Workshop, release: str, source: str = "saxpy") -> Product:
     """A cubin from nvcc."""
-    command = "nvcc -arch=sm_80 -cubin saxpy.cu -o saxpy.cubin"
-    return shop.toolkit(release, command, "saxpy.cubin", [sass("sm_80", release)])
+    command = f"nvcc -arch=sm_80 -cubin {source}.cu -o {source}.cubin"
+    return shop.toolkit(release, command, f"{source}.cubin", [sass("sm_80", release)])
 
 
 def ptx(shop: Workshop, release: str, arch: str) -> Product:
@@ -74,11 +74,11 @@ def ptx(shop: Workshop, release: str, arch: str) -> Product:
     return shop.nvrtc(release, "saxpy.cu", arch, "PTX")
 
 
-def ptx_from_nvcc(shop: Workshop, release: str) -> Product:
+def ptx_from_nvcc(shop: Workshop, release: str, source: str = "saxpy") -> Product:
     """PTX from nvcc."""
     made = ptx(shop, release, "sm_80")
-    command = "nvcc -arch=sm_80 -ptx saxpy.cu -o saxpy.ptx"
-    return shop.toolkit(release, command, "saxpy.ptx", made.images)
+    command = f"nvcc -arch=sm_80 -ptx {source}.cu -o {source}.ptx"
+    return shop.toolkit(release, command, f"{source}.ptx", made.images)
 
 
 def hand_written(shop: Workshop) -> Product:
@@ -110,6 +110,8 @@ def samples() -> Iterator[Sample]:
         yield Sample(path, partial(assembled, release=release, virtual="sm_75", real="sm_90"))
     for release in NVCC:
         yield Sample(f"cubin/nvcc-{release}-sm_80.cubin", partial(from_nvcc, release=release))
+    without_kernels = partial(from_nvcc, release="13.0", source="scale")
+    yield Sample("cubin/nvcc-13.0-sm_80-without-kernels.cubin", without_kernels)
     yield from _links()
     yield from _ptx()
 
@@ -152,4 +154,6 @@ def _ptx() -> Iterator[Sample]:
     for release in ("13.0", "13.5"):
         path = f"ptx/nvcc-{release}-compute_80.ptx"
         yield Sample(path, partial(ptx_from_nvcc, release=release))
+    without_kernels = partial(ptx_from_nvcc, release="13.0", source="scale")
+    yield Sample("ptx/nvcc-13.0-compute_80-without-kernels.ptx", without_kernels)
     yield Sample("ptx/hand-written-compute_75.ptx", hand_written)

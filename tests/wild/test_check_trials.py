@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import zipfile
+from pathlib import Path
+
 import pytest
 from test_check_links import FATBIN, LINKED, MINORS, RAW, sample, targets
 
 from ltocompat.api.checking import check
+from ltocompat.api.studies import Reading, studies
 from ltocompat.arch import Release
+from ltocompat.inventory import Settings
+from ltocompat.targets import parse
+from ltocompat.trying import Trier
 from ltocompat.verdict import Verdict
 
 pytestmark = pytest.mark.wild
@@ -32,3 +39,18 @@ def test_with_a_trial_nothing_is_unknown_and_every_verdict_is_what_was_measured(
             said = [(one.rule, one.message) for one in result.findings]
             assert result.verdict is expected, (release, linker, said)
             assert "TRIAL-DISAGREES" not in [one.rule for one in result.findings], said
+
+
+def test_what_is_tried_of_a_file_depends_on_no_other(tmp_path: Path) -> None:
+    data = Path(sample("fatbin-ltoir/", "12.9")).read_bytes()
+    package = tmp_path / "package.zip"
+    with zipfile.ZipFile(package, "w") as archive:
+        for name in ("a.fatbin", "b.fatbin"):
+            (tmp_path / name).write_bytes(data)
+            archive.writestr(name, data)
+    goals = parse(["nvjitlink=12.9,gpu=sm_90"])
+    with Trier(goals, install_missing=True) as trier:
+        reading = Reading(Settings(), tuple(goals), trier.for_file, apart=True)
+        found = [group for study in studies([tmp_path], reading) for group in study.groups]
+    assert [group.count for group in found] == [1, 1, 1, 1]
+    assert [tried.outcome for group in found for tried in group.trials.values()] == ["linked"] * 4
