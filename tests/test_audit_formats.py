@@ -17,6 +17,7 @@ from samples import FOLDER
 import ltocompat
 from ltocompat.cli import run
 from ltocompat.policy.gate import Audited
+from ltocompat.policy.reading import read_policy
 from ltocompat.required import Required
 
 Captured = pytest.CaptureFixture[str]
@@ -121,6 +122,36 @@ def test_an_error_is_json_too_where_json_is_asked_for(capsys: Captured) -> None:
     assert valid_json(capsys.readouterr().out)["error"]["kind"] == "usage"
     assert run(["audit", "gone.whl", "--format", "json"]) == 3
     assert valid_json(capsys.readouterr().out)["error"]["kind"] == "unreadable"
+
+
+def test_trial_link_is_the_key_for_this_run(folder: Path, capsys: Captured) -> None:
+    """A cubin needs no linker, so that none has to be at hand."""
+    (folder / "ltocompat.toml").write_text(POLICY + '[audit]\ntrial-links = ["13.4"]\n', "utf-8")
+    for words, releases in (([], ["13.4"]), (["--trial-link", "--install-nvjitlink"], [])):
+        assert run(["audit", SASS, *words, "--no-cache", "--format", "json"]) == 0
+        policy = valid_json(capsys.readouterr().out)["policy"]
+        assert (policy["trial_links"], policy["trial_releases"]) == (True, releases)
+
+
+@pytest.mark.parametrize(("words", "code"), [([], 3), (["--fail-on", "unknown"], 1)])
+def test_a_missing_trial_names_the_option_and_the_key_that_decide(
+    words: list[str], code: int, folder: Path, capsys: Captured
+) -> None:
+    assert run(["audit", LTOIR, *words]) == code
+    what, how, *_ = capsys.readouterr().out.splitlines()
+    word = "failed" if words else "undecided"
+    assert what.startswith(f"audit {word}: LTO-IR made by 13.3, 13.4 or 13.5 may need nvJitLink")
+    assert how == (
+        "what to do: let nvJitLink decide: add --trial-link, or write trial-links = true under "
+        "[audit] in ltocompat.toml"
+    )
+    tables = (folder / "ltocompat.toml").read_text("utf-8")
+    (folder / "pyproject.toml").write_text(tables.replace("[", "[tool.ltocompat."), "utf-8")
+    assert run(["audit", LTOIR, *words, "--config", "pyproject.toml"]) == code
+    assert "under [tool.ltocompat.audit] in pyproject.toml\n" in capsys.readouterr().out
+    with (folder / "ltocompat.toml").open("a", encoding="utf-8") as file:
+        file.write("[audit]\ntrial-links = true\n")
+    assert read_policy("ltocompat.toml").trial_links
 
 
 def test_a_report_goes_to_a_pipe_that_has_few_letters(

@@ -101,7 +101,7 @@ def test_where_several_compilers_are_possible_a_trial_decides(
         "it may have to be 13.5: a trial tells"
     )
     assert flaws[0].remedy == (
-        f"write Requires-Dist: {RIGHT} (perhaps 13.3 is enough; ask: --trial-link)"
+        f"write Requires-Dist: {RIGHT}, or ask by --trial-link whether 13.3 is enough"
     )
     low = judged(wheel(tmp_path, files(opening, code), ["nvidia-nvjitlink>=13.2,<14"]))
     assert told(low) == {"NJL-06": FAIL}

@@ -13,7 +13,7 @@ import typer
 
 from ltocompat.cli.formats import FORMATS, Asked, read_formats, write_all
 from ltocompat.cli.judging import FAIL_ON, threshold
-from ltocompat.cli.options import Beside, InstallMissing, NoCache, Strict
+from ltocompat.cli.options import Beside, InstallMissing, NoCache, Strict, TrialLink
 from ltocompat.cli.outcome import FINDINGS, NOTHING_JUDGED, Outcome, guarded
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.errors import UsageError
@@ -55,6 +55,7 @@ def audit(
         str | None,
         typer.Option(metavar="FILE", help="Write what is found today as such a file."),
     ] = None,
+    trial_link: TrialLink = False,
     beside: Beside = None,
     install_nvjitlink: InstallMissing = False,
     no_cache: NoCache = False,
@@ -85,7 +86,7 @@ def audit(
     def work(outcome: Outcome) -> None:
         asked.extend(read_formats(form or ()))
         files = _files(paths)
-        policy = _policy(config, fail_on, strict=strict)
+        policy = _policy(config, fail_on, strict=strict, trial_link=trial_link)
         found = _find(
             outcome,
             files,
@@ -119,8 +120,8 @@ def _files(paths: Sequence[str] | None) -> list[str]:
     return files
 
 
-def _policy(config: str | None, fail_on: str | None, *, strict: bool) -> Policy:
-    """The policy; ``--fail-on`` beats what it says.
+def _policy(config: str | None, fail_on: str | None, *, strict: bool, trial_link: bool) -> Policy:
+    """The policy of this run: options beat what the file says.
 
     Raises:
         UsageError: there is none, or a mistake in it.
@@ -129,7 +130,11 @@ def _policy(config: str | None, fail_on: str | None, *, strict: bool) -> Policy:
 
     given = threshold(fail_on, strict=strict) if fail_on is not None or strict else None
     policy = read_policy(config if config is not None else find_policy())
-    return policy if given is None else replace(policy, fail_on=given)
+    if given is not None:
+        policy = replace(policy, fail_on=given)
+    if trial_link:  # as ``trial-links = true``: all the linkers that the targets name
+        policy = replace(policy, trial_links=True, trial_releases=())
+    return policy
 
 
 def _known(baseline: str | None) -> Baseline:
@@ -184,5 +189,5 @@ def _count(found: Audit, outcome: Outcome) -> None:
     """What the findings make of the exit code."""
     if found.failed:
         outcome.worsen(FINDINGS)
-    if not found.judged:
+    if found.undecided:
         outcome.worsen(NOTHING_JUDGED)

@@ -35,7 +35,7 @@ from ltocompat.errors import UsageError
 from ltocompat.packages.promise import read_promise
 from ltocompat.policy.ignores import read_ignores
 from ltocompat.policy.keys import Table
-from ltocompat.policy.values import Policy
+from ltocompat.policy.values import Policy, table_prefix
 from ltocompat.target import DriverVersion, Target
 from ltocompat.targets.inline import did_you_mean
 from ltocompat.targets.named import OWN, PYPROJECT, targets_of_file
@@ -85,7 +85,7 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
         raise UsageError(f"{path} has no policy; write [tool.ltocompat.targets.NAME] into it")
     whole = Table(path, "", tables, "[tool.ltocompat]" if _is_pyproject(path) else "the file")
     whole.only(_TABLES)
-    audit = Table(path, "audit", whole.table("audit"), f"[{_prefix(path)}audit]")
+    audit = Table(path, "audit", whole.table("audit"), f"[{table_prefix(path)}audit]")
     audit.only(_AUDIT)
     targets = _targets(audit)
     trial, releases = _trials(audit, targets)
@@ -116,10 +116,6 @@ def _shown(path: str, where: str) -> str:
 
 def _is_pyproject(path: str) -> bool:
     return os.path.basename(path) == PYPROJECT
-
-
-def _prefix(path: str) -> str:
-    return "tool.ltocompat." if _is_pyproject(path) else ""
 
 
 def _tables(path: str) -> dict[str, Any] | None:

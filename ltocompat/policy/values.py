@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from ltocompat.arch import Release, SmArch
 from ltocompat.packages.promise import Promise
 from ltocompat.target import DriverVersion, Target
+from ltocompat.targets.named import PYPROJECT
 from ltocompat.verdict import Finding, Verdict
 
 
@@ -76,3 +78,13 @@ class Policy:
     trial_links: bool = False
     trial_releases: tuple[Release, ...] = ()
     ignores: tuple[Ignore, ...] = ()
+
+    @property
+    def table(self) -> str:
+        """The header of the table for its keys: ``[tool.ltocompat.audit]``."""
+        return f"[{table_prefix(self.source)}audit]"
+
+
+def table_prefix(source: str) -> str:
+    """What stands before the names of our tables in a file: a pyproject has other tools' beside."""
+    return "tool.ltocompat." if os.path.basename(source) == PYPROJECT else ""

@@ -45,9 +45,9 @@ class Audit:
         return any(one.failed for one in self.audits)
 
     @property
-    def judged(self) -> bool:
-        """There is device code of which something is known."""
-        return any(one.result.judged for one in self.audits)
+    def undecided(self) -> bool:
+        """Verdicts were asked for, and none could be given."""
+        return not any(one.result.judged for one in self.audits)
 
     def judgements(self) -> Iterator[Judgement]:
         """All of it, as the formats for judgements take it."""

@@ -29,7 +29,7 @@ def document(audit: Audit, _: Options) -> Iterator[str]:
         yield rows.element(f"  {encode(_result(one))}")
     standings = Counter(said.standing for one in told for said in one.assessed)
     summary = tally.value(audit.failures)
-    summary["passed"] = audit.judged and not audit.failed
+    summary["passed"] = not audit.failed and not audit.undecided
     summary["findings"] = {str(one): standings[one] for one in Standing}
     summary["baseline"] = audit.baseline.source or None
     summary["unused_ignores"] = [_ignore(one) for one in unused(audit.policy, audit.audits)]
