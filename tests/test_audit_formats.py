@@ -227,6 +227,46 @@ def test_architectures_are_required_of_all_but_single_images_and_pure_packages(
     )
 
 
+def test_what_has_no_device_code_passes_where_that_is_allowed(
+    folder: Path, capsys: Captured
+) -> None:
+    required = '[audit]\nrequire-archs = ["sm_80"]\n'
+    (folder / "ltocompat.toml").write_text(POLICY + required, "utf-8")
+    plain = str(FOLDER / "README.md")
+    platform = str(wheel(folder, {"empty/__init__.py": b""}, name="empty"))
+    (folder / "no files").mkdir()
+    capsys.readouterr()
+    assert run(["audit", plain]) == 3
+    assert capsys.readouterr().out.startswith(
+        "audit judged nothing: there is no device code; where that is right, add --allow-empty, or "
+        'write no-device-code = "pass" under [audit] in ltocompat.toml; policy ltocompat.toml\n'
+    )
+    for paths in ([plain], [platform], ["no files"], []):
+        assert run(["audit", "--allow-empty", *paths]) == 0
+        line, *_ = capsys.readouterr().out.splitlines()
+        assert line == "audit passed: there is no device code; policy ltocompat.toml"
+    with (folder / "ltocompat.toml").open("a", encoding="utf-8") as file:
+        file.write('no-device-code = "pass"\n')
+    for paths in ([plain], [platform], ["no files"], []):
+        assert run(["audit", *paths, "--format", "json"]) == 0
+        assert valid_json(capsys.readouterr().out)["summary"]["passed"]
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        (LTOIR, 3),  # there is device code, and what becomes of it is not known
+        (str(FOLDER / "broken" / "region-body-cut.fatbin"), 3),
+        (str(FOLDER / "broken" / "cubin-shoff-outside.cubin"), 3),
+        ("gone.whl", 3),
+        (str(FOLDER / "ptx" / "nvrtc-13.5-compute_80.ptx"), 1),
+    ],
+)
+def test_allow_empty_lets_nothing_else_pass(path: str, code: int, capsys: Captured) -> None:
+    assert run(["audit", path, "--allow-empty"]) == code
+    assert "--allow-empty" not in capsys.readouterr().out
+
+
 def test_a_least_driver_is_kept(folder: Path, capsys: Captured) -> None:
     least = '[audit]\nleast-driver = "535"\n'
     (folder / "ltocompat.toml").write_text(POLICY + least, "utf-8")

@@ -100,7 +100,7 @@ def _results(study: Study, asked: Required, policy: Policy, packages: Packages) 
     for target in policy.targets:
         yield from results(study, target)
     package = package_of(study.path)
-    promise = policy.promise if should_hold_code(study, package) else None
+    promise = policy.promise if should_hold_code(policy, study, package) else None
     flaws = packages.flaws(study, asked, promise)
     own = tuple(policy_flaws(policy, study, asked, package))
     if flaws or own:

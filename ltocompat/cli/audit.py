@@ -13,7 +13,7 @@ import typer
 
 from ltocompat.cli.formats import FORMATS, Asked, read_formats, write_all
 from ltocompat.cli.judging import FAIL_ON, threshold
-from ltocompat.cli.options import Beside, InstallMissing, NoCache, Strict, TrialLink
+from ltocompat.cli.options import AllowEmpty, Beside, InstallMissing, NoCache, Strict, TrialLink
 from ltocompat.cli.outcome import FINDINGS, NOTHING_JUDGED, Outcome, guarded
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.errors import UsageError
@@ -59,6 +59,7 @@ def audit(
     beside: Beside = None,
     install_nvjitlink: InstallMissing = False,
     no_cache: NoCache = False,
+    allow_empty: AllowEmpty = False,
     strict: Strict = False,
     fail_on: Annotated[
         str | None,
@@ -85,8 +86,10 @@ def audit(
 
     def work(outcome: Outcome) -> None:
         asked.extend(read_formats(form or ()))
-        files = _files(paths)
-        policy = _policy(config, fail_on, strict=strict, trial_link=trial_link)
+        policy = _overridden(
+            _policy(config), fail_on, strict=strict, trial_link=trial_link, allow_empty=allow_empty
+        )
+        files = _files(paths, policy)
         found = _find(
             outcome,
             files,
@@ -108,33 +111,45 @@ def audit(
     return guarded(work, json=json)
 
 
-def _files(paths: Sequence[str] | None) -> list[str]:
+def _files(paths: Sequence[str] | None, policy: Policy) -> list[str]:
     """What to audit.
 
     Raises:
-        UsageError: nothing was named, and nothing was built.
+        UsageError: nothing was named, nothing was built, and that may not be.
     """
     files = list(paths or sorted(glob.glob(DIST)))
-    if not files:
-        raise UsageError(f"{DIST} holds nothing to audit; build first, or name a package")
+    if not files and not policy.allow_empty:
+        raise UsageError(
+            f"{DIST} holds nothing to audit; build first, name a package, or let that pass with "
+            "--allow-empty"
+        )
     return files
 
 
-def _policy(config: str | None, fail_on: str | None, *, strict: bool, trial_link: bool) -> Policy:
-    """The policy of this run: options beat what the file says.
+def _policy(config: str | None) -> Policy:
+    """The policy in the file that is named, else in the nearest.
 
     Raises:
         UsageError: there is none, or a mistake in it.
     """
     from ltocompat.policy.reading import find_policy, read_policy
 
-    given = threshold(fail_on, strict=strict) if fail_on is not None or strict else None
-    policy = read_policy(config if config is not None else find_policy())
-    if given is not None:
-        policy = replace(policy, fail_on=given)
+    return read_policy(config if config is not None else find_policy())
+
+
+def _overridden(
+    policy: Policy, fail_on: str | None, *, strict: bool, trial_link: bool, allow_empty: bool
+) -> Policy:
+    """The policy of this run: options beat its keys.
+
+    Raises:
+        UsageError: an option has no meaning.
+    """
+    if fail_on is not None or strict:
+        policy = replace(policy, fail_on=threshold(fail_on, strict=strict))
     if trial_link:  # as ``trial-links = true``: all the linkers that the targets name
         policy = replace(policy, trial_links=True, trial_releases=())
-    return policy
+    return replace(policy, allow_empty=True) if allow_empty else policy
 
 
 def _known(baseline: str | None) -> Baseline:

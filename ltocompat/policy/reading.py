@@ -15,6 +15,7 @@
     least-driver = "525.60.13"
     fail-on = "fail"                     # or unknown, undocumented, jit
     trial-links = true                   # or ["13.3"]: only these of the targets' nvJitLinks
+    no-device-code = "pass"              # or "undecided": exit code 3
 
     [[tool.ltocompat.audit.ignore]]
     rule = "PTX-06"
@@ -43,7 +44,15 @@ from ltocompat.targets.text_file import read_toml
 from ltocompat.verdict import Verdict
 
 _TABLES = ("targets", "promise", "audit")
-_AUDIT = ("targets", "require-archs", "least-driver", "fail-on", "trial-links", "ignore")
+_AUDIT = (
+    "targets",
+    "require-archs",
+    "least-driver",
+    "fail-on",
+    "trial-links",
+    "no-device-code",
+    "ignore",
+)
 _FAIL_ON = {str(one): one for one in Verdict if one is not Verdict.OK}
 
 
@@ -99,6 +108,7 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
         trial_links=trial,
         trial_releases=releases,
         ignores=read_ignores(audit, today or _today()),
+        allow_empty=_allow_empty(audit),
     )
 
 
@@ -203,6 +213,14 @@ def _trials(audit: Table, targets: tuple[Target, ...]) -> tuple[bool, tuple[Rele
             raise audit.wrong("trial-links", said, f"the targets' nvJitLinks are: {have}")
         found.append(release)
     return True, tuple(dict.fromkeys(found))
+
+
+def _allow_empty(audit: Table) -> bool:
+    value = audit.value("no-device-code")
+    if value not in (None, "pass", "undecided"):
+        known = 'write no-device-code = "pass" | "undecided"'
+        raise audit.wrong("no-device-code", f"is {value!r}", known)
+    return value == "pass"
 
 
 def _linkers(target: Target) -> tuple[Release, ...]:

@@ -67,6 +67,7 @@ class Policy:
         trial_links: nvJitLinks are asked.
         trial_releases: only these of those that the targets name; empty for all of them.
         ignores: what does not count.
+        allow_empty: what has no device code passes, and so does no file at all.
     """
 
     source: str
@@ -78,6 +79,7 @@ class Policy:
     trial_links: bool = False
     trial_releases: tuple[Release, ...] = ()
     ignores: tuple[Ignore, ...] = ()
+    allow_empty: bool = False
 
     @property
     def table(self) -> str:

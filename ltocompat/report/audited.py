@@ -47,7 +47,13 @@ class Audit:
     @property
     def undecided(self) -> bool:
         """Verdicts were asked for, and none could be given."""
-        return not any(one.result.judged for one in self.audits)
+        judged = any(one.result.judged for one in self.audits)
+        return not judged and not (self.empty and self.policy.allow_empty)
+
+    @property
+    def empty(self) -> bool:
+        """There is no device code, and nothing unread that may hold some."""
+        return not self.failures and all(one.result.holds_nothing for one in self.audits)
 
     def judgements(self) -> Iterator[Judgement]:
         """All of it, as the formats for judgements take it."""

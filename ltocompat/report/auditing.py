@@ -71,9 +71,11 @@ def _outcome(audit: Audit) -> Iterator[Block]:
         if open_:
             yield from _because("audit undecided: ", open_, policy)
         else:
-            yield Paragraph(("audit judged nothing: ", *_held_to(policy)))
+            allow = _allow_empty(policy) if audit.empty else ()
+            yield Paragraph(("audit judged nothing: ", *allow, *_held_to(policy)))
     else:
-        yield Paragraph(("audit passed: ", *_held_to(policy), *_not_counted(audit)))
+        without = "there is no device code; " if audit.empty else ""
+        yield Paragraph(("audit passed: ", without, *_held_to(policy), *_not_counted(audit)))
 
 
 def _because(opening: str, found: list[Gathered], policy: Policy) -> Iterator[Block]:
@@ -109,8 +111,17 @@ def _needs_trial(one: Gathered, policy: Policy) -> bool:
 
 def _ask_linkers(policy: Policy) -> tuple[str, ...]:
     key = Code("trial-links = true")
-    where = (Code(policy.table), " in ", Code(policy.source))
-    return ("let nvJitLink decide: add ", Code(_TRIAL), ", or write ", key, " under ", *where)
+    return ("let nvJitLink decide: add ", Code(_TRIAL), ", or write ", key, *_under(policy))
+
+
+def _allow_empty(policy: Policy) -> tuple[str, ...]:
+    key = Code('no-device-code = "pass"')
+    option = ("add ", Code("--allow-empty"), ", or write ", key)
+    return ("there is no device code; where that is right, ", *option, *_under(policy), "; ")
+
+
+def _under(policy: Policy) -> tuple[str, ...]:
+    return (" under ", Code(policy.table), " in ", Code(policy.source))
 
 
 def _not_counted(audit: Audit) -> Iterator[str]:

@@ -70,6 +70,7 @@ def _policy(policy: Policy) -> dict[str, object]:
         "fail_on": str(policy.fail_on),
         "require_archs": list(map(str, policy.require_archs)),
         "least_driver": None if policy.least_driver is None else str(policy.least_driver),
+        "allow_empty": policy.allow_empty,
         "trial_links": policy.trial_links,
         "trial_releases": list(map(str, policy.trial_releases)),
         "promise": None
