@@ -23,6 +23,7 @@ from samples import FOLDER
 from test_hosts_windows import image
 
 from ltocompat.arch import Release, SmArch
+from ltocompat.cli import run
 from ltocompat.errors import UsageError
 from ltocompat.packages.promise import Promise
 from ltocompat.requirements.rule import Flaw
@@ -80,6 +81,21 @@ def test_a_bare_dependency_is_too_low_and_has_no_end(tmp_path: Path, opening: by
     )
     assert low.remedy == f"write Requires-Dist: {RIGHT}"
     assert low.evidence == "Requires-Dist: nvidia-nvjitlink"
+
+
+def test_an_audit_without_a_policy_fails_until_the_printed_line_is_written(
+    opening: bytes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = wheel(tmp_path, files(opening, LTOIR_13_5), ["nvidia-nvjitlink"])
+    assert run(["audit", path.name]) == 1
+    _, how, *_ = capsys.readouterr().out.splitlines()
+    line = how.removeprefix("what to do: write Requires-Dist: ")
+    wheel(tmp_path, files(opening, LTOIR_13_5), [line])
+    assert run(["audit", path.name]) == 0
 
 
 def test_imported_symbols_are_a_lower_bound(tmp_path: Path, loading: bytes) -> None:

@@ -102,9 +102,9 @@ def test_the_nearest_file_with_a_policy_counts(
     assert find_policy() == "pyproject.toml"
 
 
-def test_a_project_without_a_policy_is_told_how_to_write_one(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no policy in "):
-        find_policy(str(tmp_path))
+def test_a_project_may_have_no_policy(tmp_path: Path) -> None:
+    written(tmp_path, '[project]\nname = "libx"\n', "pyproject.toml")
+    assert find_policy(str(tmp_path)) is None
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def audit(
         typer.Option(
             metavar="FILE",
             help="The policy (default: the nearest ltocompat.toml, or pyproject.toml with "
-            "[tool.ltocompat]).",
+            "[tool.ltocompat]; without one, what holds on any target is judged).",
         ),
     ] = None,
     baseline: Annotated[
@@ -102,6 +102,7 @@ def audit(
         )
         if write_baseline is not None:
             found = _rebased(found, write_baseline, output)
+        found = replace(found, no_files=not any(map(_holds_a_file, files)))
         _count(found, outcome)
         write_all(asked, found, output, Options(width=terminal_width()), taken=files)
 
@@ -126,15 +127,19 @@ def _files(paths: Sequence[str] | None, policy: Policy) -> list[str]:
     return files
 
 
+def _holds_a_file(path: str) -> bool:
+    return not os.path.isdir(path) or any(names for _, _, names in os.walk(path))
+
+
 def _policy(config: str | None) -> Policy:
-    """The policy in the file that is named, else in the nearest.
+    """The policy in the file that is named, else in the nearest, if there is one.
 
     Raises:
-        UsageError: there is none, or a mistake in it.
+        UsageError: the file that is named has none, or there is a mistake in it.
     """
-    from ltocompat.policy.reading import find_policy, read_policy
+    from ltocompat.policy.reading import nearest_policy, read_policy
 
-    return read_policy(config if config is not None else find_policy())
+    return nearest_policy() if config is None else read_policy(config)
 
 
 def _overridden(

@@ -36,7 +36,7 @@ from ltocompat.errors import UsageError
 from ltocompat.packages.promise import read_promise
 from ltocompat.policy.ignores import read_ignores
 from ltocompat.policy.keys import Table
-from ltocompat.policy.values import Policy, table_prefix
+from ltocompat.policy.values import NO_POLICY, Policy, table_prefix
 from ltocompat.target import DriverVersion, Target
 from ltocompat.targets.inline import did_you_mean
 from ltocompat.targets.named import OWN, PYPROJECT, targets_of_file
@@ -56,13 +56,13 @@ _AUDIT = (
 _FAIL_ON = {str(one): one for one in Verdict if one is not Verdict.OK}
 
 
-def find_policy(where: str = ".") -> str:
-    """The nearest file with a policy, in the folder ``where`` or in one around it.
+def find_policy(where: str = ".") -> str | None:
+    """The nearest file with a policy, in the folder ``where`` or in one around it; None for none.
 
     Raises:
-        UsageError: there is none, or a file on the way can't be read.
+        UsageError: a file on the way can't be read.
     """
-    start = folder = os.path.abspath(where)
+    folder = os.path.abspath(where)
     while True:
         for name in (OWN, PYPROJECT):
             path = os.path.join(folder, name)
@@ -70,12 +70,18 @@ def find_policy(where: str = ".") -> str:
                 return _shown(path, where)
         parent = os.path.dirname(folder)
         if parent == folder:
-            break
+            return None
         folder = parent
-    raise UsageError(
-        f"there is no policy in {start} or above; write [tool.ltocompat.targets.NAME] with "
-        f'driver = "580" and gpu = ["h100"] into {PYPROJECT}, or name a file with --config'
-    )
+
+
+def nearest_policy() -> Policy:
+    """The policy of the project around the current folder; ``NO_POLICY`` where there is none.
+
+    Raises:
+        UsageError: as ``read_policy`` says.
+    """
+    path = find_policy()
+    return NO_POLICY if path is None else read_policy(path)
 
 
 def read_policy(path: str, today: dt.date | None = None) -> Policy:

@@ -57,8 +57,8 @@ class Policy:
     """What a project holds its releases to.
 
     Attributes:
-        source: the file that says so.
-        targets: where its releases go.
+        source: the file that says so; empty for no policy.
+        targets: where its releases go; none: only what holds on any target is judged.
         promise: what it promises of its packages; None for nothing.
         require_archs: architectures that every artifact must hold code for: ``sm_90`` (SASS),
             ``compute_90`` (PTX), ``lto_90`` (LTO-IR).
@@ -82,9 +82,18 @@ class Policy:
     allow_empty: bool = False
 
     @property
+    def given(self) -> bool:
+        """A project says what its releases are held to."""
+        return bool(self.source)
+
+    @property
     def table(self) -> str:
         """The header of the table for its keys: ``[tool.ltocompat.audit]``."""
         return f"[{table_prefix(self.source)}audit]"
+
+
+NO_POLICY = Policy(source="", targets=())
+"""Where a project says nothing, packages are held to what their own metadata promise."""
 
 
 def table_prefix(source: str) -> str:

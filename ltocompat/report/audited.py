@@ -12,6 +12,7 @@ from ltocompat.report import Failure
 from ltocompat.report.gathered import Judgement
 from ltocompat.required import Required
 from ltocompat.target import Target
+from ltocompat.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Audit:
         audits: the results.
         required: what each artifact asks for.
         failures: paths that gave no answer.
+        no_files: there was no file at all.
     """
 
     policy: Policy
@@ -31,6 +33,7 @@ class Audit:
     audits: Sequence[Audited]
     required: Sequence[Required] = ()
     failures: Sequence[Failure] = ()
+    no_files: bool = False
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -47,8 +50,16 @@ class Audit:
     @property
     def undecided(self) -> bool:
         """Verdicts were asked for, and none could be given."""
-        judged = any(one.result.judged for one in self.audits)
-        return not judged and not (self.empty and self.policy.allow_empty)
+        if self.empty:
+            asked = self.policy.given or self.no_files
+            return asked and not self.policy.allow_empty
+        if self.policy.given:
+            return not any(one.result.judged for one in self.audits)
+        return any(
+            one.result.verdict is Verdict.UNKNOWN
+            for one in self.audits
+            if not one.result.without_device_code
+        )
 
     @property
     def empty(self) -> bool:

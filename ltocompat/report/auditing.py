@@ -58,6 +58,23 @@ def blocks(audit: Audit, options: Options) -> Iterator[Block]:
 
 
 def _outcome(audit: Audit) -> Iterator[Block]:
+    yield from _headline(audit)
+    if not audit.policy.given:
+        yield Paragraph(
+            (
+                "a policy adds verdicts on the drivers, nvJitLinks and GPUs that it names: write ",
+                Code("[tool.ltocompat.targets.oldest]"),
+                " with ",
+                Code('driver = "580"'),
+                " and ",
+                Code('gpu = ["h100"]'),
+                " into ",
+                Code("pyproject.toml"),
+            )
+        )
+
+
+def _headline(audit: Audit) -> Iterator[Block]:
     policy = audit.policy
     if audit.failed:
         found = sorted(_gathered(audit, Standing.COUNTS), key=_weight)
@@ -85,14 +102,15 @@ def _because(opening: str, found: list[Gathered], policy: Policy) -> Iterator[Bl
     todo = _ask_linkers(policy) if _needs_trial(first, policy) else _remedies(first)
     if todo:
         yield Paragraph(("what to do: ", *todo))
-    yield Paragraph(("see it alone: ", Code(_again(first, policy))))
+    if policy.given:
+        yield Paragraph(("see it alone: ", Code(_again(first, policy))))
     more = f"; {count(others, 'more finding')} below" if others else ""
     rule = Code(f"ltocompat explain {first.finding.rule}")
     yield Paragraph(("about the rule: ", rule, "; ", *_held_to(policy), more))
 
 
 def _held_to(policy: Policy) -> tuple[str, ...]:
-    return ("policy ", Code(policy.source))
+    return ("policy ", Code(policy.source)) if policy.given else ("no policy",)
 
 
 def _remedies(one: Gathered) -> tuple[str, ...]:
@@ -110,14 +128,16 @@ def _needs_trial(one: Gathered, policy: Policy) -> bool:
 
 
 def _ask_linkers(policy: Policy) -> tuple[str, ...]:
+    if not policy.given:
+        return ("let nvJitLink decide: add ", Code(_TRIAL))
     key = Code("trial-links = true")
     return ("let nvJitLink decide: add ", Code(_TRIAL), ", or write ", key, *_under(policy))
 
 
 def _allow_empty(policy: Policy) -> tuple[str, ...]:
-    key = Code('no-device-code = "pass"')
-    option = ("add ", Code("--allow-empty"), ", or write ", key)
-    return ("there is no device code; where that is right, ", *option, *_under(policy), "; ")
+    key = (", or write ", Code('no-device-code = "pass"'), *_under(policy)) if policy.given else ()
+    option = ("add ", Code("--allow-empty"), *key, "; ")
+    return ("there is no device code; where that is right, ", *option)
 
 
 def _under(policy: Policy) -> tuple[str, ...]:

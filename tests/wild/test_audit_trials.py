@@ -75,6 +75,21 @@ def test_the_option_settles_it_as_the_key_does(
     assert capsys.readouterr().out == by_key
 
 
+def test_without_a_policy_a_trial_settles_what_the_metadata_admit(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The LTO-IR is that of 13.3, and so is the lower bound."""
+    project.edit("nvidia-nvjitlink>=13.2,<14", "nvidia-nvjitlink>=13.3,<14")
+    wheel = str(project.build().resolve())
+    (project.folder / "pyproject.toml").unlink()
+    assert run(["audit", wheel]) == 3
+    what, how, *_ = capsys.readouterr().out.splitlines()
+    assert what.startswith("audit undecided: nvidia-nvjitlink may be 13.3, but LTO-IR made by 13.3")
+    assert how == "what to do: let nvJitLink decide: add --trial-link"
+    assert run(["audit", wheel, "--trial-link"]) == 0
+    assert capsys.readouterr().out.startswith("audit passed: no policy\n")
+
+
 def test_a_second_audit_says_the_same(project: Project) -> None:
     assert project
     fresh = audits(cache=False)
