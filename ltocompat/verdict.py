@@ -143,6 +143,12 @@ class Result:
         return nothing and self.verdict is Verdict.UNKNOWN
 
     @property
+    def holds_nothing(self) -> bool:
+        """There is no device code, whatever else is known of the file, package or machine."""
+        known = self.without_device_code or self.verdict is not Verdict.UNKNOWN
+        return known and not self.coverage.modules
+
+    @property
     def judged(self) -> bool:
         """There is device code of which something is known."""
         return bool(self.coverage.modules) and self.verdict is not Verdict.UNKNOWN

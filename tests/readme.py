@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +31,23 @@ class Session:
         done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode in (0, 1), done.stderr  # 1: something was found, and shown
         return done.stdout
+
+
+def policy() -> str:
+    """The policy to paste into a pyproject.toml."""
+    (found,) = (block for block in _toml() if "[tool.ltocompat" in block)
+    return found
+
+
+def cibuildwheel() -> dict[str, list[str]]:
+    """The keys of cibuildwheel to paste beside."""
+    (found,) = (block for block in _toml() if "[tool.cibuildwheel" in block)
+    keys: dict[str, list[str]] = tomllib.loads(found)["tool"]["cibuildwheel"]
+    return keys
+
+
+def _toml() -> list[str]:
+    return re.findall(r"```toml\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
 
 
 def sessions() -> list[Session]:

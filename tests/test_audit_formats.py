@@ -17,6 +17,7 @@ from samples import FOLDER
 import ltocompat
 from ltocompat.cli import run
 from ltocompat.policy.gate import Audited
+from ltocompat.policy.reading import read_policy
 from ltocompat.required import Required
 
 Captured = pytest.CaptureFixture[str]
@@ -123,6 +124,36 @@ def test_an_error_is_json_too_where_json_is_asked_for(capsys: Captured) -> None:
     assert valid_json(capsys.readouterr().out)["error"]["kind"] == "unreadable"
 
 
+def test_trial_link_is_the_key_for_this_run(folder: Path, capsys: Captured) -> None:
+    """A cubin needs no linker, so that none has to be at hand."""
+    (folder / "ltocompat.toml").write_text(POLICY + '[audit]\ntrial-links = ["13.4"]\n', "utf-8")
+    for words, releases in (([], ["13.4"]), (["--trial-link", "--install-nvjitlink"], [])):
+        assert run(["audit", SASS, *words, "--no-cache", "--format", "json"]) == 0
+        policy = valid_json(capsys.readouterr().out)["policy"]
+        assert (policy["trial_links"], policy["trial_releases"]) == (True, releases)
+
+
+@pytest.mark.parametrize(("words", "code"), [([], 3), (["--fail-on", "unknown"], 1)])
+def test_a_missing_trial_names_the_option_and_the_key_that_decide(
+    words: list[str], code: int, folder: Path, capsys: Captured
+) -> None:
+    assert run(["audit", LTOIR, *words]) == code
+    what, how, *_ = capsys.readouterr().out.splitlines()
+    word = "failed" if words else "undecided"
+    assert what.startswith(f"audit {word}: LTO-IR made by 13.3, 13.4 or 13.5 may need nvJitLink")
+    assert how == (
+        "what to do: let nvJitLink decide: add --trial-link, or write trial-links = true under "
+        "[audit] in ltocompat.toml"
+    )
+    tables = (folder / "ltocompat.toml").read_text("utf-8")
+    (folder / "pyproject.toml").write_text(tables.replace("[", "[tool.ltocompat."), "utf-8")
+    assert run(["audit", LTOIR, *words, "--config", "pyproject.toml"]) == code
+    assert "under [tool.ltocompat.audit] in pyproject.toml\n" in capsys.readouterr().out
+    with (folder / "ltocompat.toml").open("a", encoding="utf-8") as file:
+        file.write("[audit]\ntrial-links = true\n")
+    assert read_policy("ltocompat.toml").trial_links
+
+
 def test_a_report_goes_to_a_pipe_that_has_few_letters(
     monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
@@ -194,6 +225,46 @@ def test_architectures_are_required_of_all_but_single_images_and_pure_packages(
     assert "audit failed: SASS for sm_80, sm_90 is required, but there is no SASS" in (
         capsys.readouterr().out
     )
+
+
+def test_what_has_no_device_code_passes_where_that_is_allowed(
+    folder: Path, capsys: Captured
+) -> None:
+    required = '[audit]\nrequire-archs = ["sm_80"]\n'
+    (folder / "ltocompat.toml").write_text(POLICY + required, "utf-8")
+    plain = str(FOLDER / "README.md")
+    platform = str(wheel(folder, {"empty/__init__.py": b""}, name="empty"))
+    (folder / "no files").mkdir()
+    capsys.readouterr()
+    assert run(["audit", plain]) == 3
+    assert capsys.readouterr().out.startswith(
+        "audit judged nothing: there is no device code; where that is right, add --allow-empty, or "
+        'write no-device-code = "pass" under [audit] in ltocompat.toml; policy ltocompat.toml\n'
+    )
+    for paths in ([plain], [platform], ["no files"], []):
+        assert run(["audit", "--allow-empty", *paths]) == 0
+        line, *_ = capsys.readouterr().out.splitlines()
+        assert line == "audit passed: there is no device code; policy ltocompat.toml"
+    with (folder / "ltocompat.toml").open("a", encoding="utf-8") as file:
+        file.write('no-device-code = "pass"\n')
+    for paths in ([plain], [platform], ["no files"], []):
+        assert run(["audit", *paths, "--format", "json"]) == 0
+        assert valid_json(capsys.readouterr().out)["summary"]["passed"]
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        (LTOIR, 3),  # there is device code, and what becomes of it is not known
+        (str(FOLDER / "broken" / "region-body-cut.fatbin"), 3),
+        (str(FOLDER / "broken" / "cubin-shoff-outside.cubin"), 3),
+        ("gone.whl", 3),
+        (str(FOLDER / "ptx" / "nvrtc-13.5-compute_80.ptx"), 1),
+    ],
+)
+def test_allow_empty_lets_nothing_else_pass(path: str, code: int, capsys: Captured) -> None:
+    assert run(["audit", path, "--allow-empty"]) == code
+    assert "--allow-empty" not in capsys.readouterr().out
 
 
 def test_a_least_driver_is_kept(folder: Path, capsys: Captured) -> None:

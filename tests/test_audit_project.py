@@ -5,6 +5,7 @@ The first line of each failure is written out here: it is what a newcomer reads 
 
 from __future__ import annotations
 
+import json
 import shlex
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from kernels_project import Project
 from report_values import valid_json
+from samples import FOLDER
 
 from ltocompat.cli import run
 
@@ -26,6 +28,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     copy = Project.copy(tmp_path / "kernels")
     monkeypatch.chdir(copy.folder)
     return copy
+
+
+@pytest.fixture
+def no_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which nobody wrote a policy; commands run there."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 def first_lines(capsys: Captured, number: int = 1) -> list[str]:
@@ -144,7 +153,91 @@ def test_a_failure_names_the_command_that_shows_it_alone(
 def test_nothing_built_is_wrong_usage(project: Project, capsys: Captured) -> None:
     assert project
     assert run(["audit"]) == 2
-    assert "holds nothing to audit; build first, or name a package" in capsys.readouterr().err
+    assert "holds nothing to audit; build first, name a package, or let" in capsys.readouterr().err
+
+
+def test_without_a_policy_promises_are_held_against_bytes(
+    project: Project, capsys: Captured
+) -> None:
+    text = (project.folder / "pyproject.toml").read_text("utf-8")
+    (project.folder / "pyproject.toml").write_text(text.partition("[tool.ltocompat")[0], "utf-8")
+    project.build()
+    policy = (
+        "a policy adds verdicts on the drivers, nvJitLinks and GPUs that it names: write "
+        '[tool.ltocompat.targets.oldest] with driver = "580" and gpu = ["h100"] into pyproject.toml'
+    )
+    assert run(["audit"]) == 0
+    assert first_lines(capsys, 2) == ["audit passed: no policy", policy]
+    project.edit("nvidia-nvjitlink>=13.2,<14", "nvidia-nvjitlink>=13.0,<14")
+    project.build()
+    assert run(["audit"]) == 3  # the LTO-IR is for whoever asks for it
+    what, *others = first_lines(capsys, 4)
+    assert what == (
+        "audit undecided: nvidia-nvjitlink may be 13.0, but LTO-IR made by 13.2 is inside, so that "
+        f"it has to be 13.2 or newer; NJL-06 in {WHEEL} on any target"
+    )
+    assert others == [
+        "what to do: write Requires-Dist: nvidia-nvjitlink>=13.2,<14",
+        "about the rule: ltocompat explain NJL-06; no policy",
+        policy,
+    ]
+    assert run(["audit", "--fail-on", "unknown"]) == 1
+
+
+def test_without_a_policy_what_no_target_changes_is_found(
+    project: Project, capsys: Captured
+) -> None:
+    project.code["libaxpy.so"] = "objects/libaxpy-no-device-link.so"
+    path = str(project.build().relative_to(project.folder))
+    (project.folder / "pyproject.toml").unlink()
+    words = ["--format", "html=a.html", "--format", "sarif=a.sarif", "--format", "github=a.txt"]
+    assert run(["audit", path, *words, "--format", "json"]) == 1
+    value = valid_json(capsys.readouterr().out)
+    assert value["policy"]["source"] == ""
+    (result,) = value["results"]
+    assert (result["target"], result["verdict"]) == ("any target", "fail")
+    assert [one["rule"] for one in result["findings"]] == ["BLD-01"]
+    assert f"{Path(WHEEL).name} on any target<" in (project.folder / "a.html").read_text("utf-8")
+    (one,) = json.loads((project.folder / "a.sarif").read_text("utf-8"))["runs"][0]["results"]
+    assert one["ruleId"] == "BLD-01"
+    assert (project.folder / "a.txt").read_text("utf-8").startswith(f"::error file={WHEEL},")
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "line"),
+    [
+        ("README.md", 0, "audit passed: there is no device code; no policy"),
+        ("cubin/nvrtc-13.0-sm_90.cubin", 0, "audit passed: no policy"),
+        ("broken/cubin-shoff-outside.cubin", 3, "audit undecided: one place can't be read"),
+    ],
+)
+def test_without_a_policy_a_file_ends_in_the_code_of_what_was_read(
+    path: str, code: int, line: str, no_policy: Path, capsys: Captured
+) -> None:
+    assert no_policy
+    assert run(["audit", str(FOLDER / path)]) == code
+    assert first_lines(capsys)[0].startswith(line)
+
+
+def test_without_a_policy_a_folder_without_files_is_nothing_judged(
+    no_policy: Path, capsys: Captured
+) -> None:
+    (no_policy / "wheels").mkdir()
+    assert run(["audit", "wheels"]) == 3
+    assert first_lines(capsys)[0] == (
+        "audit judged nothing: there is no device code; where that is right, add --allow-empty; "
+        "no policy"
+    )
+    assert run(["audit", "wheels", "--allow-empty"]) == 0
+    (no_policy / "wheels" / "notes.txt").write_text("no device code")
+    assert run(["audit", "wheels"]) == 0
+
+
+def test_a_policy_that_was_named_must_be_there(no_policy: Path, capsys: Captured) -> None:
+    (no_policy / "pyproject.toml").write_text('[project]\nname = "libx"\n')
+    for name in ("gone.toml", "pyproject.toml"):
+        assert run(["audit", str(FOLDER / "README.md"), "--config", name]) == 2
+        assert name in capsys.readouterr().err
 
 
 def test_a_rebuild_keeps_its_baseline(project: Project, capsys: Captured) -> None:

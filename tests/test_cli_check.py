@@ -55,6 +55,24 @@ def test_check_ends_in_the_code_of_its_verdicts(
     assert "Traceback" not in capsys.readouterr().err
 
 
+def test_what_has_no_device_code_passes_where_that_is_allowed(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    goal = ["--deploy-target", H100]
+    for path in (str(FOLDER / "README.md"), str(tmp_path)):
+        assert run(["check", path, *goal]) == 3
+        assert capsys.readouterr().err == (
+            "ltocompat: nothing was judged: there is no device code; where that is right, add "
+            "--allow-empty\n"
+        )
+        assert run(["check", path, *goal, "--allow-empty"]) == 0
+        assert not capsys.readouterr().err
+    unread = str(FOLDER / "broken" / "cubin-shoff-outside.cubin")
+    for path in (LTOIR, unread, "gone.so"):
+        assert run(["check", path, *goal, "--allow-empty"]) == 3
+        assert "--allow-empty" not in capsys.readouterr().err
+
+
 def test_each_target_and_gpu_has_its_verdict(capsys: Captured) -> None:
     goals = ["--deploy-target", H100 + "+l4", "--deploy-target=driver=525.60.13,gpu=t4,name=old"]
     assert run(["check", SASS, NEW_PTX, *goals, "--format", "json"]) == 1

@@ -23,6 +23,7 @@ from samples import FOLDER
 from test_hosts_windows import image
 
 from ltocompat.arch import Release, SmArch
+from ltocompat.cli import run
 from ltocompat.errors import UsageError
 from ltocompat.packages.promise import Promise
 from ltocompat.requirements.rule import Flaw
@@ -82,6 +83,21 @@ def test_a_bare_dependency_is_too_low_and_has_no_end(tmp_path: Path, opening: by
     assert low.evidence == "Requires-Dist: nvidia-nvjitlink"
 
 
+def test_an_audit_without_a_policy_fails_until_the_printed_line_is_written(
+    opening: bytes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = wheel(tmp_path, files(opening, LTOIR_13_5), ["nvidia-nvjitlink"])
+    assert run(["audit", path.name]) == 1
+    _, how, *_ = capsys.readouterr().out.splitlines()
+    line = how.removeprefix("what to do: write Requires-Dist: ")
+    wheel(tmp_path, files(opening, LTOIR_13_5), [line])
+    assert run(["audit", path.name]) == 0
+
+
 def test_imported_symbols_are_a_lower_bound(tmp_path: Path, loading: bytes) -> None:
     flaws = judged(wheel(tmp_path, files(loading), ["nvidia-nvjitlink>=13.2,<14"]))
     assert told(flaws) == {"NJL-06": FAIL}
@@ -101,7 +117,7 @@ def test_where_several_compilers_are_possible_a_trial_decides(
         "it may have to be 13.5: a trial tells"
     )
     assert flaws[0].remedy == (
-        f"write Requires-Dist: {RIGHT} (perhaps 13.3 is enough; ask: --trial-link)"
+        f"write Requires-Dist: {RIGHT}, or ask by --trial-link whether 13.3 is enough"
     )
     low = judged(wheel(tmp_path, files(opening, code), ["nvidia-nvjitlink>=13.2,<14"]))
     assert told(low) == {"NJL-06": FAIL}

@@ -40,6 +40,7 @@ require-archs = ["sm_90", "compute_90", "lto_80"]
 least-driver = "525"
 fail-on = "undocumented"
 trial-links = ["13.3", "13.2"]
+no-device-code = "pass"
 ignore = [
   {rule = "ptx-06", path = "libx*.so", target = "edge", reason = "later", expires = 2026-11-21},
   {rule = "LTO-10b", reason = "measured", expires = "2027-01-31"},
@@ -64,6 +65,7 @@ def test_a_policy_says_it_all(tmp_path: Path) -> None:
     assert policy.fail_on is Verdict.UNDOCUMENTED
     assert policy.trial_links
     assert policy.trial_releases == (Release(13, 3), Release(13, 2))
+    assert policy.allow_empty
     first, second = policy.ignores
     assert (first.rule, first.path, first.target) == ("PTX-06", "libx*.so", "edge")
     assert first.expires == TODAY  # its last day
@@ -75,7 +77,8 @@ def test_targets_alone_are_a_policy(tmp_path: Path) -> None:
     policy = read_policy(written(tmp_path, TARGETS), TODAY)
     assert [one.name for one in policy.targets] == ["prod", "edge"]
     assert policy.fail_on is Verdict.FAIL
-    assert (policy.promise, policy.ignores, policy.trial_links) == (None, (), False)
+    assert (policy.promise, policy.ignores) == (None, ())
+    assert (policy.trial_links, policy.allow_empty) == (False, False)
 
 
 def test_in_a_pyproject_it_is_a_tool(tmp_path: Path) -> None:
@@ -99,9 +102,9 @@ def test_the_nearest_file_with_a_policy_counts(
     assert find_policy() == "pyproject.toml"
 
 
-def test_a_project_without_a_policy_is_told_how_to_write_one(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no policy in "):
-        find_policy(str(tmp_path))
+def test_a_project_may_have_no_policy(tmp_path: Path) -> None:
+    written(tmp_path, '[project]\nname = "libx"\n', "pyproject.toml")
+    assert find_policy(str(tmp_path)) is None
 
 
 @pytest.mark.parametrize(
@@ -124,6 +127,10 @@ def test_a_project_without_a_policy_is_told_how_to_write_one(tmp_path: Path) -> 
         (
             "[audit]\ntrial-links = ['12.4']",
             "audit.trial-links names 12.4, which no target has; the targets' nvJitLinks are: 13.2",
+        ),
+        (
+            "[audit]\nno-device-code = true",
+            'audit.no-device-code is True; write no-device-code = "pass" | "undecided"',
         ),
         ("[audit]\nignore = 'all'", "audit.ignore is not a list of tables"),
         ("[[audit.ignore]]\nrul = 'PTX-06'", "audit.ignore[0] has no key 'rul'"),
@@ -272,7 +279,16 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
     max_leaves=8,
 )
-KEYS = ("targets", "require-archs", "least-driver", "fail-on", "trial-links", "ignore", "other")
+KEYS = (
+    "targets",
+    "require-archs",
+    "least-driver",
+    "fail-on",
+    "trial-links",
+    "no-device-code",
+    "ignore",
+    "other",
+)
 IGNORE = st.dictionaries(st.sampled_from(["rule", "path", "target", "reason", "expires"]), VALUES)
 
 

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 import readme
+from kernels_project import Project
+from packages_made import wheel
 from readme import Session
+from samples import FOLDER
 
 from ltocompat.cli import run
 
@@ -59,13 +62,38 @@ def test_the_picture_is_what_matrix_draws(tmp_path: Path, monkeypatch: pytest.Mo
     assert drawn.read_text("utf-8") == (samples / "matrix.svg").read_text("utf-8")
 
 
-def test_the_policy_to_paste_is_a_policy(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.fixture
+def pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder whose pyproject.toml is the policy, where commands run."""
+    (tmp_path / "pyproject.toml").write_text(readme.policy(), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_policy_to_paste_fails_what_is_wrong(
+    pasted: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    blocks = re.findall(r"```toml\n(.*?)```", readme.README.read_text("utf-8"), re.DOTALL)
-    (policy,) = (block for block in blocks if "[tool.ltocompat" in block)
-    (tmp_path / "pyproject.toml").write_text(policy, "utf-8")
-    library = readme.ROOT / "sample_artifacts" / "objects" / "libsaxpy.so"
-    config = ["--config", str(tmp_path / "pyproject.toml")]
-    assert run(["audit", str(library), *config]) == 1
+    assert pasted
+    assert run(["audit", str(FOLDER / "objects" / "libsaxpy.so")]) == 1
     assert "sm_90" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("newest", ["sm_90", "sm_90a"])
+def test_the_policy_to_paste_passes_what_serves_its_gpus(newest: str, pasted: Path) -> None:
+    """Whoever has SASS of sm_90a has none of sm_90, and H100 runs either."""
+    cubins = [FOLDER / "cubin" / f"nvrtc-13.0-{one}.cubin" for one in ("sm_80", newest)]
+    path = wheel(pasted, {f"libx/{one.name}": one.read_bytes() for one in cubins})
+    assert run(["audit", path.name]) == 0
+
+
+def test_cibuildwheel_keeps_its_own_audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands first is its default, word by word (its resources/defaults.toml of 4.3.5)."""
+    keys = readme.cibuildwheel()
+    assert keys["audit-requires"] == ["abi3audit", "ltocompat"]
+    default, ours = keys["audit-command"]
+    assert default == "abi3audit --strict --report {abi3_wheel}"
+    project = Project.copy(tmp_path / "kernels")
+    monkeypatch.chdir(project.folder)
+    name, *words = ours.replace("{wheel}", str(project.build())).split()
+    assert name == "ltocompat"
+    assert run(words) == 0

@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import readme
 from kernels_project import Project
+from packages_made import wheel
 
 from ltocompat.cli import run
 
@@ -94,6 +96,27 @@ def test_the_hooks_run_a_verb_that_there_is(
         assert name == "ltocompat"
         assert run(words) == 0
     assert capsys.readouterr().out.count("audit passed") == 2
+
+
+def test_the_hooks_pass_where_there_is_nothing_to_audit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without dist, with an empty one, and on files without device code; with a policy or none."""
+    dist, files = (shlex.split(one)[1:] for one in re.findall(r"entry: (.*)", HOOKS.read_text()))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "libcpu.so").write_bytes(b"no device code")
+    wheel(tmp_path, {"x/libcpu.so": b"no device code"})
+    cpu_only = ["libcpu.so", *(path.name for path in tmp_path.glob("*.whl"))]
+    for policy in ("", readme.policy()):
+        (tmp_path / "pyproject.toml").write_text(policy, "utf-8")
+        shutil.rmtree(tmp_path / "dist", ignore_errors=True)
+        assert run(dist) == 0
+        (tmp_path / "dist").mkdir()
+        assert run(dist) == 0
+        assert run([*files, *cpu_only]) == 0
+        shutil.copy(tmp_path / cpu_only[1], tmp_path / "dist")
+        assert run(dist) == 0
+        assert capsys.readouterr().out.count("audit passed: there is no device code; ") == 4
 
 
 @pytest.mark.parametrize(

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
 from ltocompat.api.checking import Paths
-from ltocompat.api.packaging import Packages, result_of
+from ltocompat.api.packaging import Packages, on_any_target, result_of
 from ltocompat.api.progress import Progress, reporter
 from ltocompat.api.side_by_side import OnError
 from ltocompat.api.studies import Reading, studies
 from ltocompat.errors import LtocompatError, UsageError
 from ltocompat.inventory import Settings
 from ltocompat.limits import DEFAULT_LIMITS, Limits
+from ltocompat.narrowing import Narrower
+from ltocompat.nvjitlinks import obtain
 from ltocompat.packages.reading import package_of
 from ltocompat.policy.baseline import Baseline
 from ltocompat.policy.flaws import policy_flaws, should_hold_code
 from ltocompat.policy.gate import Audited, audited
-from ltocompat.policy.reading import find_policy, read_policy
+from ltocompat.policy.reading import nearest_policy, read_policy
 from ltocompat.policy.values import Policy
 from ltocompat.remembering import Key, StudyCache
 from ltocompat.required import Required
@@ -50,7 +53,7 @@ def audit(
     Args:
         paths: one or several files, folders, packages or places.
         policy: a value, or the file that has it; None: the nearest ``ltocompat.toml`` or
-            ``pyproject.toml``.
+            ``pyproject.toml``; where there is none, only what holds on any target is judged.
         baseline: findings that are known and do not count.
         beside: packages that are installed with them.
         install_missing: install nvJitLinks that are to be asked and are not at hand.
@@ -62,15 +65,16 @@ def audit(
 
     Yields:
         Of every file what it asks for, as ``require`` says it; then its verdicts by target, GPU and
-        route; last, where there is something, what is wrong with it on any target.
+        route; last, where there is something, what is wrong with it on any target. Without targets
+        that is all, for every file.
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: there is no policy, or a mistake in it; a place has no meaning.
+        UsageError: there is a mistake in the policy; a place has no meaning.
         Missing: an nvJitLink that is to be asked is not at hand.
     """
     if not isinstance(policy, Policy):
-        policy = read_policy(os.fspath(policy) if policy is not None else find_policy())
+        policy = nearest_policy() if policy is None else read_policy(os.fspath(policy))
     if any(one.name == ANY_TARGET.name for one in policy.targets):
         raise UsageError(f"{policy.source}: a target is called {ANY_TARGET.name!r}; rename it")
     files = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
@@ -78,7 +82,12 @@ def audit(
     settings = Settings(limits=limits, progress=reporter(progress))
     reading = Reading(settings, policy.targets, for_require=True, apart=True)
     with ExitStack() as stack:
-        if policy.trial_links:
+        if policy.trial_links and not policy.targets:
+            # Nobody's linkers are named: those are asked that tell who made the LTO-IR.
+            ask = functools.partial(obtain, install_missing=install_missing)
+            narrow = stack.enter_context(Narrower(ask)).narrow
+            found = studies(files, replace(reading, narrow=narrow), on_error)
+        elif policy.trial_links:
             trier = Trier(
                 policy.targets,
                 install_missing=install_missing,
@@ -97,14 +106,17 @@ def audit(
 
 
 def _results(study: Study, asked: Required, policy: Policy, packages: Packages) -> Iterator[Result]:
+    package = package_of(study.path)
+    promise = policy.promise if should_hold_code(policy, study, package) else None
+    flaws = packages.flaws(study, asked, promise)
+    flaws = (*policy_flaws(policy, study, asked, package), *flaws)
+    if not policy.targets:
+        yield on_any_target(study, flaws)
+        return
     for target in policy.targets:
         yield from results(study, target)
-    package = package_of(study.path)
-    promise = policy.promise if should_hold_code(study, package) else None
-    flaws = packages.flaws(study, asked, promise)
-    own = tuple(policy_flaws(policy, study, asked, package))
-    if flaws or own:
-        yield result_of(study.path, (*own, *flaws))
+    if flaws:
+        yield result_of(study.path, flaws)
 
 
 class _Tried:

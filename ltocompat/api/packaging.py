@@ -13,9 +13,10 @@ from ltocompat.required import Required
 from ltocompat.requirements.rule import Flaw
 from ltocompat.shipping import flaws_of, packages_beside
 from ltocompat.target import ANY_TARGET
-from ltocompat.verdict import Result
+from ltocompat.verdict import Coverage, Result, Verdict, worst
+from ltocompat.verdicts.artifacts import LEFT_OPEN, results
 from ltocompat.verdicts.asking import required
-from ltocompat.verdicts.flaws import machine_result
+from ltocompat.verdicts.flaws import machine_result, with_flaws
 from ltocompat.verdicts.studies import Study
 
 _LOOKED = "its metadata and promises held against what is inside"
@@ -60,6 +61,17 @@ class Packages:
             promise=promise,
             limits=self._limits,
         )
+
+
+def on_any_target(study: Study, flaws: Sequence[Flaw]) -> Result:
+    """What is wrong with an artifact wherever it goes: nothing that only a target could tell."""
+    found = [one for result in results(study, ANY_TARGET) for one in result.findings]
+    kept = tuple(dict.fromkeys(one for one in found if one.rule != LEFT_OPEN))
+    something = kept or flaws or study.modules
+    verdict = worst(one.verdict for one in kept) if something else Verdict.UNKNOWN
+    coverage = Coverage(study.modules)
+    result = Result(study.path, ANY_TARGET, None, None, verdict, coverage, (), kept, (_LOOKED,))
+    return with_flaws(result, flaws)
 
 
 def result_of(path: str, flaws: Sequence[Flaw]) -> Result:

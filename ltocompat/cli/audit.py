@@ -13,7 +13,7 @@ import typer
 
 from ltocompat.cli.formats import FORMATS, Asked, read_formats, write_all
 from ltocompat.cli.judging import FAIL_ON, threshold
-from ltocompat.cli.options import Beside, InstallMissing, NoCache, Strict
+from ltocompat.cli.options import AllowEmpty, Beside, InstallMissing, NoCache, Strict, TrialLink
 from ltocompat.cli.outcome import FINDINGS, NOTHING_JUDGED, Outcome, guarded
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.errors import UsageError
@@ -44,7 +44,7 @@ def audit(
         typer.Option(
             metavar="FILE",
             help="The policy (default: the nearest ltocompat.toml, or pyproject.toml with "
-            "[tool.ltocompat]).",
+            "[tool.ltocompat]; without one, what holds on any target is judged).",
         ),
     ] = None,
     baseline: Annotated[
@@ -55,9 +55,11 @@ def audit(
         str | None,
         typer.Option(metavar="FILE", help="Write what is found today as such a file."),
     ] = None,
+    trial_link: TrialLink = False,
     beside: Beside = None,
     install_nvjitlink: InstallMissing = False,
     no_cache: NoCache = False,
+    allow_empty: AllowEmpty = False,
     strict: Strict = False,
     fail_on: Annotated[
         str | None,
@@ -84,8 +86,10 @@ def audit(
 
     def work(outcome: Outcome) -> None:
         asked.extend(read_formats(form or ()))
-        files = _files(paths)
-        policy = _policy(config, fail_on, strict=strict)
+        policy = _overridden(
+            _policy(config), fail_on, strict=strict, trial_link=trial_link, allow_empty=allow_empty
+        )
+        files = _files(paths, policy)
         found = _find(
             outcome,
             files,
@@ -98,6 +102,7 @@ def audit(
         )
         if write_baseline is not None:
             found = _rebased(found, write_baseline, output)
+        found = replace(found, no_files=not any(map(_holds_a_file, files)))
         _count(found, outcome)
         write_all(asked, found, output, Options(width=terminal_width()), taken=files)
 
@@ -107,29 +112,49 @@ def audit(
     return guarded(work, json=json)
 
 
-def _files(paths: Sequence[str] | None) -> list[str]:
+def _files(paths: Sequence[str] | None, policy: Policy) -> list[str]:
     """What to audit.
 
     Raises:
-        UsageError: nothing was named, and nothing was built.
+        UsageError: nothing was named, nothing was built, and that may not be.
     """
     files = list(paths or sorted(glob.glob(DIST)))
-    if not files:
-        raise UsageError(f"{DIST} holds nothing to audit; build first, or name a package")
+    if not files and not policy.allow_empty:
+        raise UsageError(
+            f"{DIST} holds nothing to audit; build first, name a package, or let that pass with "
+            "--allow-empty"
+        )
     return files
 
 
-def _policy(config: str | None, fail_on: str | None, *, strict: bool) -> Policy:
-    """The policy; ``--fail-on`` beats what it says.
+def _holds_a_file(path: str) -> bool:
+    return not os.path.isdir(path) or any(names for _, _, names in os.walk(path))
+
+
+def _policy(config: str | None) -> Policy:
+    """The policy in the file that is named, else in the nearest, if there is one.
 
     Raises:
-        UsageError: there is none, or a mistake in it.
+        UsageError: the file that is named has none, or there is a mistake in it.
     """
-    from ltocompat.policy.reading import find_policy, read_policy
+    from ltocompat.policy.reading import nearest_policy, read_policy
 
-    given = threshold(fail_on, strict=strict) if fail_on is not None or strict else None
-    policy = read_policy(config if config is not None else find_policy())
-    return policy if given is None else replace(policy, fail_on=given)
+    return nearest_policy() if config is None else read_policy(config)
+
+
+def _overridden(
+    policy: Policy, fail_on: str | None, *, strict: bool, trial_link: bool, allow_empty: bool
+) -> Policy:
+    """The policy of this run: options beat its keys.
+
+    Raises:
+        UsageError: an option has no meaning.
+    """
+    if fail_on is not None or strict:
+        policy = replace(policy, fail_on=threshold(fail_on, strict=strict))
+    if trial_link:  # as ``trial-links = true``: all the linkers that the targets name
+        policy = replace(policy, trial_links=True, trial_releases=())
+    return replace(policy, allow_empty=True) if allow_empty else policy
 
 
 def _known(baseline: str | None) -> Baseline:
@@ -184,5 +209,5 @@ def _count(found: Audit, outcome: Outcome) -> None:
     """What the findings make of the exit code."""
     if found.failed:
         outcome.worsen(FINDINGS)
-    if not found.judged:
+    if found.undecided:
         outcome.worsen(NOTHING_JUDGED)

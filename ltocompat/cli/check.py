@@ -11,7 +11,15 @@ import typer
 
 from ltocompat.cli.deploying import DeployTargets, read_targets
 from ltocompat.cli.judging import FAIL_ON, Judging, threshold
-from ltocompat.cli.options import Beside, Format, InstallMissing, NoCache, Strict, TrialLink
+from ltocompat.cli.options import (
+    AllowEmpty,
+    Beside,
+    Format,
+    InstallMissing,
+    NoCache,
+    Strict,
+    TrialLink,
+)
 from ltocompat.cli.outcome import Outcome
 from ltocompat.cli.output import Output, answer, choose, terminal_width
 from ltocompat.report import Failure, Options
@@ -61,6 +69,7 @@ def check(
     beside: Beside = None,
     no_cache: NoCache = False,
     why: Annotated[bool, typer.Option("--why", help="Show the reasoning of each verdict.")] = False,
+    allow_empty: AllowEmpty = False,
     strict: Strict = False,
     fail_on: Annotated[
         str | None,
@@ -105,7 +114,8 @@ def check(
         here = [goal for goal in goals if not isinstance(goal, Target)]
         if here and not paths:
             output.say(f"checking the packages of {here[0].installation}")
-        return chain(targets, Judging(outcome, least).watch(outcome.all_of(work)))
+        judging = Judging(outcome, least, output, allow_empty=allow_empty)
+        return chain(targets, judging.watch(outcome.all_of(work)))
 
     from ltocompat.report.checking import REPORT
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from ltocompat.cli.outcome import FINDINGS, NOTHING_JUDGED, Outcome
-from ltocompat.cli.output import choose
+from ltocompat.cli.output import Output, choose
 from ltocompat.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,12 +39,19 @@ class Judging:
     Args:
         outcome: takes the exit code.
         least: the best verdict that is a finding.
+        output: is told where there was no device code to judge.
+        allow_empty: that passes.
     """
 
-    def __init__(self, outcome: Outcome, least: Verdict) -> None:
+    def __init__(
+        self, outcome: Outcome, least: Verdict, output: Output, *, allow_empty: bool
+    ) -> None:
         self._outcome = outcome
         self._least = least
+        self._output = output
+        self._allow_empty = allow_empty
         self._judged = False
+        self._empty = True
 
     def watch(self, records: Iterable[Result | Failure]) -> Iterator[Result | Failure]:
         """Pass the records on; when they end, having judged nothing counts too."""
@@ -55,6 +62,13 @@ class Judging:
                 if record.verdict >= self._least:
                     self._outcome.worsen(FINDINGS)
                 self._judged |= record.judged
+            self._empty &= isinstance(record, Result) and record.holds_nothing
             yield record
-        if not self._judged:
-            self._outcome.worsen(NOTHING_JUDGED)
+        if self._judged or (self._empty and self._allow_empty):
+            return
+        self._outcome.worsen(NOTHING_JUDGED)
+        if self._empty:
+            self._output.say(
+                "nothing was judged: there is no device code; where that is right, add "
+                "--allow-empty"
+            )

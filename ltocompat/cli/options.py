@@ -74,4 +74,8 @@ NoCache = Annotated[
     bool,
     typer.Option("--no-cache", help="Ask nvJitLinks anew, whatever they answered before."),
 ]
+AllowEmpty = Annotated[
+    bool,
+    typer.Option("--allow-empty", help="Pass where there is no device code, or no file at all."),
+]
 Strict = Annotated[bool, typer.Option("--strict", help="The same as --fail-on undocumented.")]

@@ -22,9 +22,9 @@ _KINDS = {
 _ANYWHERE = ("any", "noarch")  # platforms of packages that hold no machine code
 
 
-def should_hold_code(study: Study, package: Package | None) -> bool:
+def should_hold_code(policy: Policy, study: Study, package: Package | None) -> bool:
     """Whether device code is to be expected: a package for any platform may have none."""
-    if study.modules or package is None:
+    if study.modules or package is None or policy.allow_empty:
         return bool(study.modules)
     return any(one not in _ANYWHERE for one in package.platforms)
 
@@ -47,7 +47,7 @@ def policy_flaws(
         required: what it asks for.
         package: the package that it is; None for none.
     """
-    if not should_hold_code(study, package):
+    if not should_hold_code(policy, study, package):
         return
     if package is not None or not _is_one_image(study):  # one image has one architecture
         for form in _KINDS:

@@ -15,6 +15,7 @@
     least-driver = "525.60.13"
     fail-on = "fail"                     # or unknown, undocumented, jit
     trial-links = true                   # or ["13.3"]: only these of the targets' nvJitLinks
+    no-device-code = "pass"              # or "undecided": exit code 3
 
     [[tool.ltocompat.audit.ignore]]
     rule = "PTX-06"
@@ -35,7 +36,7 @@ from ltocompat.errors import UsageError
 from ltocompat.packages.promise import read_promise
 from ltocompat.policy.ignores import read_ignores
 from ltocompat.policy.keys import Table
-from ltocompat.policy.values import Policy
+from ltocompat.policy.values import NO_POLICY, Policy, table_prefix
 from ltocompat.target import DriverVersion, Target
 from ltocompat.targets.inline import did_you_mean
 from ltocompat.targets.named import OWN, PYPROJECT, targets_of_file
@@ -43,17 +44,25 @@ from ltocompat.targets.text_file import read_toml
 from ltocompat.verdict import Verdict
 
 _TABLES = ("targets", "promise", "audit")
-_AUDIT = ("targets", "require-archs", "least-driver", "fail-on", "trial-links", "ignore")
+_AUDIT = (
+    "targets",
+    "require-archs",
+    "least-driver",
+    "fail-on",
+    "trial-links",
+    "no-device-code",
+    "ignore",
+)
 _FAIL_ON = {str(one): one for one in Verdict if one is not Verdict.OK}
 
 
-def find_policy(where: str = ".") -> str:
-    """The nearest file with a policy, in the folder ``where`` or in one around it.
+def find_policy(where: str = ".") -> str | None:
+    """The nearest file with a policy, in the folder ``where`` or in one around it; None for none.
 
     Raises:
-        UsageError: there is none, or a file on the way can't be read.
+        UsageError: a file on the way can't be read.
     """
-    start = folder = os.path.abspath(where)
+    folder = os.path.abspath(where)
     while True:
         for name in (OWN, PYPROJECT):
             path = os.path.join(folder, name)
@@ -61,12 +70,18 @@ def find_policy(where: str = ".") -> str:
                 return _shown(path, where)
         parent = os.path.dirname(folder)
         if parent == folder:
-            break
+            return None
         folder = parent
-    raise UsageError(
-        f"there is no policy in {start} or above; write [tool.ltocompat.targets.NAME] with "
-        f'driver = "580" and gpu = ["h100"] into {PYPROJECT}, or name a file with --config'
-    )
+
+
+def nearest_policy() -> Policy:
+    """The policy of the project around the current folder; ``NO_POLICY`` where there is none.
+
+    Raises:
+        UsageError: as ``read_policy`` says.
+    """
+    path = find_policy()
+    return NO_POLICY if path is None else read_policy(path)
 
 
 def read_policy(path: str, today: dt.date | None = None) -> Policy:
@@ -85,7 +100,7 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
         raise UsageError(f"{path} has no policy; write [tool.ltocompat.targets.NAME] into it")
     whole = Table(path, "", tables, "[tool.ltocompat]" if _is_pyproject(path) else "the file")
     whole.only(_TABLES)
-    audit = Table(path, "audit", whole.table("audit"), f"[{_prefix(path)}audit]")
+    audit = Table(path, "audit", whole.table("audit"), f"[{table_prefix(path)}audit]")
     audit.only(_AUDIT)
     targets = _targets(audit)
     trial, releases = _trials(audit, targets)
@@ -99,6 +114,7 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
         trial_links=trial,
         trial_releases=releases,
         ignores=read_ignores(audit, today or _today()),
+        allow_empty=_allow_empty(audit),
     )
 
 
@@ -116,10 +132,6 @@ def _shown(path: str, where: str) -> str:
 
 def _is_pyproject(path: str) -> bool:
     return os.path.basename(path) == PYPROJECT
-
-
-def _prefix(path: str) -> str:
-    return "tool.ltocompat." if _is_pyproject(path) else ""
 
 
 def _tables(path: str) -> dict[str, Any] | None:
@@ -207,6 +219,14 @@ def _trials(audit: Table, targets: tuple[Target, ...]) -> tuple[bool, tuple[Rele
             raise audit.wrong("trial-links", said, f"the targets' nvJitLinks are: {have}")
         found.append(release)
     return True, tuple(dict.fromkeys(found))
+
+
+def _allow_empty(audit: Table) -> bool:
+    value = audit.value("no-device-code")
+    if value not in (None, "pass", "undecided"):
+        known = 'write no-device-code = "pass" | "undecided"'
+        raise audit.wrong("no-device-code", f"is {value!r}", known)
+    return value == "pass"
 
 
 def _linkers(target: Target) -> tuple[Release, ...]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from ltocompat.arch import Release, SmArch
 from ltocompat.packages.promise import Promise
 from ltocompat.target import DriverVersion, Target
+from ltocompat.targets.named import PYPROJECT
 from ltocompat.verdict import Finding, Verdict
 
 
@@ -55,8 +57,8 @@ class Policy:
     """What a project holds its releases to.
 
     Attributes:
-        source: the file that says so.
-        targets: where its releases go.
+        source: the file that says so; empty for no policy.
+        targets: where its releases go; none: only what holds on any target is judged.
         promise: what it promises of its packages; None for nothing.
         require_archs: architectures that every artifact must hold code for: ``sm_90`` (SASS),
             ``compute_90`` (PTX), ``lto_90`` (LTO-IR).
@@ -65,6 +67,7 @@ class Policy:
         trial_links: nvJitLinks are asked.
         trial_releases: only these of those that the targets name; empty for all of them.
         ignores: what does not count.
+        allow_empty: what has no device code passes, and so does no file at all.
     """
 
     source: str
@@ -76,3 +79,23 @@ class Policy:
     trial_links: bool = False
     trial_releases: tuple[Release, ...] = ()
     ignores: tuple[Ignore, ...] = ()
+    allow_empty: bool = False
+
+    @property
+    def given(self) -> bool:
+        """A project says what its releases are held to."""
+        return bool(self.source)
+
+    @property
+    def table(self) -> str:
+        """The header of the table for its keys: ``[tool.ltocompat.audit]``."""
+        return f"[{table_prefix(self.source)}audit]"
+
+
+NO_POLICY = Policy(source="", targets=())
+"""Where a project says nothing, packages are held to what their own metadata promise."""
+
+
+def table_prefix(source: str) -> str:
+    """What stands before the names of our tables in a file: a pyproject has other tools' beside."""
+    return "tool.ltocompat." if os.path.basename(source) == PYPROJECT else ""

@@ -12,6 +12,7 @@ from ltocompat.report import Failure
 from ltocompat.report.gathered import Judgement
 from ltocompat.required import Required
 from ltocompat.target import Target
+from ltocompat.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Audit:
         audits: the results.
         required: what each artifact asks for.
         failures: paths that gave no answer.
+        no_files: there was no file at all.
     """
 
     policy: Policy
@@ -31,6 +33,7 @@ class Audit:
     audits: Sequence[Audited]
     required: Sequence[Required] = ()
     failures: Sequence[Failure] = ()
+    no_files: bool = False
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -45,9 +48,23 @@ class Audit:
         return any(one.failed for one in self.audits)
 
     @property
-    def judged(self) -> bool:
-        """There is device code of which something is known."""
-        return any(one.result.judged for one in self.audits)
+    def undecided(self) -> bool:
+        """Verdicts were asked for, and none could be given."""
+        if self.empty:
+            asked = self.policy.given or self.no_files
+            return asked and not self.policy.allow_empty
+        if self.policy.given:
+            return not any(one.result.judged for one in self.audits)
+        return any(
+            one.result.verdict is Verdict.UNKNOWN
+            for one in self.audits
+            if not one.result.without_device_code
+        )
+
+    @property
+    def empty(self) -> bool:
+        """There is no device code, and nothing unread that may hold some."""
+        return not self.failures and all(one.result.holds_nothing for one in self.audits)
 
     def judgements(self) -> Iterator[Judgement]:
         """All of it, as the formats for judgements take it."""

@@ -16,10 +16,11 @@ from ltocompat.report.checking import blocks as checked
 from ltocompat.report.gathered import Gathered, Judgement, gather
 from ltocompat.report.text import brief, count
 from ltocompat.target import Target
-from ltocompat.verdict import Finding, Result
+from ltocompat.verdict import Finding, Result, Verdict
 
 _FORGIVEN = (Standing.KNOWN, Standing.IGNORED)
 _MOST = 20
+_TRIAL = "--trial-link"
 _OWN = ("POL-01", "POL-02", "PKG-09", "PKG-10")  # rules on what a project itself asks
 
 
@@ -57,24 +58,90 @@ def blocks(audit: Audit, options: Options) -> Iterator[Block]:
 
 
 def _outcome(audit: Audit) -> Iterator[Block]:
-    counting = sorted(_gathered(audit, Standing.COUNTS), key=_weight)
-    source = Code(audit.policy.source)
-    if not audit.failed:
-        word = "passed" if audit.judged else "judged nothing"
-        yield Paragraph((f"audit {word}: policy ", source, *_not_counted(audit)))
-        return
-    if not counting:
-        said = f"audit failed: a verdict is {audit.policy.fail_on} or worse; policy "
-        yield Paragraph((said, source))
-        return
-    first, others = counting[0], len(counting) - 1
-    yield Paragraph(("audit failed: ", *_told(first)))
-    if first.remedies:
-        yield Paragraph(("what to do: ", brief("; or ".join(first.remedies))))
-    yield Paragraph(("see it alone: ", Code(_again(first, audit.policy))))
+    yield from _headline(audit)
+    if not audit.policy.given:
+        yield Paragraph(
+            (
+                "a policy adds verdicts on the drivers, nvJitLinks and GPUs that it names: write ",
+                Code("[tool.ltocompat.targets.oldest]"),
+                " with ",
+                Code('driver = "580"'),
+                " and ",
+                Code('gpu = ["h100"]'),
+                " into ",
+                Code("pyproject.toml"),
+            )
+        )
+
+
+def _headline(audit: Audit) -> Iterator[Block]:
+    policy = audit.policy
+    if audit.failed:
+        found = sorted(_gathered(audit, Standing.COUNTS), key=_weight)
+        if found:
+            yield from _because("audit failed: ", found, policy)
+        else:
+            said = f"audit failed: a verdict is {policy.fail_on} or worse; "
+            yield Paragraph((said, *_held_to(policy)))
+    elif audit.undecided:
+        open_ = [one for one in _gathered(audit, Standing.PASSES) if _is_open(one.finding)]
+        if open_:
+            yield from _because("audit undecided: ", open_, policy)
+        else:
+            allow = _allow_empty(policy) if audit.empty else ()
+            yield Paragraph(("audit judged nothing: ", *allow, *_held_to(policy)))
+    else:
+        without = "there is no device code; " if audit.empty else ""
+        yield Paragraph(("audit passed: ", without, *_held_to(policy), *_not_counted(audit)))
+
+
+def _because(opening: str, found: list[Gathered], policy: Policy) -> Iterator[Block]:
+    """The first of some findings, what to do, and how to go on."""
+    first, others = found[0], len(found) - 1
+    yield Paragraph((opening, *_told(first)))
+    todo = _ask_linkers(policy) if _needs_trial(first, policy) else _remedies(first)
+    if todo:
+        yield Paragraph(("what to do: ", *todo))
+    if policy.given:
+        yield Paragraph(("see it alone: ", Code(_again(first, policy))))
     more = f"; {count(others, 'more finding')} below" if others else ""
     rule = Code(f"ltocompat explain {first.finding.rule}")
-    yield Paragraph(("about the rule: ", rule, "; policy ", source, more))
+    yield Paragraph(("about the rule: ", rule, "; ", *_held_to(policy), more))
+
+
+def _held_to(policy: Policy) -> tuple[str, ...]:
+    return ("policy ", Code(policy.source)) if policy.given else ("no policy",)
+
+
+def _remedies(one: Gathered) -> tuple[str, ...]:
+    return (brief("; or ".join(one.remedies)),) if one.remedies else ()
+
+
+def _is_open(finding: Finding) -> bool:
+    return finding.verdict is Verdict.UNKNOWN
+
+
+def _needs_trial(one: Gathered, policy: Policy) -> bool:
+    """Whether a finding says that a trial link decides it, and none was made."""
+    said = (one.finding.message, *one.remedies)
+    return _is_open(one.finding) and not policy.trial_links and any(_TRIAL in text for text in said)
+
+
+def _ask_linkers(policy: Policy) -> tuple[str, ...]:
+    if not policy.given:
+        return ("let nvJitLink decide: add ", Code(_TRIAL))
+    key = Code("trial-links = true")
+    return ("let nvJitLink decide: add ", Code(_TRIAL), ", or write ", key, *_under(policy))
+
+
+def _allow_empty(policy: Policy) -> tuple[str, ...]:
+    key = (", or write ", Code('no-device-code = "pass"'), *_under(policy)) if policy.given else ()
+    option = ("add ", Code("--allow-empty"), *key, "; ")
+    return ("there is no device code; where that is right, ", *option)
+
+
+def _under(policy: Policy) -> tuple[str, ...]:
+    return (" under ", Code(policy.table), " in ", Code(policy.source))
 
 
 def _not_counted(audit: Audit) -> Iterator[str]:
@@ -92,7 +159,7 @@ def _again(one: Gathered, policy: Policy) -> str:
         return f"ltocompat require {shlex.quote(path)}"
     known = [target.name for target in policy.targets]
     (name, *_) = [cell.target for cell in one.cells if cell.target in known] or known
-    trial = " --trial-link" if policy.trial_links else ""
+    trial = f" {_TRIAL}" if policy.trial_links else ""
     goal = shlex.quote(f"{policy.source}:{name}")
     return f"ltocompat check {shlex.quote(path)} --deploy-target {goal}{trial}"
 

@@ -29,7 +29,7 @@ def document(audit: Audit, _: Options) -> Iterator[str]:
         yield rows.element(f"  {encode(_result(one))}")
     standings = Counter(said.standing for one in told for said in one.assessed)
     summary = tally.value(audit.failures)
-    summary["passed"] = audit.judged and not audit.failed
+    summary["passed"] = not audit.failed and not audit.undecided
     summary["findings"] = {str(one): standings[one] for one in Standing}
     summary["baseline"] = audit.baseline.source or None
     summary["unused_ignores"] = [_ignore(one) for one in unused(audit.policy, audit.audits)]
@@ -70,6 +70,7 @@ def _policy(policy: Policy) -> dict[str, object]:
         "fail_on": str(policy.fail_on),
         "require_archs": list(map(str, policy.require_archs)),
         "least_driver": None if policy.least_driver is None else str(policy.least_driver),
+        "allow_empty": policy.allow_empty,
         "trial_links": policy.trial_links,
         "trial_releases": list(map(str, policy.trial_releases)),
         "promise": None

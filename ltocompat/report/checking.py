@@ -104,6 +104,9 @@ def blocks(records: Iterable[Target | Result | Failure], options: Options) -> It
 
 
 def _targets(targets: Sequence[Target], names: dict[str, str]) -> Iterator[Block]:
+    if not targets:
+        yield Paragraph(("judged is what holds on any target",))
+        return
     if len(targets) == 1:
         (one,) = targets
         # Beside what holds on any target, the only one has its letter, too.

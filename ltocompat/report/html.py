@@ -21,6 +21,7 @@ from ltocompat.report.html_findings import findings
 from ltocompat.report.html_verdicts import key, targets, verdicts
 from ltocompat.report.html_words import badge, said, section, sprite
 from ltocompat.report.text import count
+from ltocompat.target import ANY_TARGET
 from ltocompat.verdict import Verdict
 
 
@@ -101,7 +102,8 @@ def _title(all_: Judgements) -> str:
     if not paths:
         return "Nothing was judged"
     what = said(paths[0].rsplit("/", 1)[-1]) if len(paths) == 1 else count(len(paths), "artifact")
-    return f"{what} on {count(len(all_.targets), 'deploy target')}"
+    on = count(len(all_.targets), "deploy target") if all_.targets else ANY_TARGET.name
+    return f"{what} on {on}"
 
 
 def _lede(all_: Judgements, found: list[Gathered]) -> str:

@@ -29,10 +29,10 @@ def _missing(need: Need, shipped: Shipped) -> Iterator[Flaw]:
         extras = ", ".join(dict.fromkeys(str(extra) for _, extra in installed))
         first = next(iter(installed.values()))
         said = f"{need.why}, but {title} comes only with the extra {extras}"
-        remedy = f"have users install it with {shipped.package.name}[{extras}], or {need.line}"
+        remedy = f"have users install it with {shipped.package.name}[{extras}], or {need.advice}"
         yield Flaw(RULE.id, Verdict.OK, said, remedy, first.line)
         return
-    remedy = f"write {need.line}"
+    remedy = need.advice
     brought = not_at_hand(shipped.package, shipped.others)
     evidence = f"dependencies of {shipped.package}"
     if not need.hard:

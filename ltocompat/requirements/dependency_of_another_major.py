@@ -32,7 +32,7 @@ def of_package(shipped: Shipped) -> Iterator[Flaw]:
                 RULE.id,
                 Verdict.FAIL if need.hard else Verdict.UNKNOWN,
                 f"{need.why}, but {package} here is never {TITLES[part]} of major {majors}",
-                f"write {need.line}",
+                need.advice,
                 way.line,
             )
 

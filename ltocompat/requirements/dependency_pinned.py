@@ -22,7 +22,7 @@ def of_package(shipped: Shipped) -> Iterator[Flaw]:
                 Verdict.UNDOCUMENTED,
                 f"{package} is pinned to {admitted.pinned}, so that a package that needs a newer "
                 "nvJitLink can't be installed beside it",
-                f"write {need.line}",
+                need.advice,
                 way.line,
             )
 

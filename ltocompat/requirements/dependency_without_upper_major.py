@@ -39,7 +39,7 @@ def of_package(shipped: Shipped) -> Iterator[Flaw]:
                     Verdict.UNDOCUMENTED,
                     f"{package} admits major {min(newer, default=most + 1)}, but the "
                     f"{TITLES[part]} that is asked for is the file of major {most}",
-                    f"write {need.line}",
+                    need.advice,
                     way.line,
                 )
 

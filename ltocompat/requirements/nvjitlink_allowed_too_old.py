@@ -39,7 +39,7 @@ def of_package(shipped: Shipped) -> Iterator[Flaw]:
             RULE.id,
             verdict,
             f"{package} may be {least}, but {said}",
-            f"write {need.line}",
+            need.advice,
             way.line,
         )
     for package, admitted, way in siblings(need, ways):
@@ -50,7 +50,7 @@ def of_package(shipped: Shipped) -> Iterator[Flaw]:
                 Verdict.FAIL if need.hard else Verdict.UNKNOWN,
                 f"{package} may be installed instead, up to {max(admitted.releases)}, but "
                 f"{need.why}, so that it has to be {need.possible} or newer",
-                f"write {need.line}",
+                need.advice,
                 way.line,
             )
 

@@ -68,7 +68,7 @@ def _nvjitlink(shipped: Shipped, promise: Promise) -> Iterator[Flaw]:
         RULE.id,
         Verdict.FAIL if fails else Verdict.UNKNOWN,
         f"it is promised to link from nvJitLink {least} on, but {need.why}: {known} is needed"
-        + ("" if fails else ", which only a trial tells"),
+        + ("" if fails else ", which only a trial link tells (--trial-link)"),
         f'write nvjitlink = "{sure or need.possible}"',
         f"nvjitlink in {promise.source}",
     )

@@ -47,6 +47,7 @@ class Need:
         why: what asks, as the start of a sentence: ``libx.so needs libnvrtc.so.13``.
         doubt: what leaves room between the two floors, likewise.
         conda: it is a conda package.
+        tried: trial links were asked, and left that room.
     """
 
     part: str
@@ -57,6 +58,7 @@ class Need:
     why: str
     conda: bool
     doubt: str = ""
+    tried: bool = False
 
     @property
     def hard(self) -> bool:
@@ -70,15 +72,23 @@ class Need:
 
     @property
     def line(self) -> str:
-        """The line that should be in the metadata, and what to know of it."""
+        """The line that should be in the metadata."""
         major = self.majors[-1]
         floor = self.sure or self.possible or Release(major, 0)
-        perhaps = f" (perhaps {self.possible} is enough; ask: --trial-link)"
-        versions = f">={floor},<{floor.major + 1}{'' if self.exact else perhaps}"
+        versions = f">={floor},<{floor.major + 1}"
         if self.conda:
             return f"depends: {_CONDA[self.part]} {versions}"
         suffix = "-cu12" if floor.major <= _LAST_WITH_SUFFIX else ""
         return f"Requires-Dist: {_WHEELS[self.part]}{suffix}{versions}"
+
+    @property
+    def advice(self) -> str:
+        """To write that line; where it may ask too much, what tells."""
+        if self.exact:
+            return f"write {self.line}"
+        # Who asked the linkers of deploy targets has not asked all that are possible.
+        how = "ltocompat require --trial-link" if self.tried else "--trial-link"
+        return f"write {self.line}, or ask by {how} whether {self.possible} is enough"
 
 
 def need_of(part: str, shipped: Shipped) -> Need | None:
@@ -186,7 +196,8 @@ def _nvjitlink(
         why = f"{linker_imports.short(_path(newest[1]))} imports {newest[2]}"
     elif linker is not None and linker.possible == possible:
         why = ltoir or why
-    return Need("nvjitlink", strength, majors, possible, sure, why, conda, ltoir or why)
+    tried = linker is not None and linker.tried
+    return Need("nvjitlink", strength, majors, possible, sure, why, conda, ltoir or why, tried)
 
 
 def _floor_of(name: str) -> Release | None:

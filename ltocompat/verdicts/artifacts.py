@@ -20,6 +20,7 @@ from ltocompat.verdicts.studies import Group, Study, own_linker
 
 UNREADABLE = "IMG-02"
 HALVES = ("load", "link")
+LEFT_OPEN = "TGT-01"
 _NOTHING_SERVES = "SASS-06"
 
 
@@ -241,7 +242,7 @@ def _left_open(
         said.append("loading it" if keys else "loading its Tile IR")
     lacks = f": the target lacks {' and '.join(keys)}" if keys else ""
     verdict = Verdict.UNKNOWN if alone else Verdict.OK
-    rule_ = rule("TGT-01")
+    rule_ = rule(LEFT_OPEN)
     return Finding(
         rule_.id,
         verdict,

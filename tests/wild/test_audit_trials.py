@@ -13,6 +13,7 @@ import pytest
 from kernels_project import Project
 
 import ltocompat
+from ltocompat.cli import run
 from ltocompat.nvjitlinks import Cache, obtain
 from ltocompat.policy.gate import Audited
 from ltocompat.verdict import Verdict
@@ -58,6 +59,35 @@ def test_a_trial_settles_what_the_rules_leave_open(project: Project) -> None:
     assert linked(audits()) == {Verdict.OK}
     project.edit("trial-links = true", "trial-links = false")
     assert linked(audits()) == {Verdict.UNKNOWN}
+
+
+def test_the_option_settles_it_as_the_key_does(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project.edit("nvidia-nvjitlink>=13.2,<14", "nvidia-nvjitlink>=13.3,<14")
+    project.build()
+    assert run(["audit"]) == 0
+    by_key = capsys.readouterr().out
+    project.edit("trial-links = true", "trial-links = false")
+    assert run(["audit"]) == 1
+    assert "what to do: let nvJitLink decide: add --trial-link, or" in capsys.readouterr().out
+    assert run(["audit", "--trial-link"]) == 0
+    assert capsys.readouterr().out == by_key
+
+
+def test_without_a_policy_a_trial_settles_what_the_metadata_admit(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The LTO-IR is that of 13.3, and so is the lower bound."""
+    project.edit("nvidia-nvjitlink>=13.2,<14", "nvidia-nvjitlink>=13.3,<14")
+    wheel = str(project.build().resolve())
+    (project.folder / "pyproject.toml").unlink()
+    assert run(["audit", wheel]) == 3
+    what, how, *_ = capsys.readouterr().out.splitlines()
+    assert what.startswith("audit undecided: nvidia-nvjitlink may be 13.3, but LTO-IR made by 13.3")
+    assert how == "what to do: let nvJitLink decide: add --trial-link"
+    assert run(["audit", wheel, "--trial-link"]) == 0
+    assert capsys.readouterr().out.startswith("audit passed: no policy\n")
 
 
 def test_a_second_audit_says_the_same(project: Project) -> None:

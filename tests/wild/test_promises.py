@@ -13,9 +13,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import readme
 import wheels
 from packages_made import judged, metadata, told
 
+from ltocompat.cli import run
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Package
 from ltocompat.requirements.rule import Flaw
@@ -75,7 +77,10 @@ def test_wheels_as_uploaded(requirement: str, expected: dict[str, Verdict]) -> N
 def test_the_right_line_of_cusparse_is_printed() -> None:
     low = only(judged(wheel_of(CUSPARSE)), "NJL-06")
     assert low.evidence == "Requires-Dist: nvidia-nvjitlink"
-    assert "Requires-Dist: nvidia-nvjitlink>=13.5,<14 (perhaps 13.3 is enough" in low.remedy
+    assert low.remedy == (
+        "write Requires-Dist: nvidia-nvjitlink>=13.5,<14, or ask by --trial-link whether 13.3 is "
+        "enough"
+    )
 
 
 def test_cusparse_of_the_incidents_is_found() -> None:
@@ -94,6 +99,29 @@ def test_a_trial_makes_the_line_of_cusparse_exact() -> None:
 
 def test_a_trial_finds_nothing_wrong_with_libcuvs() -> None:
     assert judged(wheel_of(LIBCUVS), trial=True) == ()
+
+
+def test_the_policy_of_the_readme_passes_libcuvs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its 1,549 pieces of LTO-IR may be of 13.3, 13.4 or 13.5; nvJitLink 13.3 takes them all."""
+    path = str(wheel_of(LIBCUVS).resolve())
+    (tmp_path / "pyproject.toml").write_text(readme.policy(), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert run(["audit", path, "--install-nvjitlink"]) == 0
+    assert capsys.readouterr().out.startswith("audit passed: policy pyproject.toml\n")
+
+
+def test_without_a_policy_cusparse_fails_and_libcuvs_needs_a_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cusparse, libcuvs = (str(wheel_of(one).resolve()) for one in (CUSPARSE, LIBCUVS))
+    monkeypatch.chdir(tmp_path)
+    assert run(["audit", cusparse]) == 1
+    assert "; NJL-06 in " in capsys.readouterr().out.splitlines()[0]
+    assert run(["audit", libcuvs]) == 3
+    assert "what to do: let nvJitLink decide: add --trial-link\n" in capsys.readouterr().out
+    assert run(["audit", libcuvs, "--trial-link", "--install-nvjitlink"]) == 0
 
 
 def test_cuda_toolkit_13_5_corrects_the_line_of_cusparse() -> None:
