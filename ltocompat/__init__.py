@@ -10,11 +10,9 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ltocompat.arch import ArchForm, Release, SmArch
-from ltocompat.errors import LtocompatError, Missing, UnreadableInput, UsageError
-from ltocompat.filters import ImageFilter
-from ltocompat.limits import Limits
-from ltocompat.model import (
+from ltocompat.model.arch import ArchForm, Release, SmArch
+from ltocompat.model.errors import LtocompatError, Missing, UnreadableInput, UsageError
+from ltocompat.model.image import (
     Artifact,
     Compression,
     CubinFacts,
@@ -30,28 +28,30 @@ from ltocompat.model import (
     Role,
     Skipped,
 )
-from ltocompat.place import Place
+from ltocompat.model.limits import Limits
+from ltocompat.model.place import Place
+from ltocompat.scan.filters import ImageFilter
 
 if TYPE_CHECKING:
-    from ltocompat.api.auditing import audit
-    from ltocompat.api.checking import check
-    from ltocompat.api.diffing import diff
-    from ltocompat.api.explaining import Explained, explain
-    from ltocompat.api.extracting import Extracted, extract
-    from ltocompat.api.gridding import matrix
-    from ltocompat.api.inspecting import inspect
-    from ltocompat.api.linking import Linked, link
-    from ltocompat.api.progress import Progress
-    from ltocompat.api.requiring import require
-    from ltocompat.api.selftesting import SelfTestStep, selftest
-    from ltocompat.compile_options import Disagreement
-    from ltocompat.difference import Change, Diff, Summary
-    from ltocompat.grid import Grid
-    from ltocompat.policy.gate import Assessed, Audited, Standing
-    from ltocompat.policy.values import Ignore, Policy
-    from ltocompat.required import Required
-    from ltocompat.target import Target
-    from ltocompat.verdict import Coverage, Finding, Result, Verdict
+    from ltocompat.commands.audit import audit
+    from ltocompat.commands.check import check
+    from ltocompat.commands.diff import diff
+    from ltocompat.commands.explain import Explained, explain
+    from ltocompat.commands.extract import Extracted, extract
+    from ltocompat.commands.inspect import inspect
+    from ltocompat.commands.link import Linked, link
+    from ltocompat.commands.matrix import matrix
+    from ltocompat.commands.policy.gate import Assessed, Audited, Standing
+    from ltocompat.commands.policy.values import Ignore, Policy
+    from ltocompat.commands.require import require
+    from ltocompat.commands.selftest import SelfTestStep, selftest
+    from ltocompat.model.diff import Change, Diff, Summary
+    from ltocompat.model.link_options import Disagreement
+    from ltocompat.model.matrix import Grid
+    from ltocompat.model.requirement import Required
+    from ltocompat.model.target import Target
+    from ltocompat.model.verdict import Coverage, Finding, Result, Verdict
+    from ltocompat.scan.progress import Progress
 
 __version__ = "0.1.0"
 
@@ -117,37 +117,37 @@ __all__ = [
 # The use cases bring every room of the house with them; a program that only asks for help, or for
 # the values, need not wait for that.
 _LAZY = {
-    "audit": "ltocompat.api.auditing",
-    "check": "ltocompat.api.checking",
-    "diff": "ltocompat.api.diffing",
-    "Explained": "ltocompat.api.explaining",
-    "explain": "ltocompat.api.explaining",
-    "Extracted": "ltocompat.api.extracting",
-    "extract": "ltocompat.api.extracting",
-    "matrix": "ltocompat.api.gridding",
-    "inspect": "ltocompat.api.inspecting",
-    "Linked": "ltocompat.api.linking",
-    "link": "ltocompat.api.linking",
-    "Progress": "ltocompat.api.progress",
-    "require": "ltocompat.api.requiring",
-    "Disagreement": "ltocompat.compile_options",
-    "Change": "ltocompat.difference",
-    "Diff": "ltocompat.difference",
-    "Summary": "ltocompat.difference",
-    "Grid": "ltocompat.grid",
-    "Assessed": "ltocompat.policy.gate",
-    "Audited": "ltocompat.policy.gate",
-    "Standing": "ltocompat.policy.gate",
-    "Ignore": "ltocompat.policy.values",
-    "Policy": "ltocompat.policy.values",
-    "Required": "ltocompat.required",
-    "Target": "ltocompat.target",
-    "Coverage": "ltocompat.verdict",
-    "Finding": "ltocompat.verdict",
-    "Result": "ltocompat.verdict",
-    "Verdict": "ltocompat.verdict",
-    "SelfTestStep": "ltocompat.api.selftesting",
-    "selftest": "ltocompat.api.selftesting",
+    "audit": "ltocompat.commands.audit",
+    "check": "ltocompat.commands.check",
+    "diff": "ltocompat.commands.diff",
+    "Explained": "ltocompat.commands.explain",
+    "explain": "ltocompat.commands.explain",
+    "Extracted": "ltocompat.commands.extract",
+    "extract": "ltocompat.commands.extract",
+    "matrix": "ltocompat.commands.matrix",
+    "inspect": "ltocompat.commands.inspect",
+    "Linked": "ltocompat.commands.link",
+    "link": "ltocompat.commands.link",
+    "Progress": "ltocompat.scan.progress",
+    "require": "ltocompat.commands.require",
+    "Disagreement": "ltocompat.model.link_options",
+    "Change": "ltocompat.model.diff",
+    "Diff": "ltocompat.model.diff",
+    "Summary": "ltocompat.model.diff",
+    "Grid": "ltocompat.model.matrix",
+    "Assessed": "ltocompat.commands.policy.gate",
+    "Audited": "ltocompat.commands.policy.gate",
+    "Standing": "ltocompat.commands.policy.gate",
+    "Ignore": "ltocompat.commands.policy.values",
+    "Policy": "ltocompat.commands.policy.values",
+    "Required": "ltocompat.model.requirement",
+    "Target": "ltocompat.model.target",
+    "Coverage": "ltocompat.model.verdict",
+    "Finding": "ltocompat.model.verdict",
+    "Result": "ltocompat.model.verdict",
+    "Verdict": "ltocompat.model.verdict",
+    "SelfTestStep": "ltocompat.commands.selftest",
+    "selftest": "ltocompat.commands.selftest",
 }
 
 

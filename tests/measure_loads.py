@@ -19,14 +19,14 @@ from typing import Any
 
 from samples import ALL, FOLDER, Sample
 
-from ltocompat import inventory
-from ltocompat.cutting import cut
-from ltocompat.describing import Detail
-from ltocompat.errors import Malformed, Missing
-from ltocompat.model import ImageKind, Module
-from ltocompat.nvjitlinks import installed
-from ltocompat.place import Place
-from ltocompat.regions import StoredModule
+from ltocompat.files.fatbin import StoredModule
+from ltocompat.model.errors import Malformed, Missing
+from ltocompat.model.image import ImageKind, Module
+from ltocompat.model.place import Place
+from ltocompat.scan import walk
+from ltocompat.scan.describe import Detail
+from ltocompat.scan.extract_bytes import cut
+from ltocompat.targets.nvjitlink import installed
 from ltocompat.trial import InputKind, Pool, Request, TrialInput
 from ltocompat.trial.loading import Launch, LoadAnswer, LoadPool, LoadRequest
 
@@ -52,8 +52,8 @@ def modules(sample: Sample) -> Iterator[LoadRequest]:
             found.append((stored, module, data))
         return [module for _, module in chunk]
 
-    settings = inventory.Settings(detail=Detail(kernels=True), refine=keep)
-    for _ in inventory.take(Place(str(sample.path)), settings):
+    settings = walk.Settings(detail=Detail(kernels=True), refine=keep)
+    for _ in walk.take(Place(str(sample.path)), settings):
         pass
     for stored, module, data in found:
         yield LoadRequest(str(stored.place).removeprefix(f"{FOLDER}/"), data, kernels(module))

@@ -13,20 +13,20 @@ from libraries_made import build
 from package_writer import tar_of, zip_of, zstd
 from samples import FOLDER
 
-from ltocompat.inventory import Settings
-from ltocompat.model import ImageKind
-from ltocompat.narrowing import Narrower
-from ltocompat.nvjitlinks import obtain
+from ltocompat.model.image import ImageKind
+from ltocompat.model.place import Place
+from ltocompat.model.signature import Shape
+from ltocompat.model.verdict import Verdict
 from ltocompat.packages.promise import Promise
 from ltocompat.packages.values import Package
-from ltocompat.place import Place
-from ltocompat.requirements.rule import Flaw
-from ltocompat.shipping import flaws_of
-from ltocompat.studying import Student
-from ltocompat.traits import Shape
-from ltocompat.verdict import Verdict
-from ltocompat.verdicts.asking import required
-from ltocompat.verdicts.kernels import Worth
+from ltocompat.rules.engine.collect_requirements import required
+from ltocompat.rules.engine.judge_package import flaws_of
+from ltocompat.rules.engine.kernel_counts import Worth
+from ltocompat.rules.rule import Flaw
+from ltocompat.scan.summarize import Student
+from ltocompat.scan.walk import Settings
+from ltocompat.targets.nvjitlink import obtain
+from ltocompat.trial.narrow_makers import Narrower
 
 LINUX = "py3-none-manylinux_2_28_x86_64"
 LTOIR_12_4 = (FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir").read_bytes()

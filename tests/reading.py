@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from ltocompat import inventory
-from ltocompat.byteview import ByteView
-from ltocompat.describing import Detail
-from ltocompat.limits import DEFAULT_LIMITS, Limits
-from ltocompat.model import Image, Module, Record, Skipped
-from ltocompat.place import Place
+from ltocompat.files.byteview import ByteView
+from ltocompat.model.image import Image, Module, Record, Skipped
+from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.place import Place
+from ltocompat.scan import walk
+from ltocompat.scan.describe import Detail
 
 
 def records_of(
     data: bytes, *, limits: Limits = DEFAULT_LIMITS, detail: bool = False
 ) -> list[Record]:
-    settings = inventory.Settings(Detail(detail, detail), limits)
-    return list(inventory.take_view(ByteView.of(data), Place("input"), settings))
+    settings = walk.Settings(Detail(detail, detail), limits)
+    return list(walk.take_view(ByteView.of(data), Place("input"), settings))
 
 
 def modules_of(data: bytes) -> list[Module]:

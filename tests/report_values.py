@@ -12,8 +12,8 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from ltocompat.arch import Release, SmArch
-from ltocompat.model import (
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.image import (
     Artifact,
     Compression,
     CubinFacts,
@@ -29,7 +29,7 @@ from ltocompat.model import (
     Role,
     Skipped,
 )
-from ltocompat.place import Place
+from ltocompat.model.place import Place
 from ltocompat.report import Failure, Options, Report, write
 
 PTXAS = Maker(Role.COMPILER, "ptxas", "13.0.88", (Release(13, 0),), "tkinfo note")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from samples import FOLDER
 
 import ltocompat
-from ltocompat.arch import ArchForm, Release, SmArch
-from ltocompat.model import ImageKind, Maker, Role
-from ltocompat.requirements import rule
-from ltocompat.requirements.rule import CompatUse, Requirement, Subject
-from ltocompat.selection import pick_for_driver, pick_for_linker
-from ltocompat.target import DriverVersion, Gpu
-from ltocompat.traits import Shape, Traits, shape_of
-from ltocompat.verdict import Route, Verdict
+from ltocompat.model.arch import ArchForm, Release, SmArch
+from ltocompat.model.image import ImageKind, Maker, Role
+from ltocompat.model.signature import Shape, Traits, shape_of
+from ltocompat.model.target import DriverVersion, Gpu
+from ltocompat.model.verdict import Route, Verdict
+from ltocompat.rules import rule
+from ltocompat.rules.rule import CompatUse, Requirement, Subject
+from ltocompat.rules.selection import pick_for_driver, pick_for_linker
 
 FORMS = {
     ImageKind.SASS: ArchForm.REAL,

@@ -16,9 +16,9 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat.cli import run
-from ltocompat.policy.gate import Audited
-from ltocompat.policy.reading import read_policy
-from ltocompat.required import Required
+from ltocompat.commands.policy.gate import Audited
+from ltocompat.commands.policy.reading import read_policy
+from ltocompat.model.requirement import Required
 
 Captured = pytest.CaptureFixture[str]
 PTX = str(FOLDER / "ptx" / "nvrtc-12.4-compute_80.ptx")

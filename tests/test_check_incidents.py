@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import samples
 
-from ltocompat.api.checking import check
-from ltocompat.verdict import Result, Verdict
+from ltocompat.commands.check import check
+from ltocompat.model.verdict import Result, Verdict
 
 
 def judged(sample: str, target: str, **options: object) -> Result:

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import samples
 
-from ltocompat.api.checking import check
-from ltocompat.arch import Release
+from ltocompat.commands.check import check
 from ltocompat.facts import ltoir_containers, ltoir_releases, nvjitlink_minors
-from ltocompat.verdict import Result, Verdict
+from ltocompat.model.arch import Release
+from ltocompat.model.verdict import Result, Verdict
 
 MEASURED = json.loads((Path(__file__).parent / "data" / "ltoir_links.json").read_text("utf-8"))
 RAW, FATBIN = MEASURED["tables"]["ltoir/"], MEASURED["tables"]["fatbin-ltoir/"]

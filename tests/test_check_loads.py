@@ -14,11 +14,11 @@ import pytest
 import samples
 
 import ltocompat
-from ltocompat.model import Module
+from ltocompat.model.image import Module
+from ltocompat.model.signature import shape_of
+from ltocompat.model.verdict import Route, Verdict
+from ltocompat.rules.engine.judge_module import Judged, judge
 from ltocompat.targets import parse
-from ltocompat.traits import shape_of
-from ltocompat.verdict import Route, Verdict
-from ltocompat.verdicts.modules import Judged, judge
 
 MEASURED = json.loads((Path(__file__).parent / "data" / "loads.json").read_text("utf-8"))
 TARGET = "driver=580.159.04,gpu=sm_90"

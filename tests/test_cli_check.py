@@ -12,7 +12,7 @@ from report_values import valid_json
 from samples import FOLDER
 
 from ltocompat.cli import run
-from ltocompat.cli.deploying import with_values
+from ltocompat.cli.target_option import with_values
 
 SASS = str(FOLDER / "fatbin" / "nvfatbin-13.5-mixed-makers.fatbin")
 PTX = str(FOLDER / "ptx" / "nvrtc-12.4-compute_80.ptx")

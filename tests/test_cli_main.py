@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 from report_values import LIBRARY, bare_file, library, sass, valid_json
 
-import ltocompat.api.extracting
-import ltocompat.api.inspecting
-from ltocompat.api.extracting import Extracted
-from ltocompat.api.progress import Progress
-from ltocompat.api.side_by_side import OnError
+import ltocompat.commands.extract
+import ltocompat.commands.inspect
 from ltocompat.cli import run
 from ltocompat.cli.progress import ProgressLine
-from ltocompat.errors import LtocompatError, UnreadableInput, UsageError
-from ltocompat.filters import ImageFilter
-from ltocompat.model import Artifact, Module, Record
+from ltocompat.commands.extract import Extracted
+from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
+from ltocompat.model.image import Artifact, Module, Record
+from ltocompat.scan.filters import ImageFilter
+from ltocompat.scan.parallel import OnError
+from ltocompat.scan.progress import Progress
 
 REPO = Path(__file__).parents[1]
 BANNED = (
@@ -66,7 +66,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
             raise errors[path.removeprefix("late-")]
         yield from [bare_file("d/x")] if path == "d" else library()
 
-    monkeypatch.setattr(ltocompat.api.inspecting, "inspect", inspect)
+    monkeypatch.setattr(ltocompat.commands.inspect, "inspect", inspect)
     return seen
 
 
@@ -222,7 +222,7 @@ def extracted(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
             raise LtocompatError("'out/x' can't be written: no space left")
         yield Extracted(LIBRARY.at(0x40, 0), "out/libx.cubin", "cubin", None)
 
-    monkeypatch.setattr(ltocompat.api.extracting, "extract", extract)
+    monkeypatch.setattr(ltocompat.commands.extract, "extract", extract)
     return seen
 
 
@@ -267,9 +267,9 @@ def test_completion_is_kept() -> None:
 def test_a_pipe_that_closes_early_ends_quietly(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "import ltocompat.api.inspecting as api\n"
-        "from ltocompat.place import Place\n"
-        "from ltocompat.model import Artifact, Skipped\n"
+        "import ltocompat.commands.inspect as api\n"
+        "from ltocompat.model.place import Place\n"
+        "from ltocompat.model.image import Artifact, Skipped\n"
         "def inspect(*paths, **_):\n"
         "    for n in range(100_000):\n"
         "        yield Skipped(Place('a').at(n), 'x' * 100)\n"
@@ -294,8 +294,8 @@ def test_a_pipe_that_closes_early_ends_quietly(tmp_path: Path) -> None:
 def test_names_that_the_terminal_lacks_are_escaped(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "import ltocompat.api.inspecting as api\n"
-        "from ltocompat.model import Artifact\n"
+        "import ltocompat.commands.inspect as api\n"
+        "from ltocompat.model.image import Artifact\n"
         "api.inspect = lambda path, **_: [Artifact('x', 1, 0, 0, 0)]\n"
         "import sys\n"
         "from ltocompat.cli import main\n"
@@ -375,7 +375,7 @@ def test_progress_is_for_terminals_only(monkeypatch: pytest.MonkeyPatch, capsys:
 def test_a_terminal_gets_its_own_width(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     image = sass(LIBRARY.at(0x40, 0))
     records = [Module(LIBRARY.at(0x40), None, None, (image,)), Artifact("lib/libx.so", 9, 1, 1, 0)]
-    monkeypatch.setattr(ltocompat.api.inspecting, "inspect", lambda *_, **__: iter(records))
+    monkeypatch.setattr(ltocompat.commands.inspect, "inspect", lambda *_, **__: iter(records))
     run(["inspect", "x", "--images"])
     assert "lib/libx.so@0x40.0" in capsys.readouterr().out
     terminal = Terminal()

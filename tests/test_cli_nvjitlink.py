@@ -11,15 +11,15 @@ import pytest
 from nvjitlink_trees import library, put, wheel
 from report_values import HOSTILE, valid_json, written
 
-from ltocompat.api.nvjitlinks import Change, Plan
-from ltocompat.arch import Release
 from ltocompat.cli import run
-from ltocompat.errors import Missing
-from ltocompat.model import Skipped
-from ltocompat.nvjitlinks import Machine, NvJitLink
-from ltocompat.place import Place
+from ltocompat.commands.nvjitlink import Change, Plan
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import Missing
+from ltocompat.model.image import Skipped
+from ltocompat.model.place import Place
 from ltocompat.report import FORMATS
-from ltocompat.report.nvjitlinks import CHANGES, LISTING
+from ltocompat.report.verbs.nvjitlink import CHANGES, LISTING
+from ltocompat.targets.nvjitlink import Machine, NvJitLink
 
 Captured = pytest.CaptureFixture[str]
 
@@ -48,7 +48,7 @@ def bring(requirement: str, folder: str) -> None:
 @pytest.fixture
 def pip(monkeypatch: pytest.MonkeyPatch) -> None:
     defaults = (bring,)
-    monkeypatch.setattr("ltocompat.nvjitlinks.installing.install_one.__defaults__", defaults)
+    monkeypatch.setattr("ltocompat.targets.nvjitlink.installing.install_one.__defaults__", defaults)
     monkeypatch.setattr("sysconfig.get_platform", lambda: "linux-x86_64")
 
 
@@ -162,7 +162,7 @@ def test_the_size_is_said_first() -> None:
 def test_help_of_a_group_imports_nothing_slow(arguments: list[str]) -> None:
     code = (
         "import sys; from ltocompat.cli import run; code = run(sys.argv[1:]);"
-        "bad = {'ltocompat.facts', 'ltocompat.nvjitlinks', 'elftools'} & {*sys.modules};"
+        "bad = {'ltocompat.facts', 'ltocompat.targets.nvjitlink', 'elftools'} & {*sys.modules};"
         "assert not bad, bad; sys.exit(code)"
     )
     command = [sys.executable, "-c", code, "nvjitlink", *arguments, "--help"]

@@ -13,7 +13,9 @@ from report_values import HOSTILE, valid_json, written
 from syrupy.assertion import SnapshotAssertion
 
 import ltocompat
-from ltocompat.api.selftest_words import (
+from ltocompat.cli import run
+from ltocompat.commands.selftest import Result, SelfTestStep
+from ltocompat.commands.selftest_words import (
     COUNT,
     FACTOR,
     compared,
@@ -21,11 +23,9 @@ from ltocompat.api.selftest_words import (
     driver_error,
     linker_error,
 )
-from ltocompat.api.selftesting import Result, SelfTestStep
-from ltocompat.arch import Release, SmArch
-from ltocompat.cli import run
+from ltocompat.model.arch import Release, SmArch
 from ltocompat.report import FORMATS, Failure, Options
-from ltocompat.report.selftest import REPORT
+from ltocompat.report.verbs.selftest import REPORT
 from ltocompat.trial import Answer, Outcome, Step
 from ltocompat.trial.compiling import Compiled
 from ltocompat.trial.loading import LoadAnswer, LoadOutcome, LoadStep
@@ -118,7 +118,7 @@ def test_a_driver_that_does_not_start_is_missing(
 
 
 def test_the_public_name_is_lazy() -> None:
-    assert ltocompat.selftest.__module__ == "ltocompat.api.selftesting"
+    assert ltocompat.selftest.__module__ == "ltocompat.commands.selftest"
 
 
 def test_an_older_linker_is_named_beside_what_it_says() -> None:

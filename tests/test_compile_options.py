@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from report_values import ptx
 
-from ltocompat.compile_options import disagreements, parsed
-from ltocompat.model import Image
-from ltocompat.place import Place
+from ltocompat.model.image import Image
+from ltocompat.model.link_options import disagreements, parsed
+from ltocompat.model.place import Place
 
 
 def image(name: str, options: str | None) -> Image:

@@ -31,14 +31,14 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat import Artifact, Host, Image, ImageKind, Limits, Module, Place, Skipped
-from ltocompat.byteview import ByteView
-from ltocompat.containers import container_of
-from ltocompat.containers.member import Member
-from ltocompat.containers.spool import Spool
-from ltocompat.gathering import gather
-from ltocompat.inventory import Settings
-from ltocompat.limits import MIB, Budget
+from ltocompat.files.archives import container_of
+from ltocompat.files.archives.member import Member
+from ltocompat.files.archives.spool import Spool
+from ltocompat.files.byteview import ByteView
+from ltocompat.model.limits import MIB, Budget
+from ltocompat.scan.walk import Settings
 from ltocompat.trial import InputKind
+from ltocompat.trial.link_inputs import gather
 
 FATBIN = FOLDER / "fatbin" / "nvfatbin-13.5-default.fatbin"
 LIBRARY = FOLDER / "objects" / "nvcc-13.5-rdc-sass+ptx"

@@ -21,17 +21,17 @@ from verdict_values import required
 
 import ltocompat
 from ltocompat import Change, Diff, LtocompatError, Place, Release, SmArch
-from ltocompat.comparison.floors import Needs, floor_moves
-from ltocompat.comparison.metadata import metadata_moves
-from ltocompat.comparison.pairing import label, pairs, unversioned
-from ltocompat.comparison.side import Side
-from ltocompat.difference import BREAKING, KINDS, Metadata
-from ltocompat.limits import DEFAULT_LIMITS, Limits
-from ltocompat.model import Host, Module
+from ltocompat.commands.comparison.metadata import metadata_moves
+from ltocompat.commands.comparison.pairing import label, pairs, unversioned
+from ltocompat.commands.comparison.release_side import Side
+from ltocompat.commands.comparison.requirement_changes import Needs, floor_moves
+from ltocompat.model.diff import BREAKING, KINDS, Metadata
+from ltocompat.model.image import Host, Module
+from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.requirement import LinkerFloor, Required, Service
+from ltocompat.model.target import DriverVersion
 from ltocompat.report import Options
-from ltocompat.report.inspection import REPORT as INSPECTION
-from ltocompat.required import LinkerFloor, Required, Service
-from ltocompat.target import DriverVersion
+from ltocompat.report.verbs.inspect import REPORT as INSPECTION
 
 SAXPY = FOLDER / "objects" / "libsaxpy.so"
 AXPY = FOLDER / "objects" / "libaxpy.a"

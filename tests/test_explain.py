@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ltocompat.api.explaining import explain, explain_all
-from ltocompat.errors import UsageError
-from ltocompat.requirements import LEFT_OUT, RULES
-from ltocompat.requirements.left_out import LeftOut
-from ltocompat.requirements.rule import Rule
+from ltocompat.commands.explain import explain, explain_all
+from ltocompat.model.errors import UsageError
+from ltocompat.rules.catalogue import LEFT_OUT, RULES
+from ltocompat.rules.catalogue.left_out import LeftOut
+from ltocompat.rules.rule import Rule
 
 with (Path(__file__).parent / "data" / "incidents.toml").open("rb") as _file:
     INCIDENTS: list[dict[str, Any]] = tomllib.load(_file)["incident"]

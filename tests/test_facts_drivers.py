@@ -7,9 +7,9 @@ import itertools
 import pytest
 
 from ltocompat import facts
-from ltocompat.arch import Release
 from ltocompat.facts import compat, drivers
-from ltocompat.target import DriverVersion
+from ltocompat.model.arch import Release
+from ltocompat.model.target import DriverVersion
 
 
 def version(text: str) -> DriverVersion:

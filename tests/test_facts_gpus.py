@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ltocompat.arch import Release, SmArch
-from ltocompat.errors import UsageError
 from ltocompat.facts import gpus, ptx
 from ltocompat.facts.gpus import find_gpu
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.errors import UsageError
 
 
 @pytest.mark.parametrize("text", ["h100", "H100", "NVIDIA H100 80GB HBM3", "nvidia_h100-pcie"])

@@ -8,10 +8,10 @@ import sys
 import pytest
 import samples
 
-from ltocompat.arch import Release
 from ltocompat.facts import floors
 from ltocompat.facts.errors import cuda_error
 from ltocompat.facts.ptx import cuda_ptx, newest_ptx, ptx_cuda
+from ltocompat.model.arch import Release
 
 
 @pytest.mark.parametrize(

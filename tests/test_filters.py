@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from report_values import NVLINK, PTXAS, STRADDLING, ltoir, ptx, sass
 
-from ltocompat.errors import UsageError
-from ltocompat.filters import ImageFilter
-from ltocompat.model import Image, Maker, Role
-from ltocompat.place import Place
+from ltocompat.model.errors import UsageError
+from ltocompat.model.image import Image, Maker, Role
+from ltocompat.model.place import Place
+from ltocompat.scan.filters import ImageFilter
 
 PLACE = Place("a.so")
 

@@ -8,9 +8,9 @@ import pytest
 from report_values import HOSTILE
 from verdict_values import finding
 
-from ltocompat.fingerprint import distribution, fingerprint, identity, unversioned
-from ltocompat.place import Place
-from ltocompat.verdict import Finding, Verdict
+from ltocompat.commands.policy.fingerprint import distribution, fingerprint, identity, unversioned
+from ltocompat.model.place import Place
+from ltocompat.model.verdict import Finding, Verdict
 
 OLD = Place("dist/nvidia_cusparse_cu12-12.3.1.170-py3-none-manylinux2014_x86_64.whl")
 NEW = Place("/ci/42/wheelhouse/nvidia_cusparse_cu12-12.5.9.5-py3-none-manylinux2014_x86_64.whl")

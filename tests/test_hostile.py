@@ -12,8 +12,8 @@ from fatbin_writer import KINDS, EntrySpec, entry, region
 from reading import records_of, skipped_of
 from samples import Sample
 
-from ltocompat.limits import Limits
-from ltocompat.model import Artifact, Skipped
+from ltocompat.model.image import Artifact, Skipped
+from ltocompat.model.limits import Limits
 
 SMALL = [s for s in samples.ALL if s.path.stat().st_size <= 4096]
 LARGE = [s for s in samples.ALL if s.path.stat().st_size > 4096]

@@ -46,8 +46,8 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat import Artifact, Limits, Module, Place, Skipped
-from ltocompat.limits import DEFAULT_LIMITS, MIB
-from ltocompat.model import Record
+from ltocompat.model.image import Record
+from ltocompat.model.limits import DEFAULT_LIMITS, MIB
 
 FATBIN = (FOLDER / "fatbin" / "nvfatbin-13.5-default.fatbin").read_bytes()
 GOOD = Raw(b"good.fatbin", FATBIN)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from ltocompat.byteview import ByteView
-from ltocompat.errors import LimitExceeded, LtocompatError
-from ltocompat.hosts import HostFile, read_host
-from ltocompat.limits import Budget, Limits
-from ltocompat.place import Place
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.objects import HostFile, read_host
+from ltocompat.model.errors import LimitExceeded, LtocompatError
+from ltocompat.model.limits import Budget, Limits
+from ltocompat.model.place import Place
 
 BASE = 0x10000
 ET_REL, ET_EXEC, ET_DYN = 1, 2, 3

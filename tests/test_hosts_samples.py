@@ -9,10 +9,10 @@ import subprocess
 import pytest
 from samples import FOLDER
 
-from ltocompat.byteview import ByteView
-from ltocompat.hosts import HostFile, read_host
-from ltocompat.limits import Budget
-from ltocompat.place import Place
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.objects import HostFile, read_host
+from ltocompat.model.limits import Budget
+from ltocompat.model.place import Place
 
 OBJECTS = FOLDER / "objects"
 SECTION_ROW = re.compile(

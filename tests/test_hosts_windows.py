@@ -7,12 +7,12 @@ import struct
 
 import pytest
 
-from ltocompat.byteview import ByteView
-from ltocompat.errors import LtocompatError
-from ltocompat.hosts import HostFile, read_host
-from ltocompat.limits import Budget
-from ltocompat.model import CudaLibrary
-from ltocompat.place import Place
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.objects import HostFile, read_host
+from ltocompat.model.errors import LtocompatError
+from ltocompat.model.image import CudaLibrary
+from ltocompat.model.limits import Budget
+from ltocompat.model.place import Place
 
 REGION = struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 0)
 IMAGE_BASE = 0x180000000

@@ -14,10 +14,10 @@ import pytest
 from libraries_made import build, needs_gcc
 from machines import Recorded, ld_so_cache, shared
 
-from ltocompat.errors import Malformed
-from ltocompat.nvjitlinks import Machine
-from ltocompat.probe.ldcache import CACHE, conf_folders, parse_cache
-from ltocompat.probe.loader import load_order, resolve
+from ltocompat.model.errors import Malformed
+from ltocompat.targets.machine.ldcache import CACHE, conf_folders, parse_cache
+from ltocompat.targets.machine.loader import load_order, resolve
+from ltocompat.targets.nvjitlink import Machine
 
 LDCONFIG = shutil.which("ldconfig", path=f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin") or ""
 ROW = re.compile(r"\t(\S+) \(.*\) => (.*)")

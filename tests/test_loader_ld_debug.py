@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from libraries_made import build, needs_gcc, said_by_loader
 
-from ltocompat.nvjitlinks import Machine
-from ltocompat.probe.loaded import Rule
-from ltocompat.probe.loader import Loader
+from ltocompat.targets.machine.loaded import Rule
+from ltocompat.targets.machine.loader import Loader
+from ltocompat.targets.nvjitlink import Machine
 
 pytestmark = needs_gcc
 Answers = list[tuple[str, str | None, str]]

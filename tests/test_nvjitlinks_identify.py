@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from nvjitlink_trees import AARCH64, library, put
 
-from ltocompat.arch import Release
-from ltocompat.errors import Malformed, UnreadableInput
-from ltocompat.nvjitlinks.identify import identify
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import Malformed, UnreadableInput
+from ltocompat.targets.nvjitlink.identify import identify
 
 CLAIM = [("12.4.99", "dist-info")]
 

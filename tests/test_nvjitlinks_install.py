@@ -18,13 +18,13 @@ import pytest
 from nvjitlink_trees import IN_WHEEL, library, put, wheel
 from package_writer import zip_of
 
-from ltocompat.errors import LtocompatError, Missing, UsageError
 from ltocompat.facts import NvJitLinkWheel, nvjitlink_wheels
-from ltocompat.nvjitlinks import Cache, Machine, installed, remove, resolve
-from ltocompat.nvjitlinks.fetching import _environment, fetch
-from ltocompat.nvjitlinks.installing import Fetch, install_one
-from ltocompat.nvjitlinks.machine import program_path
-from ltocompat.nvjitlinks.wanted import Wanted, choose
+from ltocompat.model.errors import LtocompatError, Missing, UsageError
+from ltocompat.targets.nvjitlink import Cache, Machine, installed, remove, resolve
+from ltocompat.targets.nvjitlink.fetching import _environment, fetch
+from ltocompat.targets.nvjitlink.installing import Fetch, install_one
+from ltocompat.targets.nvjitlink.machine import program_path
+from ltocompat.targets.nvjitlink.version_request import Wanted, choose
 
 LINUX = "linux-x86_64"
 LIBRARY = library("12.4.127")
@@ -321,7 +321,7 @@ def test_the_table_of_wheels_is_whole() -> None:
 def test_a_failed_download_is_one_sentence(
     said: str, cause: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ltocompat.nvjitlinks.fetching._tool", saying(tmp_path, said))
+    monkeypatch.setattr("ltocompat.targets.nvjitlink.fetching._tool", saying(tmp_path, said))
     with pytest.raises(Missing, match=rf"x==1 can't be downloaded: {cause}") as caught:
         fetch("x==1", str(tmp_path))
     assert "\n" not in str(caught.value)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from nvjitlink_trees import AARCH64, IN_WHEEL, library, put
 
-from ltocompat.errors import Missing, UsageError
-from ltocompat.model import Skipped
-from ltocompat.nvjitlinks import Cache, Machine, NvJitLink, find, resolve
-from ltocompat.nvjitlinks.searching import search
+from ltocompat.model.errors import Missing, UsageError
+from ltocompat.model.image import Skipped
+from ltocompat.targets.nvjitlink import Cache, Machine, NvJitLink, find, resolve
+from ltocompat.targets.nvjitlink.searching import search
 
 SITE = "/home/u/venv/lib/python3.12/site-packages"
 VENV = {"VIRTUAL_ENV": "/home/u/venv"}

@@ -12,7 +12,7 @@ from packages_made import conda, metadata, wheel
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from ltocompat.limits import Limits
+from ltocompat.model.limits import Limits
 from ltocompat.packages.conda_versions import alternatives
 from ltocompat.packages.metadata import python_and_platforms, read_metadata
 from ltocompat.packages.reading import package_of

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ltocompat.arch import Release
-from ltocompat.errors import UsageError
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import UsageError
 from ltocompat.packages.promise import promise_of_project, read_promise
 
 WHOLE = """

@@ -22,14 +22,14 @@ from packages_made import (
 from samples import FOLDER
 from test_hosts_windows import image
 
-from ltocompat.arch import Release, SmArch
 from ltocompat.cli import run
-from ltocompat.errors import UsageError
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import DriverVersion
+from ltocompat.model.verdict import Verdict
 from ltocompat.packages.promise import Promise
-from ltocompat.requirements.rule import Flaw
-from ltocompat.shipping import packages_beside
-from ltocompat.target import DriverVersion
-from ltocompat.verdict import Verdict
+from ltocompat.rules.engine.judge_package import packages_beside
+from ltocompat.rules.rule import Flaw
 
 FAIL, UNKNOWN, OK = Verdict.FAIL, Verdict.UNKNOWN, Verdict.OK
 UNDOCUMENTED = Verdict.UNDOCUMENTED

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ltocompat.arch import Release
-from ltocompat.errors import UsageError
-from ltocompat.place import Place
-from ltocompat.policy.baseline import Baseline, read_baseline, write_baseline
-from ltocompat.policy.gate import Standing, audited, unused
-from ltocompat.policy.reading import find_policy, read_policy
-from ltocompat.policy.values import Ignore, Policy
-from ltocompat.target import Target
-from ltocompat.verdict import Coverage, Finding, Level, Result, Verdict
+from ltocompat.commands.policy.baseline import Baseline, read_baseline, write_baseline
+from ltocompat.commands.policy.gate import Standing, audited, unused
+from ltocompat.commands.policy.reading import find_policy, read_policy
+from ltocompat.commands.policy.values import Ignore, Policy
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import UsageError
+from ltocompat.model.place import Place
+from ltocompat.model.target import Target
+from ltocompat.model.verdict import Coverage, Finding, Level, Result, Verdict
 
 TODAY = dt.date(2026, 11, 21)
 TARGETS = """
@@ -303,7 +303,7 @@ def test_any_value_of_any_key_is_read_or_told(
     path = written(tmp_path_factory.mktemp("policy"), TARGETS)
     tables = {**tomllib.loads(TARGETS), "audit": audit}
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("ltocompat.policy.reading", "ltocompat.targets.named"):
+        for name in ("ltocompat.commands.policy.reading", "ltocompat.targets.named"):
             patch.setattr(f"{name}.read_toml", lambda _: tables)
         said = path
         try:

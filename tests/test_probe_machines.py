@@ -10,11 +10,18 @@ import machines
 import pytest
 from machines import MULTIARCH, Recorded, shared
 
-from ltocompat.arch import Release, SmArch
-from ltocompat.nvjitlinks import Machine
-from ltocompat.probe.environment import CompatNote, Environment, Jetson, LocalGpu, Pick, UserDriver
-from ltocompat.probe.probing import probe
-from ltocompat.probe.saving import target_of
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.targets.machine.environment import (
+    CompatNote,
+    Environment,
+    Jetson,
+    LocalGpu,
+    Pick,
+    UserDriver,
+)
+from ltocompat.targets.machine.probe import probe
+from ltocompat.targets.machine.save import target_of
+from ltocompat.targets.nvjitlink import Machine
 
 
 def probed(made: Recorded, *, cache: bool = True) -> Environment:

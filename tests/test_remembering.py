@@ -10,16 +10,16 @@ import pytest
 from kernels_project import Project
 from samples import FOLDER
 
-from ltocompat.arch import Release, SmArch
-from ltocompat.inventory import Settings
-from ltocompat.model import ImageKind
-from ltocompat.place import Place
-from ltocompat.remembering import StudyCache
-from ltocompat.studying import Student
-from ltocompat.traits import Shape
-from ltocompat.verdicts.kernels import Worth
-from ltocompat.verdicts.studies import Group, Study
-from ltocompat.verdicts.trials import Tried, link_key
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.artifact_summary import Group, Study
+from ltocompat.model.image import ImageKind
+from ltocompat.model.place import Place
+from ltocompat.model.signature import Shape
+from ltocompat.model.trial_answer import Tried, link_key
+from ltocompat.rules.engine.kernel_counts import Worth
+from ltocompat.scan.summarize import Student
+from ltocompat.scan.summary_cache import StudyCache
+from ltocompat.scan.walk import Settings
 
 SAMPLE = FOLDER / "fatbin-ltoir" / "nvfatbin-13.3-of-13.3-lto_80.fatbin"
 FILES = sorted(path for path in FOLDER.glob("*/*") if path.parent.name not in ("src", "recipes"))

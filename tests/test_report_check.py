@@ -8,12 +8,12 @@ from report_values import valid_json, written
 from syrupy.assertion import SnapshotAssertion
 from verdict_values import EDGE, H100, L4, ONE, PROD, finding, result, target
 
-from ltocompat.arch import SmArch
+from ltocompat.model.arch import SmArch
+from ltocompat.model.target import Gpu, Target
+from ltocompat.model.verdict import Coverage, Result, Verdict
 from ltocompat.report import Failure, Options
-from ltocompat.report.cells import labels
-from ltocompat.report.checking import REPORT
-from ltocompat.target import Gpu, Target
-from ltocompat.verdict import Coverage, Result, Verdict
+from ltocompat.report.matrix_cells import labels
+from ltocompat.report.verbs.check import REPORT
 
 CASES = {
     "one target": values.one_target(),

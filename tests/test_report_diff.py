@@ -9,13 +9,13 @@ import pytest
 from report_values import HOSTILE, LIBRARY, valid_json, written
 from syrupy.assertion import SnapshotAssertion
 
-from ltocompat.arch import Release
-from ltocompat.difference import BREAKING, KINDS, Change, Diff, Metadata, Summary
-from ltocompat.place import Place
+from ltocompat.model.arch import Release
+from ltocompat.model.diff import BREAKING, KINDS, Change, Diff, Metadata, Summary
+from ltocompat.model.place import Place
+from ltocompat.model.requirement import LinkerFloor
+from ltocompat.model.target import DriverVersion
 from ltocompat.report import Failure, Options
-from ltocompat.report.diffing import REPORT
-from ltocompat.required import LinkerFloor
-from ltocompat.target import DriverVersion
+from ltocompat.report.verbs.diff import REPORT
 
 FILE = "lib/libx.so.13"
 OLD = Place("x-1.0.whl", (FILE,), 0x40, (1,))

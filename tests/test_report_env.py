@@ -11,14 +11,14 @@ from machines import Recorded
 from report_values import valid_json, written
 from syrupy.assertion import SnapshotAssertion
 
-from ltocompat.api.environing import Surroundings, environment, flaws_of, save
 from ltocompat.cli import run
-from ltocompat.errors import LtocompatError
-from ltocompat.probe.probing import probe
-from ltocompat.probe.saving import target_of
+from ltocompat.commands.env import Surroundings, environment, flaws_of, save
+from ltocompat.model.errors import LtocompatError
 from ltocompat.report import Options
-from ltocompat.report.environment import REPORT
+from ltocompat.report.verbs.env import REPORT
 from ltocompat.targets import parse
+from ltocompat.targets.machine.probe import probe
+from ltocompat.targets.machine.save import target_of
 
 MACHINES: tuple[Callable[[Path], Recorded], ...] = (
     machines.plain_driver,

@@ -6,9 +6,9 @@ import pytest
 from report_values import valid_json, written
 from syrupy.assertion import SnapshotAssertion
 
-from ltocompat.api.explaining import Explained, explain_all
+from ltocompat.commands.explain import Explained, explain_all
 from ltocompat.report import Failure, Options, Report
-from ltocompat.report.explaining import INDEX, REPORT
+from ltocompat.report.verbs.explain import INDEX, REPORT
 
 RULE = Explained(
     id="PTX-01",

@@ -4,11 +4,11 @@ import pytest
 from report_values import HOSTILE, valid_json, written
 from syrupy.assertion import SnapshotAssertion
 
-from ltocompat.api.extracting import Extracted
-from ltocompat.model import Skipped
-from ltocompat.place import Place
+from ltocompat.commands.extract import Extracted
+from ltocompat.model.image import Skipped
+from ltocompat.model.place import Place
 from ltocompat.report import FORMATS, Failure, Options
-from ltocompat.report.extraction import REPORT
+from ltocompat.report.verbs.extract import REPORT
 
 RECORDS = [
     Extracted(Place("a.so").at(0x40, 0), "out/a.so@0x40.0.sm_80.cubin", "cubin", None),

@@ -12,12 +12,13 @@ import verdict_values as values
 from markdown_it import MarkdownIt
 from verdict_values import EDGE, H100, L4, PROD, finding, result
 
-from ltocompat.errors import UsageError
-from ltocompat.place import Place
-from ltocompat.report import Failure, Options, github
-from ltocompat.report.checking import REPORT
-from ltocompat.report.gathered import Judgement
-from ltocompat.verdict import Result, Verdict
+from ltocompat.model.errors import UsageError
+from ltocompat.model.place import Place
+from ltocompat.model.verdict import Result, Verdict
+from ltocompat.report import Failure, Options
+from ltocompat.report.formats import github
+from ltocompat.report.grouped_findings import Judgement
+from ltocompat.report.verbs.check import REPORT
 
 CASES: dict[str, list[Judgement]] = {
     "one target": [*values.one_target()],

@@ -15,11 +15,12 @@ from html_pages import Page
 from report_values import HOSTILE
 from verdict_values import EDGE, H100, L4, PROD, finding, result
 
-from ltocompat.place import Place
-from ltocompat.report import Failure, Options, html
-from ltocompat.report.checking import REPORT
-from ltocompat.report.gathered import Judgement
-from ltocompat.verdict import Coverage, Result, Verdict
+from ltocompat.model.place import Place
+from ltocompat.model.verdict import Coverage, Result, Verdict
+from ltocompat.report import Failure, Options
+from ltocompat.report.formats import html
+from ltocompat.report.grouped_findings import Judgement
+from ltocompat.report.verbs.check import REPORT
 
 
 def page_of(records: Iterable[Judgement]) -> Page:

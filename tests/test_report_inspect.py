@@ -19,11 +19,11 @@ from report_values import (
 )
 from syrupy.assertion import SnapshotAssertion
 
-from ltocompat.model import Artifact, Host, Maker, Module, Record, Role, Skipped
-from ltocompat.place import Place
+from ltocompat.model.image import Artifact, Host, Maker, Module, Record, Role, Skipped
+from ltocompat.model.place import Place
 from ltocompat.report import FORMATS, Failure, Options
-from ltocompat.report.folding import GROUPS
-from ltocompat.report.inspection import REPORT
+from ltocompat.report.image_summary import GROUPS
+from ltocompat.report.verbs.inspect import REPORT
 
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")
 WIDTHS = pytest.mark.parametrize("width", [80, 200, None])

@@ -4,9 +4,9 @@ import pytest
 from report_values import written
 from verdict_values import EDGE, H100, L4, PROD, finding, result
 
-from ltocompat.report.checking import REPORT
+from ltocompat.model.verdict import Verdict
 from ltocompat.report.joining import joined
-from ltocompat.verdict import Verdict
+from ltocompat.report.verbs.check import REPORT
 
 HAS = "needs >= 13.3; the target has {}: the linker refuses it"
 

@@ -4,14 +4,14 @@ import pytest
 from report_values import HOSTILE, valid_json, written
 from syrupy.assertion import SnapshotAssertion
 
-from ltocompat.api.linking import Linked
-from ltocompat.arch import Release, SmArch
-from ltocompat.compile_options import Disagreement
-from ltocompat.model import Skipped
-from ltocompat.nvjitlinks import NvJitLink
-from ltocompat.place import Place
+from ltocompat.commands.link import Linked
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.image import Skipped
+from ltocompat.model.link_options import Disagreement
+from ltocompat.model.place import Place
 from ltocompat.report import FORMATS, Failure, Options
-from ltocompat.report.linking import REPORT
+from ltocompat.report.verbs.link import REPORT
+from ltocompat.targets.nvjitlink import NvJitLink
 from ltocompat.trial import Answer, Outcome, Seconds, Step
 
 

@@ -10,11 +10,11 @@ from report_values import HOSTILE, valid_json, written
 from syrupy.assertion import SnapshotAssertion
 from verdict_values import grid
 
+from ltocompat.model.verdict import Verdict
 from ltocompat.report import Failure, Options
-from ltocompat.report.gridding import REPORT
-from ltocompat.report.svg import picture
-from ltocompat.report.svg_cells import merged
-from ltocompat.verdict import Verdict
+from ltocompat.report.formats.svg import picture
+from ltocompat.report.formats.svg_cells import merged
+from ltocompat.report.verbs.matrix import REPORT
 
 LINKS = grid("fffffff fffffff f??u??f fooooof", tried=True)
 LOADS = grid("ojuffff ojuffff ojuff?f", what="driver")

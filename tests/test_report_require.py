@@ -7,11 +7,11 @@ from report_values import HOSTILE, valid_json, written
 from syrupy.assertion import SnapshotAssertion
 from verdict_values import LIBRARY, required
 
-from ltocompat.arch import Release
-from ltocompat.place import Place
+from ltocompat.model.arch import Release
+from ltocompat.model.place import Place
+from ltocompat.model.requirement import Asked, LinkerFloor, PasteLine, Required
 from ltocompat.report import Failure, Options
-from ltocompat.report.requiring import REPORT
-from ltocompat.required import Asked, LinkerFloor, PasteLine, Required
+from ltocompat.report.verbs.require import REPORT
 
 BARE = required(
     nvjitlink=None,

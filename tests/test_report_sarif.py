@@ -19,13 +19,14 @@ from report_values import HOSTILE
 from verdict_values import EDGE, H100, L4, PROD, finding, result
 
 from ltocompat import __version__
-from ltocompat.fingerprint import fingerprint
-from ltocompat.place import Place
-from ltocompat.report import Failure, Options, sarif
-from ltocompat.report.checking import REPORT
-from ltocompat.report.gathered import Judgement
-from ltocompat.requirements import RULES
-from ltocompat.verdict import Coverage, Result, Verdict
+from ltocompat.commands.policy.fingerprint import fingerprint
+from ltocompat.model.place import Place
+from ltocompat.model.verdict import Coverage, Result, Verdict
+from ltocompat.report import Failure, Options
+from ltocompat.report.formats import sarif
+from ltocompat.report.grouped_findings import Judgement
+from ltocompat.report.verbs.check import REPORT
+from ltocompat.rules.catalogue import RULES
 
 # SHA-256 of sarif-schema-2.1.0.json of OASIS SARIF 2.1.0 with errata 01, as OASIS publishes it.
 OFFICIAL = "c3b4bb2d6093897483348925aaa73af03b3e3f4bd4ca38cef26dcb4212a2682e"

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from report_values import NVLINK, PTXAS, STRADDLING, ltoir, sass
 
-from ltocompat.arch import SmArch
-from ltocompat.model import Compression, Maker, Needs, Release, Role
-from ltocompat.place import Place
+from ltocompat.model.arch import SmArch
+from ltocompat.model.image import Compression, Maker, Needs, Release, Role
+from ltocompat.model.place import Place
 from ltocompat.report.text import (
     Few,
     binary_size,

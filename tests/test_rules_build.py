@@ -15,14 +15,15 @@ from libraries_made import build
 from samples import FOLDER
 
 import ltocompat
-from ltocompat.api.explaining import explain
-from ltocompat.model import Host, Module
-from ltocompat.requirements import RULES, rule
-from ltocompat.requirements.rule import Axis, Requirement, Subject
-from ltocompat.selection import pick_for_driver
-from ltocompat.target import Gpu
-from ltocompat.traits import shape_of
-from ltocompat.verdict import Route, Verdict
+from ltocompat.commands.explain import explain
+from ltocompat.model.image import Host, Module
+from ltocompat.model.signature import shape_of
+from ltocompat.model.target import Gpu
+from ltocompat.model.verdict import Route, Verdict
+from ltocompat.rules import rule
+from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.rule import Axis, Requirement, Subject
+from ltocompat.rules.selection import pick_for_driver
 
 OBJECTS = FOLDER / "objects"
 GPLUSPLUS, NM = shutil.which("g++") or "", shutil.which("nm") or ""

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from rules import image, loading, sample
 
-from ltocompat import requirements
-from ltocompat.model import ImageKind
-from ltocompat.requirements import LEFT_OUT, RULES, requirements_of, rule
-from ltocompat.requirements.rule import Rule
-from ltocompat.verdict import Verdict
+from ltocompat.model.image import ImageKind
+from ltocompat.model.verdict import Verdict
+from ltocompat.rules import catalogue, rule
+from ltocompat.rules.catalogue import LEFT_OUT, RULES, requirements_of
+from ltocompat.rules.rule import Rule
 
-ROOM = Path(requirements.__file__).parent
+ROOM = Path(catalogue.__file__).parent
 # Families of the catalogue that are built: every ID has to be a rule, or to be left out with a why.
 CATALOGUE = {
     "DRV": ["01", "02", "03", "04", "05"],
@@ -71,7 +71,7 @@ def test_every_rule_says_what_it_is_about(one: Rule) -> None:
 
 
 @pytest.mark.parametrize("one", LEFT_OUT, ids=lambda one: one.id)
-def test_every_rule_that_is_left_out_says_why(one: requirements.left_out.LeftOut) -> None:
+def test_every_rule_that_is_left_out_says_why(one: catalogue.left_out.LeftOut) -> None:
     assert one.title
     assert one.why.endswith(".")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from rules import asked, compat, driver, image, judged, loading, noted, sample
 
-from ltocompat.model import ImageKind
-from ltocompat.requirements.rule import CompatUse
-from ltocompat.verdict import Verdict
+from ltocompat.model.image import ImageKind
+from ltocompat.model.verdict import Verdict
+from ltocompat.rules.rule import CompatUse
 
 OK, UNKNOWN, FAIL = Verdict.OK, Verdict.UNKNOWN, Verdict.FAIL
 

@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 from libraries_made import build, needs_gcc
 
-from ltocompat.arch import Release
-from ltocompat.errors import LtocompatError
-from ltocompat.model import CudaLibrary, Host
-from ltocompat.nvjitlinks import Machine, installed
-from ltocompat.place import Place
-from ltocompat.probe.environment import Environment
-from ltocompat.probe.library import Library
-from ltocompat.probe.librarying import look_at
-from ltocompat.probe.loaded import Rule as Found
-from ltocompat.requirements import RULES
-from ltocompat.requirements.linker_imports import exports
-from ltocompat.requirements.rule import Axis, Flaw, Requirement
-from ltocompat.verdict import Verdict
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import LtocompatError
+from ltocompat.model.image import CudaLibrary, Host
+from ltocompat.model.place import Place
+from ltocompat.model.verdict import Verdict
+from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.linker_imports import exports
+from ltocompat.rules.rule import Axis, Flaw, Requirement
+from ltocompat.targets.machine.environment import Environment
+from ltocompat.targets.machine.library import Library
+from ltocompat.targets.machine.library_on_machine import look_at
+from ltocompat.targets.machine.loaded import Rule as Found
+from ltocompat.targets.nvjitlink import Machine, installed
 
 pytestmark = needs_gcc
 FUNCTIONS = ("Create", "AddData", "Complete", "Destroy", "GetLinkedCubin")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from rules import asked, driver, image, judged, linking, loading, noted, sample
 
-from ltocompat.arch import Release
-from ltocompat.model import ImageKind
-from ltocompat.requirements.rule import Axis
-from ltocompat.selection import Missed
-from ltocompat.verdict import Verdict
+from ltocompat.model.arch import Release
+from ltocompat.model.image import ImageKind
+from ltocompat.model.verdict import Verdict
+from ltocompat.rules.rule import Axis
+from ltocompat.rules.selection import Missed
 
 OK, UNDOCUMENTED, UNKNOWN = Verdict.OK, Verdict.UNDOCUMENTED, Verdict.UNKNOWN
 FAIL = Verdict.FAIL

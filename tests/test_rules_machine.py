@@ -10,12 +10,12 @@ import machines
 import pytest
 from machines import CLOSED, IN_WHEEL, MULTIARCH, OPEN, SITE, Recorded, banner, library, shared
 
-from ltocompat.probe.environment import Environment
-from ltocompat.probe.probing import probe
-from ltocompat.requirements import RULES
-from ltocompat.requirements.container_conditions import Host, satisfied
-from ltocompat.requirements.rule import Flaw
-from ltocompat.verdict import Verdict
+from ltocompat.model.verdict import Verdict
+from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.rule import Flaw
+from ltocompat.targets.machine.container_conditions import Host, satisfied
+from ltocompat.targets.machine.environment import Environment
+from ltocompat.targets.machine.probe import probe
 
 OK, UNKNOWN, FAIL = Verdict.OK, Verdict.UNKNOWN, Verdict.FAIL
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from rules import asked, driver, gpu, image, judged, linking, loading, sample
 
-from ltocompat.arch import Release, SmArch
 from ltocompat.facts.gpus import sms
-from ltocompat.model import ImageKind
-from ltocompat.requirements import RULES
-from ltocompat.requirements.rule import Axis
-from ltocompat.selection import compiles, pick_for_linker, runs
-from ltocompat.traits import Shape, Traits
-from ltocompat.verdict import Route, Verdict
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.image import ImageKind
+from ltocompat.model.signature import Shape, Traits
+from ltocompat.model.verdict import Route, Verdict
+from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.rule import Axis
+from ltocompat.rules.selection import compiles, pick_for_linker, runs
 
 OK, JIT, UNDOCUMENTED = Verdict.OK, Verdict.JIT, Verdict.UNDOCUMENTED
 UNKNOWN, FAIL = Verdict.UNKNOWN, Verdict.FAIL

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ltocompat.arch import ArchForm, Release, SmArch
 from ltocompat.facts import gpus
-from ltocompat.model import ImageKind
-from ltocompat.selection import Missed, compiles, pick_for_driver, pick_for_linker, runs
-from ltocompat.traits import Shape, Traits
+from ltocompat.model.arch import ArchForm, Release, SmArch
+from ltocompat.model.image import ImageKind
+from ltocompat.model.signature import Shape, Traits
+from ltocompat.rules.selection import Missed, compiles, pick_for_driver, pick_for_linker, runs
 
 MEASURED = json.loads((Path(__file__).parent / "data" / "selection.json").read_text("utf-8"))
 TARGETS = [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ltocompat.errors import UsageError
+from ltocompat.model.errors import UsageError
 from ltocompat.targets import parse
 
 PROD = """

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ltocompat.arch import Release
-from ltocompat.errors import UsageError
-from ltocompat.target import DriverVersion, Known, Target
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import DriverVersion, Known, Target
 from ltocompat.targets import as_toml, parse
 from ltocompat.targets.driver_versions import read_driver
 from ltocompat.targets.release_versions import read_releases

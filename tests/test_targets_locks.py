@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ltocompat.arch import Release
-from ltocompat.errors import UsageError
-from ltocompat.target import Known, Target
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import Known, Target
 from ltocompat.targets import parse
 
 LOCKS = Path(__file__).parent / "data" / "locks"

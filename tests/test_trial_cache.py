@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ltocompat.arch import Release
-from ltocompat.nvjitlinks import NvJitLink
+from ltocompat.model.arch import Release
+from ltocompat.model.trial_answer import Tried
+from ltocompat.targets.nvjitlink import NvJitLink
 from ltocompat.trial import InputKind, Request, TrialInput
-from ltocompat.trying.cache import Question, TrialCache
-from ltocompat.verdicts.trials import Tried
+from ltocompat.trial.answer_cache import Question, TrialCache
 
 LINKER = NvJitLink(
     release=Release(13, 3),

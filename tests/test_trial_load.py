@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from libraries_made import build_libcuda, needs_gcc
 
-from ltocompat.arch import Release, SmArch
-from ltocompat.errors import Missing, UsageError
-from ltocompat.limits import GIB
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.errors import Missing, UsageError
+from ltocompat.model.limits import GIB
 from ltocompat.trial import TrialLimits
 from ltocompat.trial.loading import (
     Gpu,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ltocompat import facts
-from ltocompat.arch import Release
+from ltocompat.model.arch import Release
 from ltocompat.trial import explain
 from ltocompat.trial.logs import unresolved
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from ltocompat.arch import Release
-from ltocompat.errors import UsageError
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import UsageError
 from ltocompat.trial import (
     Answer,
     InputKind,
@@ -30,7 +30,7 @@ from ltocompat.trial import (
     TrialLimits,
     worker,
 )
-from ltocompat.trial.judging import Report, judge
+from ltocompat.trial.classify import Report, judge
 
 ROOT = Path(__file__).parent.parent
 

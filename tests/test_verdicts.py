@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rules import image
 
-from ltocompat.arch import Release, SmArch
-from ltocompat.model import CudaLibrary, Host, ImageKind, Maker, Role, Skipped
-from ltocompat.place import Place
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.artifact_summary import Group, Study, together_as_one
+from ltocompat.model.image import CudaLibrary, Host, ImageKind, Maker, Role, Skipped
+from ltocompat.model.place import Place
+from ltocompat.model.signature import Shape, Traits
+from ltocompat.model.trial_answer import Trials, Tried, link_key
+from ltocompat.model.verdict import Level, Result, Verdict, worst
+from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.targets import parse
-from ltocompat.traits import Shape, Traits
-from ltocompat.verdict import Level, Result, Verdict, worst
-from ltocompat.verdicts.artifacts import results
-from ltocompat.verdicts.studies import Group, Study, together_as_one
-from ltocompat.verdicts.trials import Trials, Tried, link_key
 
 PLACE = Place("libexample.so")
 H100 = "driver=580.95.05,nvjitlink=13.0,gpu=h100"

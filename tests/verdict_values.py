@@ -8,12 +8,12 @@ from typing import Any
 
 from report_values import HOSTILE
 
-from ltocompat.arch import Release, SmArch
-from ltocompat.grid import Grid
-from ltocompat.place import Place
-from ltocompat.required import Asked, LinkerFloor, PasteLine, Required, Service
-from ltocompat.target import DriverVersion, Gpu, Known, Target
-from ltocompat.verdict import LEVELS, Coverage, Finding, Result, Route, Verdict
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.matrix import Grid
+from ltocompat.model.place import Place
+from ltocompat.model.requirement import Asked, LinkerFloor, PasteLine, Required, Service
+from ltocompat.model.target import DriverVersion, Gpu, Known, Target
+from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Route, Verdict
 
 H100 = Gpu("h100", SmArch.parse("sm_90"), data_center=True)
 L4 = Gpu("l4", SmArch.parse("sm_89"), data_center=True)

@@ -23,8 +23,8 @@ from ltocompat.cli import (
     require,
     selftest,
 )
-from ltocompat.cli.deploying import with_values
-from ltocompat.cli.outcome import INTERRUPTED, USAGE, wants_json, write_error
+from ltocompat.cli.exit_status import INTERRUPTED, USAGE, wants_json, write_error
+from ltocompat.cli.target_option import with_values
 
 VERBS: tuple[Callable[..., int] | typer.Typer, ...] = (
     check.check,

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ltocompat.cli.exit_status import FINDINGS, NOTHING_JUDGED, Outcome, guarded
 from ltocompat.cli.formats import FORMATS, Asked, read_formats, write_all
-from ltocompat.cli.judging import FAIL_ON, threshold
 from ltocompat.cli.options import AllowEmpty, Beside, InstallMissing, NoCache, Strict, TrialLink
-from ltocompat.cli.outcome import FINDINGS, NOTHING_JUDGED, Outcome, guarded
 from ltocompat.cli.output import Output, terminal_width
-from ltocompat.errors import UsageError
+from ltocompat.cli.verdict_gate import FAIL_ON, threshold
+from ltocompat.model.errors import UsageError
 from ltocompat.report import Failure, Options
 
 if TYPE_CHECKING:
-    from ltocompat.errors import LtocompatError
-    from ltocompat.policy.baseline import Baseline
-    from ltocompat.policy.gate import Audited
-    from ltocompat.policy.values import Policy
-    from ltocompat.report.audited import Audit
-    from ltocompat.required import Required
+    from ltocompat.commands.audit_result import Audit
+    from ltocompat.commands.policy.baseline import Baseline
+    from ltocompat.commands.policy.gate import Audited
+    from ltocompat.commands.policy.values import Policy
+    from ltocompat.model.errors import LtocompatError
+    from ltocompat.model.requirement import Required
 
 DIST = os.path.join("dist", "*")
 
@@ -137,7 +137,7 @@ def _policy(config: str | None) -> Policy:
     Raises:
         UsageError: the file that is named has none, or there is a mistake in it.
     """
-    from ltocompat.policy.reading import nearest_policy, read_policy
+    from ltocompat.commands.policy.reading import nearest_policy, read_policy
 
     return nearest_policy() if config is None else read_policy(config)
 
@@ -158,7 +158,7 @@ def _overridden(
 
 
 def _known(baseline: str | None) -> Baseline:
-    from ltocompat.policy.baseline import Baseline, read_baseline
+    from ltocompat.commands.policy.baseline import Baseline, read_baseline
 
     return Baseline() if baseline is None else read_baseline(baseline)
 
@@ -172,9 +172,9 @@ def _find(
     **options: Any,  # noqa: ANN401 - those of the use case
 ) -> Audit:
     """All that the audit finds; records are few, and several formats want all of them."""
-    from ltocompat.api.auditing import audit as judge
-    from ltocompat.policy.gate import Audited
-    from ltocompat.report.audited import Audit
+    from ltocompat.commands.audit import audit as judge
+    from ltocompat.commands.audit_result import Audit
+    from ltocompat.commands.policy.gate import Audited
 
     def judged(on_error: Callable[[LtocompatError], None]) -> Iterable[Audited | Required]:
         return judge(files, policy, baseline=baseline, on_error=on_error, **options)
@@ -194,8 +194,8 @@ def _find(
 
 def _rebased(found: Audit, path: str, output: Output) -> Audit:
     """Write a baseline; from then on all that it has is known."""
-    from ltocompat.policy.baseline import read_baseline, write_baseline
-    from ltocompat.policy.gate import audited
+    from ltocompat.commands.policy.baseline import read_baseline, write_baseline
+    from ltocompat.commands.policy.gate import audited
     from ltocompat.report.text import count
 
     number = write_baseline(path, [one.not_ignored() for one in found.audits])

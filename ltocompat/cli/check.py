@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ltocompat.cli.deploying import DeployTargets, read_targets
-from ltocompat.cli.judging import FAIL_ON, Judging, threshold
+from ltocompat.cli.exit_status import Outcome
 from ltocompat.cli.options import (
     AllowEmpty,
     Beside,
@@ -20,14 +19,15 @@ from ltocompat.cli.options import (
     Strict,
     TrialLink,
 )
-from ltocompat.cli.outcome import Outcome
 from ltocompat.cli.output import Output, answer, choose, terminal_width
+from ltocompat.cli.target_option import DeployTargets, read_targets
+from ltocompat.cli.verdict_gate import FAIL_ON, Judging, threshold
 from ltocompat.report import Failure, Options
 
 if TYPE_CHECKING:
-    from ltocompat.errors import LtocompatError
-    from ltocompat.target import Target
-    from ltocompat.verdict import Result
+    from ltocompat.model.errors import LtocompatError
+    from ltocompat.model.target import Target
+    from ltocompat.model.verdict import Result
 
 _ROUTES = ("load", "link")
 
@@ -91,8 +91,8 @@ def check(
         least = threshold(fail_on, strict=strict)
         wanted = None if route is None else choose("--route", route, _ROUTES)
         goals = read_targets(deploy_target or (), python)
-        from ltocompat.api.checking import check as judge
-        from ltocompat.target import Target
+        from ltocompat.commands.check import check as judge
+        from ltocompat.model.target import Target
 
         def work(on_error: Callable[[LtocompatError], None]) -> Iterable[Result]:
             return judge(
@@ -117,7 +117,7 @@ def check(
         judging = Judging(outcome, least, output, allow_empty=allow_empty)
         return chain(targets, judging.watch(outcome.all_of(work)))
 
-    from ltocompat.report.checking import REPORT
+    from ltocompat.report.verbs.check import REPORT
 
     options = Options(width=terminal_width(), why=why, together=together)
     return answer(form, REPORT, options, records)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ltocompat.cli.exit_status import FINDINGS, NOTHING_JUDGED, Outcome
 from ltocompat.cli.options import Format
-from ltocompat.cli.outcome import FINDINGS, NOTHING_JUDGED, Outcome
 from ltocompat.cli.output import Output, answer, choose, terminal_width
 from ltocompat.report import Failure, Options
 
 if TYPE_CHECKING:
-    from ltocompat.difference import Diff, Summary
+    from ltocompat.model.diff import Diff, Summary
 
 _WORDS = ("lost-arch", "driver-rose", "nvjitlink-rose", "lost-ptx")
 
@@ -53,7 +53,7 @@ def diff(
 
     def records(outcome: Outcome, output: Output) -> Iterable[Diff | Failure]:
         words = _forbidden(forbid or ())
-        from ltocompat.api.diffing import diff as compare
+        from ltocompat.commands.diff import diff as compare
 
         def work(_: str) -> Iterator[Diff]:
             found = compare(old, new, kernels=kernels, progress=output.progress)
@@ -63,7 +63,7 @@ def diff(
 
         return outcome.each(["both"], work)
 
-    from ltocompat.report.diffing import REPORT
+    from ltocompat.report.verbs.diff import REPORT
 
     return answer(form, REPORT, Options(width=terminal_width()), records)
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ltocompat.cli.exit_status import FINDINGS, Outcome
 from ltocompat.cli.options import Format
-from ltocompat.cli.outcome import FINDINGS, Outcome
 from ltocompat.cli.output import Output, answer, terminal_width
 from ltocompat.report import Failure, Options
 
 if TYPE_CHECKING:
-    from ltocompat.api.environing import Surroundings
+    from ltocompat.commands.env import Surroundings
 
 
 def env(
@@ -36,9 +36,9 @@ def env(
     """
 
     def records(outcome: Outcome, _: Output) -> Iterable[Surroundings | Failure]:
-        from ltocompat.api.environing import environment
-        from ltocompat.api.environing import save as write
-        from ltocompat.verdict import Verdict
+        from ltocompat.commands.env import environment
+        from ltocompat.commands.env import save as write
+        from ltocompat.model.verdict import Verdict
 
         def look(_: str) -> Iterator[Surroundings]:
             found = environment(root)
@@ -50,6 +50,6 @@ def env(
 
         return outcome.each(["this machine"], look)
 
-    from ltocompat.report.environment import REPORT
+    from ltocompat.report.verbs.env import REPORT
 
     return answer(form, REPORT, Options(width=terminal_width()), records)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ltocompat.cli.exit_status import Outcome
 from ltocompat.cli.options import Format
-from ltocompat.cli.outcome import Outcome
 from ltocompat.cli.output import Output, answer, terminal_width
-from ltocompat.errors import UsageError
+from ltocompat.model.errors import UsageError
 from ltocompat.report import Failure, Options
 
 if TYPE_CHECKING:
-    from ltocompat.api.explaining import Explained
+    from ltocompat.commands.explain import Explained
 
 _MOST = 3  # rules for one text
 _LONGEST = 1 << 20  # characters of standard input; more is no error message
@@ -41,12 +41,12 @@ def explain(
     def records(_: Outcome, __: Output) -> Iterable[Explained | Failure]:
         if bool(text) == every:
             raise UsageError("name a rule, paste an error text, or give --all: one of the three")
-        from ltocompat.api.explaining import explain as look_up
-        from ltocompat.api.explaining import explain_all
+        from ltocompat.commands.explain import explain as look_up
+        from ltocompat.commands.explain import explain_all
 
         return explain_all() if every else look_up(_read(text or []))[:_MOST]
 
-    from ltocompat.report.explaining import INDEX, REPORT
+    from ltocompat.report.verbs.explain import INDEX, REPORT
 
     report = INDEX if every else REPORT
     return answer(form, report, Options(width=terminal_width()), records)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ltocompat.cli.exit_status import Outcome
 from ltocompat.cli.options import Archs, Format, Kinds, MadeBy
-from ltocompat.cli.outcome import Outcome
 from ltocompat.cli.output import Output, answer, terminal_width
-from ltocompat.filters import ImageFilter
-from ltocompat.model import Skipped
+from ltocompat.model.image import Skipped
 from ltocompat.report import Failure, Options
+from ltocompat.scan.filters import ImageFilter
 
 if TYPE_CHECKING:
-    from ltocompat.api.extracting import Extracted
+    from ltocompat.commands.extract import Extracted
 
 
 def extract(
@@ -45,7 +45,7 @@ def extract(
 
     def records(outcome: Outcome, output: Output) -> Iterable[Extracted | Skipped | Failure]:
         where = ImageFilter.parse(kinds=kind or (), archs=arch or (), made_by=made_by or ())
-        from ltocompat.api.extracting import extract as write
+        from ltocompat.commands.extract import extract as write
 
         return outcome.each(
             places,
@@ -54,6 +54,6 @@ def extract(
             ),
         )
 
-    from ltocompat.report.extraction import REPORT
+    from ltocompat.report.verbs.extract import REPORT
 
     return answer(form, REPORT, Options(width=terminal_width()), records)

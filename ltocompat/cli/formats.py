@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ltocompat.cli.output import Output, choose
-from ltocompat.errors import LtocompatError, UsageError
+from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.report import Options, write
 
 if TYPE_CHECKING:
-    from ltocompat.report.audited import Audit
+    from ltocompat.commands.audit_result import Audit
 
 FORMATS = ("table", "json", "markdown", "sarif", "github", "html")
 """The formats; each is a module of ``ltocompat.report``."""
@@ -70,7 +70,7 @@ def write_all(
     for one in asked:
         if one.file is not None and os.path.realpath(one.file) in inputs:
             raise UsageError(f"--format {one.name} would replace {one.file}; name another file")
-    from ltocompat.report.auditing import report as told
+    from ltocompat.report.verbs.audit import report as told
 
     report = told(audit)
     for one in sorted(asked, key=lambda one: one.file is None):

@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
+from ltocompat.cli.exit_status import Outcome
 from ltocompat.cli.options import Archs, Format, InstallMissing, Kinds, MadeBy
-from ltocompat.cli.outcome import Outcome
 from ltocompat.cli.output import Output, answer, choose, terminal_width
-from ltocompat.errors import UsageError
-from ltocompat.filters import ImageFilter
-from ltocompat.model import Record
+from ltocompat.model.errors import UsageError
+from ltocompat.model.image import Record
 from ltocompat.report import Failure, Options
-from ltocompat.report.folding import GROUPS
+from ltocompat.report.image_summary import GROUPS
+from ltocompat.scan.filters import ImageFilter
 
 
 def inspect(
@@ -67,7 +67,7 @@ def inspect(
                     "--by groups the summary, --images and --hash replace it; drop one"
                 )
         where = ImageFilter.parse(kinds=kind or (), archs=arch or (), made_by=made_by or ())
-        from ltocompat.api.inspecting import inspect as read
+        from ltocompat.commands.inspect import inspect as read
 
         return outcome.all_of(
             lambda on_error: read(
@@ -90,6 +90,6 @@ def inspect(
         hashes=hashes,
         named=frozenset(paths),
     )
-    from ltocompat.report.inspection import REPORT
+    from ltocompat.report.verbs.inspect import REPORT
 
     return answer(form, REPORT, options, records)

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ltocompat.cli.exit_status import FINDINGS, Outcome
 from ltocompat.cli.options import Format, InstallMissing, Kinds, NvJitLinks
-from ltocompat.cli.outcome import FINDINGS, Outcome
 from ltocompat.cli.output import Output, answer, terminal_width
-from ltocompat.filters import ImageFilter
 from ltocompat.report import Failure, Options
-from ltocompat.report.linking import REPORT
+from ltocompat.report.verbs.link import REPORT
+from ltocompat.scan.filters import ImageFilter
 
 if TYPE_CHECKING:
-    from ltocompat.api.linking import Linked
-    from ltocompat.compile_options import Disagreement
-    from ltocompat.model import Skipped
+    from ltocompat.commands.link import Linked
+    from ltocompat.model.image import Skipped
+    from ltocompat.model.link_options import Disagreement
 
 
 def link(
@@ -65,8 +65,8 @@ def link(
         outcome: Outcome, output_: Output
     ) -> Iterable[Linked | Disagreement | Skipped | Failure]:
         where = ImageFilter.parse(kinds=kind or ())
-        from ltocompat.api.linking import Linked
-        from ltocompat.api.linking import link as link_places
+        from ltocompat.commands.link import Linked
+        from ltocompat.commands.link import link as link_places
 
         def work(_: str) -> Iterator[Linked | Disagreement | Skipped]:
             for record in link_places(

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ltocompat.cli.exit_status import NOTHING_JUDGED, Outcome
 from ltocompat.cli.options import Format, InstallMissing, TrialLink
-from ltocompat.cli.outcome import NOTHING_JUDGED, Outcome
 from ltocompat.cli.output import Output, answer, terminal_width
-from ltocompat.errors import LtocompatError, UsageError
+from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.report import Failure, Options
 
 if TYPE_CHECKING:
-    from ltocompat.grid import Grid
+    from ltocompat.model.matrix import Grid
 
 
 def matrix(
@@ -39,7 +39,7 @@ def matrix(
     def records(outcome: Outcome, output: Output) -> Iterable[Grid | Failure]:
         if svg is not None and not svg.lower().endswith(".svg"):
             raise UsageError(f"--svg {svg!r} doesn't end in .svg; give the picture such a name")
-        from ltocompat.api.gridding import matrix as lay_out
+        from ltocompat.commands.matrix import matrix as lay_out
 
         def work(on_error: Callable[[LtocompatError], None]) -> Iterable[Grid]:
             return lay_out(
@@ -52,7 +52,7 @@ def matrix(
 
         return _drawn(outcome.all_of(work), svg, outcome)
 
-    from ltocompat.report.gridding import REPORT
+    from ltocompat.report.verbs.matrix import REPORT
 
     return answer(form, REPORT, Options(width=terminal_width()), records)
 
@@ -72,7 +72,7 @@ def _drawn(
     if not found:
         outcome.worsen(NOTHING_JUDGED)
     if grids and svg is not None:
-        from ltocompat.report.svg import picture
+        from ltocompat.report.formats.svg import picture
 
         try:
             with open(svg, "w", encoding="utf-8") as file:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ltocompat.cli.exit_status import Outcome
 from ltocompat.cli.options import Format
-from ltocompat.cli.outcome import Outcome
 from ltocompat.cli.output import Output, answer, terminal_width
 from ltocompat.report import Failure, Options
-from ltocompat.report.nvjitlinks import CHANGES, LISTING
+from ltocompat.report.verbs.nvjitlink import CHANGES, LISTING
 
 if TYPE_CHECKING:
-    from ltocompat.api.nvjitlinks import Change, Plan
-    from ltocompat.model import Skipped
-    from ltocompat.nvjitlinks import NvJitLink
+    from ltocompat.commands.nvjitlink import Change, Plan
+    from ltocompat.model.image import Skipped
+    from ltocompat.targets.nvjitlink import NvJitLink
 
 nvjitlink = typer.Typer(
     name="nvjitlink",
@@ -45,7 +45,7 @@ def list_(form: Format = "table") -> int:
     """
 
     def records(outcome: Outcome, _: Output) -> Iterable[NvJitLink | Skipped | Failure]:
-        from ltocompat.api.nvjitlinks import list_nvjitlinks
+        from ltocompat.commands.nvjitlink import list_nvjitlinks
 
         return outcome.each([_EVERYTHING], lambda _: list_nvjitlinks())
 
@@ -70,7 +70,7 @@ def install(
     """
 
     def records(outcome: Outcome, output: Output) -> Iterable[Plan | Change | Failure]:
-        from ltocompat.api.nvjitlinks import install_nvjitlinks, plan_nvjitlinks
+        from ltocompat.commands.nvjitlink import install_nvjitlinks, plan_nvjitlinks
 
         plan = plan_nvjitlinks(versions, allow_unknown=allow_unknown)
 
@@ -88,7 +88,7 @@ def remove(versions: Versions, form: Format = "table") -> int:
     """Remove nvJitLink libraries that were installed for trials; no others are ever touched."""
 
     def records(outcome: Outcome, _: Output) -> Iterable[Change | Failure]:
-        from ltocompat.api.nvjitlinks import remove_nvjitlinks
+        from ltocompat.commands.nvjitlink import remove_nvjitlinks
 
         return outcome.each(versions, remove_nvjitlinks)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ltocompat.model import ImageKind, Role
+from ltocompat.model.image import ImageKind, Role
 from ltocompat.report import FORMATS
 
 Kinds = Annotated[

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from ltocompat.cli.outcome import Outcome, guarded
+from ltocompat.cli.exit_status import Outcome, guarded
 from ltocompat.cli.progress import ProgressLine
-from ltocompat.errors import UsageError
+from ltocompat.model.errors import UsageError
 from ltocompat.report import FORMATS, Failure, Options, Report, write
 from ltocompat.report.text import escape
 

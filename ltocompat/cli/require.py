@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ltocompat.cli.exit_status import NOTHING_JUDGED, Outcome
 from ltocompat.cli.options import Format, InstallMissing, TrialLink
-from ltocompat.cli.outcome import NOTHING_JUDGED, Outcome
 from ltocompat.cli.output import Output, answer, terminal_width
 from ltocompat.report import Failure, Options
 
 if TYPE_CHECKING:
-    from ltocompat.errors import LtocompatError
-    from ltocompat.required import Required
+    from ltocompat.model.errors import LtocompatError
+    from ltocompat.model.requirement import Required
 
 
 def require(
@@ -30,7 +30,7 @@ def require(
     """Say what device code needs: the least nvJitLink and driver, the GPUs, lines to paste."""
 
     def records(outcome: Outcome, output: Output) -> Iterable[Required | Failure]:
-        from ltocompat.api.requiring import require as ask
+        from ltocompat.commands.require import require as ask
 
         def work(on_error: Callable[[LtocompatError], None]) -> Iterable[Required]:
             return ask(
@@ -43,7 +43,7 @@ def require(
 
         return _watched(outcome.all_of(work), outcome)
 
-    from ltocompat.report.requiring import REPORT
+    from ltocompat.report.verbs.require import REPORT
 
     return answer(form, REPORT, Options(width=terminal_width()), records)
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ltocompat.cli.exit_status import FINDINGS, MISSING, Outcome
 from ltocompat.cli.options import Format, InstallMissing
-from ltocompat.cli.outcome import FINDINGS, MISSING, Outcome
 from ltocompat.cli.output import Output, answer, terminal_width
 from ltocompat.report import Failure, Options
-from ltocompat.report.selftest import REPORT
+from ltocompat.report.verbs.selftest import REPORT
 
 if TYPE_CHECKING:
-    from ltocompat.api.selftesting import SelfTestStep
+    from ltocompat.commands.selftest import SelfTestStep
 
 
 def selftest(
@@ -39,8 +39,8 @@ def selftest(
     """
 
     def records(outcome: Outcome, _: Output) -> Iterable[SelfTestStep | Failure]:
-        from ltocompat.api.selftesting import Result
-        from ltocompat.api.selftesting import selftest as test
+        from ltocompat.commands.selftest import Result
+        from ltocompat.commands.selftest import selftest as test
 
         codes = {Result.FAILED: FINDINGS, Result.MISSING: MISSING}
 

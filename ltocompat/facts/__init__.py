@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from ltocompat.arch import Release
 from ltocompat.facts.tables import table
+from ltocompat.model.arch import Release
 
 
 @dataclass(frozen=True, slots=True)

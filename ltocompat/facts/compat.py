@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ltocompat.arch import Release
 from ltocompat.facts.drivers import cuda_branch
 from ltocompat.facts.tables import table
+from ltocompat.model.arch import Release
 
 _USES = ("usable", "native", "none")
 

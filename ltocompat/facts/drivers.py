@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from ltocompat.arch import Release
 from ltocompat.facts.tables import table
-from ltocompat.target import DriverVersion
+from ltocompat.model.arch import Release
+from ltocompat.model.target import DriverVersion
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ltocompat.arch import Release, SmArch
-from ltocompat.errors import UsageError
 from ltocompat.facts import spelling
 from ltocompat.facts.floors import floor
 from ltocompat.facts.tables import table
-from ltocompat.target import Gpu
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import Gpu
 
 
 @dataclass(frozen=True, slots=True)

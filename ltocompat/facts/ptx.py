@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from ltocompat.arch import Release
 from ltocompat.facts.tables import table
+from ltocompat.model.arch import Release
 
 
 @functools.cache

@@ -9,8 +9,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from ltocompat.byteview import ByteView
-from ltocompat.limits import MIB, Budget
+from ltocompat.files.byteview import ByteView
+from ltocompat.model.limits import MIB, Budget
 from ltocompat.packages.conda_versions import alternatives
 from ltocompat.packages.members import member_of, members_of, zip_names
 from ltocompat.packages.values import Dependency, Kind, Package, normalized

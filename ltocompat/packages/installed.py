@@ -7,13 +7,8 @@ import functools
 import os
 from collections.abc import Iterator
 
-from ltocompat.limits import MIB
-from ltocompat.packages.metadata import (
-    MOST_BYTES,
-    python_and_platforms,
-    read_metadata,
-    read_tags,
-)
+from ltocompat.model.limits import MIB
+from ltocompat.packages.metadata import MOST_BYTES, python_and_platforms, read_metadata, read_tags
 from ltocompat.packages.values import Kind, Package, normalized
 
 _SUFFIX = ".dist-info"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from ltocompat.byteview import ByteView
-from ltocompat.containers import container_of
-from ltocompat.containers.member import Member
-from ltocompat.containers.zip_directory import LOCAL_MAGIC, entries, find_end
-from ltocompat.errors import Malformed
-from ltocompat.limits import Budget
-from ltocompat.place import Place
+from ltocompat.files.archives import container_of
+from ltocompat.files.archives.member import Member
+from ltocompat.files.archives.zip_directory import LOCAL_MAGIC, entries, find_end
+from ltocompat.files.byteview import ByteView
+from ltocompat.model.errors import Malformed
+from ltocompat.model.limits import Budget
+from ltocompat.model.place import Place
 
 
 def zip_names(view: ByteView, budget: Budget) -> tuple[str, ...] | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ltocompat.limits import MIB
+from ltocompat.model.limits import MIB
 from ltocompat.packages.values import Dependency, normalized
 
 if TYPE_CHECKING:

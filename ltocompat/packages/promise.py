@@ -15,9 +15,9 @@ import difflib
 import os
 from dataclasses import dataclass
 
-from ltocompat.arch import ArchForm, Release, SmArch
-from ltocompat.errors import UsageError
-from ltocompat.target import DriverVersion
+from ltocompat.model.arch import ArchForm, Release, SmArch
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import DriverVersion
 
 _PYPROJECT = "pyproject.toml"
 _OWN = "ltocompat.toml"

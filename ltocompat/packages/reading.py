@@ -7,9 +7,9 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ltocompat.byteview import ByteView, FileSource
-from ltocompat.errors import LtocompatError
-from ltocompat.limits import DEFAULT_LIMITS, Budget, Limits
+from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.model.errors import LtocompatError
+from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.packages import conda, installed, wheel
 from ltocompat.packages.values import Package
 

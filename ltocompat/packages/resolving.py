@@ -8,14 +8,9 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from ltocompat.facts.toolkit_pins import brought_by_libraries
+from ltocompat.model.target import System
 from ltocompat.packages.values import Dependency, Kind, Package
-from ltocompat.packages.versions import (
-    Allowed,
-    allowed,
-    allowed_by_metapackage,
-    allowed_by_toolkit,
-)
-from ltocompat.target import System
+from ltocompat.packages.versions import Allowed, allowed, allowed_by_metapackage, allowed_by_toolkit
 from ltocompat.targets.markers import Environment
 
 _WHEELS = {

@@ -7,10 +7,10 @@ import posixpath
 import re
 from dataclasses import dataclass
 
-from ltocompat.model import Host
+from ltocompat.model.image import Host
+from ltocompat.model.requirement import Required
+from ltocompat.model.signature import Shape
 from ltocompat.packages.promise import Promise
-from ltocompat.required import Required
-from ltocompat.traits import Shape
 
 
 class Kind(enum.StrEnum):

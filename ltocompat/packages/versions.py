@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ltocompat.arch import Release
 from ltocompat.facts import nvjitlink_wheels
 from ltocompat.facts.toolkit_pins import ToolkitPin, toolkit_pins
+from ltocompat.model.arch import Release
 
 if TYPE_CHECKING:
     from packaging.version import Version

@@ -5,15 +5,10 @@ from __future__ import annotations
 import os
 import re
 
-from ltocompat.byteview import ByteView
-from ltocompat.limits import Budget
+from ltocompat.files.byteview import ByteView
+from ltocompat.model.limits import Budget
 from ltocompat.packages.members import member_of, zip_names
-from ltocompat.packages.metadata import (
-    MOST_BYTES,
-    python_and_platforms,
-    read_metadata,
-    read_tags,
-)
+from ltocompat.packages.metadata import MOST_BYTES, python_and_platforms, read_metadata, read_tags
 from ltocompat.packages.values import Kind, Package, installed_path, normalized
 
 _METADATA = re.compile(r"([^/]+)\.dist-info/METADATA")

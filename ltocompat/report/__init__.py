@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from ltocompat.report.blocks import Block
+from ltocompat.report.document import Block
 
 FORMATS = ("table", "json", "markdown")
 """The formats; each is the module of that name here, whose ``write`` is called."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from ltocompat.requirements import RULES
-from ltocompat.requirements.rule import Rule
+from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.rule import Rule
 
 
 @functools.cache

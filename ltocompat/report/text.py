@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
-from ltocompat.arch import ArchForm, SmArch
-from ltocompat.model import Compression, Image, ImageKind, Maker, Needs
+from ltocompat.model.arch import ArchForm, SmArch
+from ltocompat.model.image import Compression, Image, ImageKind, Maker, Needs
 
 UNKNOWN_MAKER = "unknown"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ltocompat.report.blocks import Block, Code, Items, Paragraph
-from ltocompat.report.cells import Cell, cell_of
+from ltocompat.model.verdict import Finding, Level, Result, Verdict
+from ltocompat.report.document import Block, Code, Items, Paragraph
 from ltocompat.report.joining import joined
+from ltocompat.report.matrix_cells import Cell, cell_of
 from ltocompat.report.text import brief, count
-from ltocompat.verdict import Finding, Level, Result, Verdict
 
 _MOST_FINDINGS = 20
 _MOST_NOTES = 6

@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ltocompat.arch import Release
-from ltocompat.errors import UsageError
 from ltocompat.facts.gpus import find_gpu
-from ltocompat.target import DriverVersion, Gpu, Known, System, Target
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import DriverVersion, Gpu, Known, System, Target
 from ltocompat.targets.driver_versions import read_driver
 from ltocompat.targets.inline import EXAMPLE
 from ltocompat.targets.release_versions import read_releases

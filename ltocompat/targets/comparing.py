@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ltocompat.errors import UsageError
+from ltocompat.model.errors import UsageError
 
 Numbers = tuple[int, ...]
 

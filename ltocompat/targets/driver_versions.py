@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ltocompat.errors import UsageError
 from ltocompat.facts import drivers
-from ltocompat.target import DriverVersion, Known
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import DriverVersion, Known
 from ltocompat.targets.comparing import Clause, admitted, is_range, read_clauses, read_numbers
 
 # Stands for every release of a branch behind its first production release; higher than any.

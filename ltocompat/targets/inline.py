@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable
 
-from ltocompat.errors import UsageError
+from ltocompat.model.errors import UsageError
 
 KEYS = (
     "name",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ltocompat.arch import Release
-from ltocompat.errors import UsageError
-from ltocompat.target import Known, System
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import Known, System
 from ltocompat.targets.markers import Environment
 from ltocompat.targets.pins import LOOKED_FOR, Pin, libraries
 from ltocompat.targets.requirements_txt import read_requirements

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ltocompat.target import System
+from ltocompat.model.target import System
 from ltocompat.targets.systems import marker_environment
 
 if TYPE_CHECKING:

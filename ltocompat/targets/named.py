@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ltocompat.errors import UsageError
-from ltocompat.target import Target
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import Target
 from ltocompat.targets.building import Origin, build
 from ltocompat.targets.inline import EXAMPLE, check, did_you_mean, is_inline, known_key, split
 from ltocompat.targets.text_file import read_toml

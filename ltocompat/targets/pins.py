@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ltocompat.arch import Release
-from ltocompat.errors import UsageError
 from ltocompat.facts import nvjitlink_wheels
-from ltocompat.target import Known
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import Known
 from ltocompat.targets.release_versions import TITLES, existing, known_releases
 
 if TYPE_CHECKING:

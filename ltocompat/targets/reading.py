@@ -6,8 +6,8 @@ import os
 import shlex
 from collections.abc import Sequence
 
-from ltocompat.errors import UsageError
-from ltocompat.target import Target
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import Target
 from ltocompat.targets.building import Origin, build
 from ltocompat.targets.inline import EXAMPLE, did_you_mean, is_inline, split
 from ltocompat.targets.named import names_of_project, target_of_project, targets_of_file

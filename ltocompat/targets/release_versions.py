@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import functools
 
-from ltocompat.arch import Release
-from ltocompat.errors import UsageError
 from ltocompat.facts import compat as compat_facts
 from ltocompat.facts import drivers, nvjitlink_minors, nvjitlink_wheels
-from ltocompat.target import Known
-from ltocompat.targets.comparing import (
-    Numbers,
-    admitted,
-    is_range,
-    read_clauses,
-    read_numbers,
-)
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import Known
+from ltocompat.targets.comparing import Numbers, admitted, is_range, read_clauses, read_numbers
 
 TITLES = {
     "nvjitlink": "nvJitLink",

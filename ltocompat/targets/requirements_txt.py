@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ltocompat.errors import UsageError
+from ltocompat.model.errors import UsageError
 from ltocompat.targets.markers import Environment
 from ltocompat.targets.pins import Pin, is_wanted
 from ltocompat.targets.text_file import read_text

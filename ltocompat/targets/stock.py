@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ltocompat.arch import Release
-from ltocompat.errors import UsageError
 from ltocompat.facts import drivers
-from ltocompat.target import DriverVersion, Known, System
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import DriverVersion, Known, System
 from ltocompat.targets.driver_versions import read_driver
 from ltocompat.targets.release_versions import exact_release, known_releases
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import platform
 import re
 
-from ltocompat.errors import UsageError
-from ltocompat.target import System
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import System
 
 _MACHINES = ("x86_64", "aarch64")
 _NAMES = ("linux", "windows", "wsl2")

@@ -6,7 +6,7 @@ import codecs
 import tomllib
 from typing import Any
 
-from ltocompat.errors import UsageError
+from ltocompat.model.errors import UsageError
 
 # Lock files of large projects have a few MB.
 _MOST = 64 << 20

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ltocompat.errors import UsageError
+from ltocompat.model.errors import UsageError
 from ltocompat.targets.markers import Environment
 from ltocompat.targets.pins import Pin, is_wanted
 

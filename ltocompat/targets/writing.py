@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from ltocompat.arch import Release
-from ltocompat.errors import UsageError
 from ltocompat.facts.gpus import find_gpu
-from ltocompat.target import DriverVersion, Gpu, Known, Target
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import DriverVersion, Gpu, Known, Target
 from ltocompat.targets.driver_versions import read_driver
 from ltocompat.targets.release_versions import read_releases
 

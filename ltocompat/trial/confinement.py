@@ -9,7 +9,7 @@ import resource
 import signal
 from typing import BinaryIO
 
-from ltocompat.limits import KIB, MIB
+from ltocompat.model.limits import KIB, MIB
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4

@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from ltocompat.arch import Release
+from ltocompat.model.arch import Release
 from ltocompat.trial.values import TrialImpossible
 
 _UNVERSIONED_SINCE = Release(12, 3)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from ltocompat.byteview import ByteView
-from ltocompat.errors import Malformed
-from ltocompat.images.cubin import Cubin
-from ltocompat.limits import DEFAULT_LIMITS
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.images.cubin import Cubin
+from ltocompat.model.errors import Malformed
+from ltocompat.model.limits import DEFAULT_LIMITS
 
 _PTX_KERNEL = re.compile(rb"^\s*(?:\.(?:visible|weak)\s+)?\.entry\b", re.MULTILINE)
 _PTX_FUNCTION = re.compile(rb"^\s*(?:\.(?:visible|weak)\s+)?\.func\b", re.MULTILINE)

@@ -8,13 +8,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Self
 
-from ltocompat.arch import Release
-from ltocompat.closing import Closing
-from ltocompat.errors import UsageError
-from ltocompat.limits import MIB
-from ltocompat.trial.judging import Report, confirm, judge
-from ltocompat.trial.seat import BATCH_REQUESTS, Seat, Task
+from ltocompat.model.arch import Release
+from ltocompat.model.closing import Closing
+from ltocompat.model.errors import UsageError
+from ltocompat.model.limits import MIB
+from ltocompat.trial.classify import Report, confirm, judge
 from ltocompat.trial.values import DEFAULT_TRIAL_LIMITS, Answer, Request, TrialLimits
+from ltocompat.trial.worker_slot import BATCH_REQUESTS, Seat, Task
 
 _BATCH_BYTES = 4 * MIB
 # How far ahead of the first open request others are taken up, for each worker.

@@ -18,8 +18,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from ltocompat.errors import Malformed
-from ltocompat.limits import MIB
+from ltocompat.model.errors import Malformed
+from ltocompat.model.limits import MIB
 from ltocompat.trial import child, confinement, protocol
 from ltocompat.trial.protocol import Frame
 from ltocompat.trial.values import TrialImpossible, TrialLimits

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
-from ltocompat.errors import Malformed
-from ltocompat.limits import MIB
+from ltocompat.model.errors import Malformed
+from ltocompat.model.limits import MIB
 from ltocompat.trial.values import Request
 
 Raw = bytes | bytearray | memoryview

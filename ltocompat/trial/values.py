@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from ltocompat.arch import Release
-from ltocompat.errors import LtocompatError
-from ltocompat.limits import GIB, KIB, MIB
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import LtocompatError
+from ltocompat.model.limits import GIB, KIB, MIB
 
 
 class TrialImpossible(LtocompatError):

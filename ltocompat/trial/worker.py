@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ltocompat.arch import Release
+from ltocompat.model.arch import Release
 from ltocompat.trial import child, protocol
 from ltocompat.trial.process import Process
 from ltocompat.trial.values import Request, TrialLimits

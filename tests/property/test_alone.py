@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from samples import FOLDER
 
 import ltocompat
-from ltocompat.api.studies import Reading, studies
-from ltocompat.inventory import Settings
+from ltocompat.commands.read_artifacts import Reading, studies
+from ltocompat.model.artifact_summary import Group
+from ltocompat.model.verdict import Result
+from ltocompat.scan.walk import Settings
 from ltocompat.targets import parse
-from ltocompat.verdict import Result
-from ltocompat.verdicts.studies import Group
 
 # On the first, no cubin of sm_80 runs; the second is older than most of the samples' compilers.
 TARGETS = tuple(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reading import images_of, modules_of, skipped_of
 
-from ltocompat.model import Image, ImageKind
+from ltocompat.model.image import Image, ImageKind
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
 OPTIONS = st.text("abcdefghijklmnopqrstuvwxyz-=0123456789 ", max_size=60)

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from ltocompat.closing import Closing
+from ltocompat.model.closing import Closing
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 

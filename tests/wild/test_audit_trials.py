@@ -14,9 +14,9 @@ from kernels_project import Project
 
 import ltocompat
 from ltocompat.cli import run
-from ltocompat.nvjitlinks import Cache, obtain
-from ltocompat.policy.gate import Audited
-from ltocompat.verdict import Verdict
+from ltocompat.commands.policy.gate import Audited
+from ltocompat.model.verdict import Verdict
+from ltocompat.targets.nvjitlink import Cache, obtain
 
 pytestmark = pytest.mark.wild
 SET = "fatbin-ltoir/nvfatbin-13.3-of-13.3-lto_80.fatbin"  # made by 13.3, 13.4 or 13.5

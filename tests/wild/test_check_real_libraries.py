@@ -8,7 +8,7 @@ import pytest
 import wheels
 
 import ltocompat
-from ltocompat.verdict import Result, Verdict
+from ltocompat.model.verdict import Result, Verdict
 
 pytestmark = pytest.mark.wild
 

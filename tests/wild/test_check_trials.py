@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from test_check_links import FATBIN, LINKED, MINORS, RAW, sample, targets
 
-from ltocompat.api.checking import check
-from ltocompat.api.studies import Reading, studies
-from ltocompat.arch import Release
-from ltocompat.inventory import Settings
+from ltocompat.commands.check import check
+from ltocompat.commands.read_artifacts import Reading, studies
+from ltocompat.model.arch import Release
+from ltocompat.model.verdict import Verdict
+from ltocompat.scan.walk import Settings
 from ltocompat.targets import parse
-from ltocompat.trying import Trier
-from ltocompat.verdict import Verdict
+from ltocompat.trial.trials import Trier
 
 pytestmark = pytest.mark.wild
 

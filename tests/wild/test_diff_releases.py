@@ -175,7 +175,7 @@ def test_a_saved_inspection_of_a_wheel_stands_for_it(cuvs: Diff, tmp_path: Path)
     from report_values import written
 
     from ltocompat.report import Options
-    from ltocompat.report.inspection import REPORT
+    from ltocompat.report.verbs.inspect import REPORT
 
     old, new = (wheel(requirement, CUVS[2]) for requirement in CUVS[:2])
     file = tmp_path / "old.json"

@@ -11,10 +11,11 @@ import verdict_values as values
 from chromium import Browser
 from verdict_values import H100, L4, PROD, finding, result
 
-from ltocompat.report import Options, html
-from ltocompat.report.checking import REPORT
-from ltocompat.report.gathered import Judgement
-from ltocompat.verdict import Verdict
+from ltocompat.model.verdict import Verdict
+from ltocompat.report import Options
+from ltocompat.report.formats import html
+from ltocompat.report.grouped_findings import Judgement
+from ltocompat.report.verbs.check import REPORT
 
 pytestmark = [
     pytest.mark.wild,

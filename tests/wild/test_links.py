@@ -12,12 +12,12 @@ import samples
 import wheels
 
 from ltocompat import facts
-from ltocompat.api.inspecting import inspect
-from ltocompat.api.linking import Linked, link
-from ltocompat.arch import Release
-from ltocompat.compile_options import Disagreement
-from ltocompat.errors import LtocompatError
-from ltocompat.model import Module
+from ltocompat.commands.inspect import inspect
+from ltocompat.commands.link import Linked, link
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import LtocompatError
+from ltocompat.model.image import Module
+from ltocompat.model.link_options import Disagreement
 from ltocompat.trial import Outcome
 
 pytestmark = pytest.mark.wild

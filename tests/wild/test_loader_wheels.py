@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import wheels
 
-from ltocompat.nvjitlinks import Machine
-from ltocompat.probe.environment import Environment
-from ltocompat.probe.librarying import look_at
-from ltocompat.requirements import RULES
+from ltocompat.rules.catalogue import RULES
+from ltocompat.targets.machine.environment import Environment
+from ltocompat.targets.machine.library_on_machine import look_at
+from ltocompat.targets.nvjitlink import Machine
 
 pytestmark = pytest.mark.wild
 

@@ -18,10 +18,10 @@ import wheels
 from packages_made import judged, metadata, told
 
 from ltocompat.cli import run
+from ltocompat.model.verdict import Verdict
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Package
-from ltocompat.requirements.rule import Flaw
-from ltocompat.verdict import Verdict
+from ltocompat.rules.rule import Flaw
 
 pytestmark = pytest.mark.wild
 

@@ -11,13 +11,14 @@ import pytest
 import wheels
 
 import ltocompat
-from ltocompat import Image, ImageKind, Module, Skipped, inventory, toolkit
-from ltocompat.byteview import ByteView
-from ltocompat.describing import Detail, describe
-from ltocompat.images.cubin import Cubin
-from ltocompat.limits import DEFAULT_LIMITS
-from ltocompat.place import Place
-from ltocompat.regions import StoredImage, StoredModule
+from ltocompat import Image, ImageKind, Module, Skipped
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.fatbin import StoredImage, StoredModule
+from ltocompat.files.images.cubin import Cubin
+from ltocompat.model.limits import DEFAULT_LIMITS
+from ltocompat.model.place import Place
+from ltocompat.scan import makers, walk
+from ltocompat.scan.describe import Detail, describe
 
 pytestmark = pytest.mark.wild
 
@@ -101,7 +102,7 @@ def _fully(stored: StoredImage) -> tuple[object, ...]:
     """The makers by full decompression and a full parse."""
     whole = Cubin.parse(ByteView.of(stored.payload.decode()), DEFAULT_LIMITS)
     notes = whole.notes()
-    return toolkit.cubin_makers(
+    return makers.cubin_makers(
         notes.tools,
         notes.toolkit,
         whole.api_versions(),
@@ -114,8 +115,8 @@ def test_early_marks_equal_a_full_parse(library: tuple[str, str]) -> None:
     """All cubins, decoded only as far as needed, name the makers that all their bytes name."""
     path = wheels.member(*library)
     count = 0
-    with inventory.opened(str(path), DEFAULT_LIMITS) as view:
-        for stored in inventory.stored_in_file(view, Place(str(path)), inventory.Settings()):
+    with walk.opened(str(path), DEFAULT_LIMITS) as view:
+        for stored in walk.stored_in_file(view, Place(str(path)), walk.Settings()):
             for image in stored.images if isinstance(stored, StoredModule) else ():
                 if image.kind is ImageKind.SASS:
                     assert describe(image, Detail())[0].made_by == _fully(image), image.place

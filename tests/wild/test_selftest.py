@@ -9,7 +9,7 @@ import pytest
 import wheels
 from libraries_made import build_libcuda, needs_gcc
 
-from ltocompat.api.selftesting import Result, SelfTestStep, selftest
+from ltocompat.commands.selftest import Result, SelfTestStep, selftest
 
 pytestmark = [pytest.mark.wild, needs_gcc]
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from ltocompat.arch import Release
-from ltocompat.closing import Closing
-from ltocompat.errors import Missing, UsageError
+from ltocompat.model.arch import Release
+from ltocompat.model.closing import Closing
+from ltocompat.model.errors import Missing, UsageError
 from ltocompat.trial import protocol
 from ltocompat.trial.process import Process
 from ltocompat.trial.values import DEFAULT_TRIAL_LIMITS, TrialLimits

@@ -13,11 +13,11 @@ import sys
 from time import perf_counter
 from typing import Any, BinaryIO
 
-from ltocompat.errors import Missing
+from ltocompat.model.errors import Missing
 from ltocompat.trial import confinement, protocol
 from ltocompat.trial.child import Reply, Settings, death, send
 from ltocompat.trial.loading.driver import Cuda
-from ltocompat.trial.loading.frames import (
+from ltocompat.trial.loading.load_protocol import (
     AT_FUNCTION,
     AT_LAUNCH,
     AT_LOAD,

@@ -6,7 +6,7 @@ import ctypes
 import os
 from typing import Any
 
-from ltocompat.errors import Missing
+from ltocompat.model.errors import Missing
 from ltocompat.trial.loading.values import Launch
 
 _NO_DEVICE = 100

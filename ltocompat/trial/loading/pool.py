@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Self
 
-from ltocompat.arch import Release, SmArch
-from ltocompat.closing import Closing
-from ltocompat.errors import Missing, UsageError
 from ltocompat.facts.errors import cuda_error
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.closing import Closing
+from ltocompat.model.errors import Missing, UsageError
 from ltocompat.trial import protocol
-from ltocompat.trial.loading import child, frames
+from ltocompat.trial.loading import child, load_protocol
 from ltocompat.trial.loading.values import (
     DEFAULT_LOAD_LIMITS,
     Gpu,
@@ -35,11 +35,11 @@ _ENVIRON = {
 _STEPS = {
     # A process that ends at rest was brought down by the step that it took last.
     protocol.AT_REST: LoadStep.UNLOAD,
-    frames.AT_START: LoadStep.START,
-    frames.AT_LOAD: LoadStep.LOAD,
-    frames.AT_FUNCTION: LoadStep.FUNCTION,
-    frames.AT_LAUNCH: LoadStep.LAUNCH,
-    frames.AT_UNLOAD: LoadStep.UNLOAD,
+    load_protocol.AT_START: LoadStep.START,
+    load_protocol.AT_LOAD: LoadStep.LOAD,
+    load_protocol.AT_FUNCTION: LoadStep.FUNCTION,
+    load_protocol.AT_LAUNCH: LoadStep.LAUNCH,
+    load_protocol.AT_UNLOAD: LoadStep.UNLOAD,
 }
 _LOGS = ("error", "info", "printed")
 _OUT_OF_TIME = {signal.SIGALRM, signal.SIGXCPU}
@@ -152,7 +152,7 @@ class LoadPool(Closing):
 
     def _ask(self, request: LoadRequest, gpu: Gpu, *, fresh: bool) -> LoadAnswer:
         loader = self._loader(fresh=fresh)
-        frame = loader.ask(frames.encode_request(request, gpu.index))
+        frame = loader.ask(load_protocol.encode_request(request, gpu.index))
         late = loader.seconds_left() <= 0
         if frame is not None and isinstance(frame.header, dict):
             reply, output = frame.header, bytes(frame.body)

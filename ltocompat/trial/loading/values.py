@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from ltocompat.arch import Release, SmArch
-from ltocompat.limits import GIB
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.limits import GIB
 from ltocompat.trial.values import TrialLimits
 
 Argument = int | float | bytes

@@ -1,0 +1,74 @@
+"""All that an audit found, as one value: several formats tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ltocompat.commands.policy.baseline import Baseline
+from ltocompat.commands.policy.gate import Audited
+from ltocompat.commands.policy.values import Policy
+from ltocompat.model.requirement import Required
+from ltocompat.model.target import Target
+from ltocompat.model.verdict import Verdict
+from ltocompat.report import Failure
+from ltocompat.report.grouped_findings import Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """All that an audit found.
+
+    Attributes:
+        policy: what it was held to.
+        baseline: what was known.
+        audits: the results.
+        required: what each artifact asks for.
+        failures: paths that gave no answer.
+        no_files: there was no file at all.
+    """
+
+    policy: Policy
+    baseline: Baseline
+    audits: Sequence[Audited]
+    required: Sequence[Required] = ()
+    failures: Sequence[Failure] = ()
+    no_files: bool = False
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The policy's, and any other that a result is about."""
+        others = (one.result.target for one in self.audits)
+        named = {one.name: one for one in (*self.policy.targets, *others)}
+        return tuple(named.values())
+
+    @property
+    def failed(self) -> bool:
+        """Something counts."""
+        return any(one.failed for one in self.audits)
+
+    @property
+    def undecided(self) -> bool:
+        """Verdicts were asked for, and none could be given."""
+        if self.empty:
+            asked = self.policy.given or self.no_files
+            return asked and not self.policy.allow_empty
+        if self.policy.given:
+            return not any(one.result.judged for one in self.audits)
+        return any(
+            one.result.verdict is Verdict.UNKNOWN
+            for one in self.audits
+            if not one.result.without_device_code
+        )
+
+    @property
+    def empty(self) -> bool:
+        """There is no device code, and nothing unread that may hold some."""
+        return not self.failures and all(one.result.holds_nothing for one in self.audits)
+
+    def judgements(self) -> Iterator[Judgement]:
+        """All of it, as the formats for judgements take it."""
+        yield from self.targets
+        yield from self.required
+        yield from (one.result for one in self.audits)
+        yield from self.failures

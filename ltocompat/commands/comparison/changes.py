@@ -1,0 +1,125 @@
+"""What differs between two sides: files, then what is in those that belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ltocompat.commands.comparison.pairing import pairs
+from ltocompat.commands.comparison.release_side import File, Side, Values
+from ltocompat.model.arch import SmArch
+from ltocompat.model.diff import KERNEL_KINDS, LOST_ARCH, LOST_PTX, Change
+from ltocompat.model.image import ImageKind
+from ltocompat.model.place import Place
+
+# Kinds of changes that hold what only one side has.
+_SETS = ("makers", "ltoir", "isa", "compression", "imports", "libraries")
+
+
+def moves(old: Side, new: Side) -> Iterator[Change]:
+    """Every change of files and of what they hold."""
+    together = pairs(old.files, new.files)
+    for name in old.files.keys() - together.keys():
+        file = old.files[name]
+        yield Change("file-lost", name, _kinds(file), places=(file.example,))
+    for name in new.files.keys() - set(together.values()):
+        file = new.files[name]
+        yield Change("file-gained", name, _kinds(file), places=(file.example,))
+    said: set[tuple[str, str, str]] = set()
+    for before, after in together.items():
+        for one in _in_files(after, old.files[before], new.files[after]):
+            if one.kind in ("arch-lost", "arch-gained"):
+                said |= {(one.kind, one.about, arch) for arch in _words(one)}
+            yield one
+        yield from _kernels(after, before, old, new)
+    for change in _archs("", _whole(old), _whole(new)):
+        # What the files have said already need not be said of the whole again.
+        if any((change.kind, change.about, arch) not in said for arch in _words(change)):
+            yield change
+    if old.size is not None and new.size is not None and old.size != new.size:
+        yield Change("size", "", "", old.size, new.size)
+
+
+def _in_files(name: str, old: File, new: File) -> Iterator[Change]:
+    yield from _archs(name, old, new)
+    for kind in _SETS:
+        for about in sorted({about for what, about in (*old.values, *new.values) if what == kind}):
+            before = old.values.get((kind, about), {})
+            after = new.values.get((kind, about), {})
+            # Of images that are gone or came as a whole, the architectures tell.
+            if before.keys() != after.keys() and (
+                kind in ("imports", "libraries") or _both(about, old, new)
+            ):
+                yield _set_change(kind, name, about, before, after)
+    for about in sorted(old.stored.keys() | new.stored.keys()):
+        if old.stored[about] != new.stored[about]:
+            yield Change("stored", name, about, old.stored[about], new.stored[about])
+
+
+def _both(about: str, old: File, new: File) -> bool:
+    return about in old.stored and about in new.stored
+
+
+def _set_change(kind: str, name: str, about: str, before: Values, after: Values) -> Change:
+    lost = tuple(sorted(before.keys() - after.keys()))
+    gained = tuple(sorted(after.keys() - before.keys()))
+    places = (*(before[lost[0]] for _ in lost[:1]), *(after[gained[0]] for _ in gained[:1]))
+    return Change(kind, name, about, lost, gained, len(lost) + len(gained), None, places)
+
+
+def _archs(name: str, old: File, new: File) -> Iterator[Change]:
+    for kind in ImageKind:
+        before = old.values.get(("arch", kind), {})
+        after = new.values.get(("arch", kind), {})
+        lost = _sorted(before.keys() - after.keys())
+        if lost:
+            word = LOST_PTX if kind is ImageKind.PTX else LOST_ARCH
+            place = before[lost[0]]
+            yield Change("arch-lost", name, kind, lost, None, len(lost), word, (place,))
+        gained = _sorted(after.keys() - before.keys())
+        if gained:
+            place = after[gained[0]]
+            yield Change("arch-gained", name, kind, None, gained, len(gained), None, (place,))
+
+
+def _sorted(archs: set[str]) -> tuple[str, ...]:
+    return tuple(sorted(archs, key=SmArch.parse))
+
+
+def _words(change: Change) -> tuple[str, ...]:
+    one = change.old or change.new
+    return one if isinstance(one, tuple) else ()
+
+
+def _whole(side: Side) -> File:
+    """The architectures of all files together."""
+    whole = File(Place(side.path))
+    for file in side.files.values():
+        for (change, about), values in file.values.items():
+            if change == "arch":
+                for value, place in values.items():
+                    whole.note(change, about, value, place)
+    return whole
+
+
+def _kinds(file: File) -> str:
+    return ", ".join(kind for kind in map(str, ImageKind) if kind in file.stored)
+
+
+def _kernels(after: str, before: str, old: Side, new: Side) -> Iterator[Change]:
+    for kind in KERNEL_KINDS:
+        if not (comparable(old, kind) and comparable(new, kind)):
+            continue
+        olds = old.files[before].kernels.get(kind, {})
+        news = new.files[after].kernels.get(kind, {})
+        for change, one, other in (("kernels-lost", olds, news), ("kernels-gained", news, olds)):
+            keys = one.keys() - other.keys()
+            if keys:
+                names = tuple(sorted(one[key] for key in keys if one[key]))
+                lost = change == "kernels-lost"
+                sides = (names, None) if lost else (None, names)
+                yield Change(change, after, kind, sides[0], sides[1], len(keys))
+
+
+def comparable(side: Side, kind: ImageKind) -> bool:
+    """Whether all kernels of a kind are known, so that one that is absent is surely absent."""
+    return side.knows_kernels(kind) and not side.overflowed

@@ -1,0 +1,284 @@
+"""What one release has, folded while its records pass; only distinct values are held."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ltocompat.commands.comparison.pairing import label
+from ltocompat.model.arch import Release
+from ltocompat.model.artifact_summary import Group, Study
+from ltocompat.model.diff import KERNEL_KINDS, Metadata
+from ltocompat.model.image import (
+    Artifact,
+    Compression,
+    Host,
+    Image,
+    ImageKind,
+    Module,
+    Record,
+    Skipped,
+)
+from ltocompat.model.limits import MIB, Limits
+from ltocompat.model.place import Place
+from ltocompat.model.signature import Shape, shape_of
+from ltocompat.rules.linker_imports import version_of
+
+_MOST_FILES = 10_000
+_MOST_VALUES = 500
+_MOST_KERNELS = 1_000_000
+# Names are kept to be shown; further ones, and what is longer, are compared only.
+_MOST_NAME_BYTES = 64 * MIB
+_LONGEST_NAME = 4096
+_REST = "further files"
+
+# nvcc names what is local to a file after hashes of its path and of its text, which differ in every
+# build: _INTERNAL_0571d20b_7_axpy_cu_axpy, _GLOBAL__N__68b329da_7_axpy_cu_587774ad_1234.
+_LOCAL = re.compile(r"(_INTERNAL_|_GLOBAL__N__)[0-9a-f]{8}_")
+_LOCAL_END = re.compile(r"(_cu_)[0-9a-f]{8}(?:_\d+)?")
+
+Values = dict[str, Place]
+"""Distinct values, each with the place of the first image that has it."""
+
+
+@dataclass(slots=True)
+class File:
+    """What is in one file.
+
+    Attributes:
+        values: for a kind of change and a kind of image, all distinct values.
+        cut: the kinds of changes of which there were more values than are kept.
+        stored: bytes by kind of image.
+        kernels: names by kind of image, found by their hash.
+        example: a place in it.
+    """
+
+    example: Place
+    values: dict[tuple[str, str], Values] = field(default_factory=dict)
+    cut: set[str] = field(default_factory=set)
+    stored: Counter[str] = field(default_factory=Counter)
+    kernels: dict[ImageKind, dict[int, str]] = field(default_factory=dict)
+
+    def note(self, change: str, about: str, value: str, place: Place) -> None:
+        """Keep a value when it is new and there is room."""
+        values = self.values.setdefault((change, about), {})
+        if value in values:
+            return
+        if len(values) < _MOST_VALUES:
+            values[value] = place
+        else:
+            self.cut.add(change)
+
+
+class Side:
+    """One side of a comparison.
+
+    Args:
+        path: as the caller gave it.
+        roots: the files and folders that labels of files are relative to.
+        limits: bounds for what is kept.
+        names: whether names of kernels are kept.
+        saved: it comes from an earlier inspection.
+
+    Attributes:
+        path: as the caller gave it.
+        saved: it comes from an earlier inspection.
+        files: its files by their labels.
+        sizes: bytes of each file that was read; None where nothing tells.
+        modules: how many there are.
+        images: how many there are.
+        skipped: how many places were not read.
+        complete: every file was read to its end.
+        named: kinds of images of which at least one told its kernels.
+        unnamed: how many images of a kind did not tell theirs.
+        kernels: number of distinct kernels.
+        overflowed: there were more kernels than are kept.
+        metadata: of the package.
+    """
+
+    def __init__(
+        self, path: str, roots: Sequence[str], limits: Limits, *, names: bool, saved: bool
+    ) -> None:
+        self.path = path
+        self.saved = saved
+        self.files: dict[str, File] = {}
+        self.sizes: list[int | None] = []
+        self.modules = self.images = self.skipped = self.kernels = 0
+        self.complete = True
+        self.named: set[ImageKind] = set()
+        self.unnamed: Counter[ImageKind] = Counter()
+        self.overflowed = False
+        self.metadata: Metadata | None = None
+        self._roots = roots
+        self._names = names
+        self._most_kernels = min(limits.symbols, _MOST_KERNELS)
+        self._name_bytes = 0
+        self._groups: dict[Shape, Group] = {}
+        self._inner: dict[Shape, Group] = {}
+        self._inside: Place | None = None
+
+    def take(self, record: Record) -> None:
+        """Fold one record."""
+        if isinstance(record, Module):
+            self._module(record)
+        elif isinstance(record, Host):
+            self._host(record)
+        elif isinstance(record, Skipped):
+            self.skipped += 1
+        elif isinstance(record, Artifact):
+            self._flush()
+            self.sizes.append(record.size)
+
+    def broken_off(self) -> None:
+        """The file at hand was not read to its end."""
+        self._flush()
+        self.complete = False
+        self.sizes.append(None)
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of all files."""
+        known = [size for size in self.sizes if size is not None]
+        return sum(known) if known and len(known) == len(self.sizes) else None
+
+    @property
+    def stored(self) -> int:
+        """Bytes that all images take."""
+        return sum(file.stored.total() for file in self.files.values())
+
+    @property
+    def imports(self) -> Release | None:
+        """The least nvJitLink that has all imported names: the highest version in them."""
+        names = (name for f in self.files.values() for name in f.values.get(("imports", ""), ()))
+        versions = (version_of(name) for name in names)
+        return max((version for version in versions if version), default=None)
+
+    def knows_kernels(self, kind: ImageKind) -> bool:
+        """Whether the kernels of images of this kind were read; true where there are none."""
+        return kind in self.named or not self.unnamed[kind]
+
+    def study(self, kinds: set[ImageKind]) -> Study:
+        """The modules, for rules; only images of these ``kinds`` tell whether they have kernels."""
+        self._flush()
+        groups: dict[Shape, Group] = {}
+        for group in self._groups.values():
+            images = tuple(
+                one if one.kind in kinds else one._replace(has_kernels=None)
+                for one in group.shape.images
+            )
+            _count(groups, replace(group, shape=replace(group.shape, images=images)))
+        return Study(self.path, list(groups.values()), [], self.skipped)
+
+    def _module(self, module: Module) -> None:
+        place = Place(module.place.path, module.place.members)
+        if place != self._inside:
+            self._flush()
+            self._inside = place
+        _count(self._inner, Group(shape_of(module), {}, 1, module.place))
+        self.modules += 1
+        file = self._file(place)
+        for image in module.images:
+            self.images += 1
+            self._image(image, file)
+
+    def _image(self, image: Image, file: File) -> None:
+        kind = str(image.kind)
+        at = image.place
+        if image.arch is not None:
+            file.note("arch", kind, str(image.arch), at)
+        for maker in map(str, image.made_by) if image.made_by else ("unknown",):
+            file.note("makers", kind, maker, at)
+        if image.ltoir is not None:
+            versions = (("NVVM IR", image.ltoir.nvvm_ir), ("container", image.ltoir.container))
+            said = [f"{what} {version}" for what, version in versions if version]
+            file.note("ltoir", kind, ", ".join(said), at)
+        if image.needs.ptx_isa:
+            file.note("isa", kind, f"PTX ISA {image.needs.ptx_isa}", at)
+        if image.needs.tile_ir:
+            file.note("isa", kind, f"Tile IR {image.needs.tile_ir}", at)
+        file.note("compression", kind, _compression(image), at)
+        file.stored[kind] += image.stored_size or 0
+        if image.kind in KERNEL_KINDS:
+            self._kernels(image, file)
+
+    def _kernels(self, image: Image, file: File) -> None:
+        if image.kernels is None:
+            self.unnamed[image.kind] += 1
+            return
+        self.named.add(image.kind)
+        if not self._names:
+            return
+        known = file.kernels.setdefault(image.kind, {})
+        for name in image.kernels:
+            local = _LOCAL_END.sub(r"\1*", _LOCAL.sub(r"\1*_", name)) if "_cu_" in name else name
+            key = hash(local)
+            if key in known:
+                continue
+            if self.kernels >= self._most_kernels:
+                self.overflowed = True
+                return
+            self.kernels += 1
+            shown = name[:_LONGEST_NAME] if self._name_bytes < _MOST_NAME_BYTES else ""
+            self._name_bytes += len(shown)
+            known[key] = shown
+
+    def _host(self, host: Host) -> None:
+        """A host follows its modules: now it shows whether they still need a device link."""
+        waits = host.type == "object" and any(
+            name.startswith("__cudaRegisterLinkedBinary") for name in host.undefined_registrations
+        )
+        if waits and host.place == self._inside:
+            for group in self._inner.values():
+                group.shape = replace(group.shape, needs_device_link=True)
+            self._inner = {group.shape: group for group in self._inner.values()}
+        self._flush()
+        if not host.nvjitlink_imports and not host.libraries:
+            return
+        file = self._file(host.place)
+        for name in host.nvjitlink_imports:
+            file.note("imports", "", name, host.place)
+        for library in host.libraries:
+            said = library.file or " ".join(filter(None, (library.name, library.version)))
+            file.note("libraries", library.how, said, host.place)
+
+    def _flush(self) -> None:
+        for group in self._inner.values():
+            _count(self._groups, group)
+        self._inner = {}
+        self._inside = None
+
+    def _file(self, place: Place) -> File:
+        name = label((_relative(place.path, self._roots), *place.members))
+        name = name or os.path.basename(place.path) or place.path
+        if name not in self.files and len(self.files) >= _MOST_FILES:
+            name = _REST
+        return self.files.setdefault(name, File(place))
+
+
+def _count(groups: dict[Shape, Group], group: Group) -> None:
+    before = groups.get(group.shape)
+    if before is None:
+        groups[group.shape] = group
+    else:
+        before.count += group.count
+
+
+def _compression(image: Image) -> str:
+    if not image.scrambled:
+        return str(image.compression)
+    if image.compression is Compression.NONE:
+        return "scrambled"
+    return f"scrambled {image.compression}"
+
+
+def _relative(path: str, roots: Sequence[str]) -> str:
+    """The path below the root that it lies in; the name of a root that is a file."""
+    for root in roots:
+        if path == root:
+            return os.path.basename(path) or path
+        if path.startswith(os.path.join(root, "")):
+            return os.path.relpath(path, root).replace(os.sep, "/")
+    return path

@@ -1,0 +1,219 @@
+"""What moved between two releases of an artifact."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+
+from ltocompat.commands.comparison import saved
+from ltocompat.commands.comparison.changes import comparable, moves
+from ltocompat.commands.comparison.metadata import metadata_moves
+from ltocompat.commands.comparison.release_side import Side
+from ltocompat.commands.comparison.requirement_changes import Needs, floor_moves
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.fatbin import StoredModule
+from ltocompat.model.diff import KERNEL_KINDS, KINDS, Change, Diff, Metadata, Summary
+from ltocompat.model.errors import UsageError
+from ltocompat.model.image import ImageKind, Module, Record
+from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.place import Place
+from ltocompat.model.requirement import Required
+from ltocompat.packages.reading import package_of
+from ltocompat.rules.engine.collect_requirements import required
+from ltocompat.scan import walk
+from ltocompat.scan.describe import Detail, describe
+from ltocompat.scan.progress import Progress, reporter
+
+_ORDER = list(KINDS)
+
+
+def diff(
+    old: str | os.PathLike[str],
+    new: str | os.PathLike[str],
+    *,
+    kernels: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Callable[[Progress], None] | None = None,
+) -> Diff:
+    """Compare two files, packages or folders, or inspections of them that were saved as JSON.
+
+    Files are compared with those of the same name, whatever version it carries. Of a saved
+    inspection only what it holds is compared; ``Diff.unknown`` says what is left out.
+
+    Args:
+        old: a file, a package, a folder, a place, what ``inspect --format json`` wrote, or ``-``.
+        new: the same.
+        kernels: also compare the names of kernels, for which every image has to be decoded.
+        limits: what reading one file may cost.
+        progress: called as files are read.
+
+    Raises:
+        UnreadableInput: a path can't be opened, or a saved inspection can't be used.
+        UsageError: nothing lies at a place, or both sides are standard input.
+    """
+    paths = os.fspath(old), os.fspath(new)
+    if paths == ("-", "-"):
+        raise UsageError("both sides are -, but standard input can be read once; name a file")
+    detail = Detail(kernels=kernels)
+    settings = walk.Settings(detail, limits, reporter(progress), None if kernels else _ptx)
+    before, after = (_side(path, settings) for path in paths)
+    known = {k for k in ImageKind if before.knows_kernels(k) and after.knows_kernels(k)}
+    asked = tuple(required(side.study(known)) for side in (before, after))
+    changes = [
+        *moves(before, after),
+        *floor_moves(Needs(asked[0], before.imports), Needs(asked[1], after.imports)),
+        *metadata_moves(before.metadata, after.metadata),
+    ]
+    named = kernels and all(comparable(s, k) for s in (before, after) for k in KERNEL_KINDS)
+    return Diff(
+        _summary(before, asked[0], named=named),
+        _summary(after, asked[1], named=named),
+        tuple(sorted(changes, key=_rank)),
+        (*_unknown(before, after, kernels=kernels), *_unseen(*asked)),
+    )
+
+
+def _rank(change: Change) -> tuple[int, str, str]:
+    return (_ORDER.index(change.kind), change.subject, change.about)
+
+
+def _side(path: str, settings: walk.Settings) -> Side:
+    place = Place.parse(path)
+    folder = place.path != "-" and os.path.isdir(place.path)
+    opened: AbstractContextManager[ByteView | None] = (
+        nullcontext() if folder else walk.opened(place.path, settings.limits)
+    )
+    with opened as view:
+        document = None if view is None else saved.document(view, place.path)
+        if document is not None:
+            return _from_document(document, path, settings)
+        names = settings.detail.kernels
+        side = Side(path, [place.path], settings.limits, names=names, saved=False)
+        side.metadata = _metadata(place, settings.limits)
+        records: Iterator[Record] = (
+            walk.take(place, settings) if view is None else walk.take_view(view, place, settings)
+        )
+        for record in records:
+            side.take(record)
+    if not side.modules and not side.skipped and (place.members or place.offset is not None):
+        raise UsageError(
+            f"nothing lies at {place}; list what does with: ltocompat inspect {place.path}"
+        )
+    return side
+
+
+def _from_document(document: saved.Json, path: str, settings: walk.Settings) -> Side:
+    names = settings.detail.kernels
+    side = Side(path, _roots(saved.paths(document, path)), settings.limits, names=names, saved=True)
+    for record in saved.records(document, path):
+        if record is None:
+            side.broken_off()
+        else:
+            side.take(record)
+    side.complete = side.complete and not saved.errors(document)
+    return side
+
+
+def _roots(paths: Sequence[str]) -> list[str]:
+    """What the labels of files are relative to: the folder of all, or the one file itself."""
+    if len(paths) < 2:
+        return list(paths)
+    try:
+        return [os.path.commonpath(paths)]
+    except ValueError:  # absolute and relative paths together
+        return []
+
+
+def _ptx(modules: Sequence[tuple[StoredModule, Module]]) -> list[Module]:
+    """Modules that tell whether their PTX has kernels: without them it harms nobody."""
+    return [_with_ptx(stored, module) for stored, module in modules]
+
+
+def _with_ptx(stored: StoredModule, module: Module) -> Module:
+    images = list(module.images)
+    for number, image in enumerate(images):
+        if image.kind is ImageKind.PTX:
+            images[number], _ = describe(stored.images[number], Detail(kernels=True))
+    return replace(module, images=tuple(images))
+
+
+def _metadata(place: Place, limits: Limits) -> Metadata | None:
+    """What a package says of itself; None for what is no package."""
+    if place.members or place.offset is not None:
+        return None
+    found = package_of(place.path, limits)
+    if found is None:
+        return None
+    lines = tuple(one.line.partition(": ")[2] or one.line for one in found.requires)
+    return Metadata(found.name, found.version, lines, found.platforms)
+
+
+def _summary(side: Side, asked: Required, *, named: bool) -> Summary:
+    return Summary(
+        path=side.path,
+        saved=side.saved,
+        size=side.size,
+        files=len(side.files),
+        modules=side.modules,
+        images=side.images,
+        stored=side.stored,
+        skipped=side.skipped,
+        complete=side.complete,
+        kernels=side.kernels if named else None,
+        nvjitlink=asked.nvjitlink,
+        imports=side.imports,
+        driver_sass=asked.driver_sass,
+        driver_ptx=asked.driver_ptx,
+        ptx_beyond=asked.ptx_beyond,
+        metadata=side.metadata,
+    )
+
+
+def _unknown(old: Side, new: Side, *, kernels: bool) -> Iterator[str]:
+    if not kernels:
+        yield "kernels: not asked for"
+    if old.size is None or new.size is None:
+        yield "size: not known on both sides"
+    packaged = old.metadata is not None or new.metadata is not None
+    for name, side in (("the old", old), ("the new", new)):
+        yield from _unread(name, side)
+        if kernels:
+            yield from _unknown_kernels(name, side)
+        if side.saved:
+            yield f"metadata: a saved inspection, as {name} one is, has none"
+        elif packaged and side.metadata is None:
+            yield f"metadata: {name} one is no package"
+
+
+def _unread(name: str, side: Side) -> Iterator[str]:
+    if not side.complete:
+        yield f"{name} one was not read to its end, so that what it seems to lack may be there"
+    if side.skipped:
+        number = "1 place" if side.skipped == 1 else f"{side.skipped:,} places"
+        yield f"{name} one has {number} that could not be read; inspect lists them"
+    if any(file.cut for file in side.files.values()):
+        yield f"{name} one has more distinct values than are compared"
+
+
+def _unseen(old: Required, new: Required) -> Iterator[str]:
+    """A floor that may have moved within what both sides leave open."""
+    floor = new.nvjitlink
+    if floor is not None and floor == old.nvjitlink and not floor.exact:
+        yield (
+            f"nvJitLink: {floor.possible} may be enough for one and not for the other; what LTO-IR "
+            "shows doesn't tell, but trials do: ltocompat require --trial-link"
+        )
+
+
+def _unknown_kernels(name: str, side: Side) -> Iterator[str]:
+    if side.overflowed:
+        yield f"kernels: {name} one has more than {side.kernels:,}, too many to compare"
+    for kind in KERNEL_KINDS:
+        if not side.knows_kernels(kind):
+            said = "was saved without --kernels" if side.saved else "does not show them"
+            yield f"kernels of {kind.upper()}: {name} one {said}"
+        elif side.unnamed[kind]:
+            number = f"{side.unnamed[kind]:,} of the images"
+            yield f"kernels of {kind.upper()}: {name} one hides those of {number}"

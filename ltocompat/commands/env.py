@@ -1,0 +1,81 @@
+"""A look at a machine: what its device code will meet, and what is wrong there."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+
+from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.model.target import Target
+from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.rule import Flaw
+from ltocompat.targets.machine.environment import Environment
+from ltocompat.targets.machine.probe import probe
+from ltocompat.targets.machine.save import target_of
+from ltocompat.targets.nvjitlink import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What was found on a machine.
+
+    Attributes:
+        environment: the facts.
+        target: the deploy target that it is.
+        flaws: what is wrong there, worst first.
+    """
+
+    environment: Environment
+    target: Target
+    flaws: tuple[Flaw, ...]
+
+
+def environment(root: str | os.PathLike[str] | None = None) -> Surroundings:
+    """Look at this machine, or at the file system of another one.
+
+    Nothing is loaded into this process; commands are run and libraries opened in children only.
+
+    Args:
+        root: folder that stands for ``/`` of the other machine, such as an unpacked image; then
+            neither variables nor commands of this one count.
+
+    Raises:
+        UsageError: ``root`` is no folder.
+    """
+    found = probe(_machine(root))
+    name = "this machine" if root is None else os.path.basename(os.path.abspath(root))
+    return Surroundings(found, target_of(found, name), flaws_of(found))
+
+
+def flaws_of(found: Environment) -> tuple[Flaw, ...]:
+    """What all rules say of a machine, worst first."""
+    said = [flaw for rule in RULES if rule.of_machine for flaw in rule.of_machine(found)]
+    return tuple(sorted(said, key=lambda flaw: -flaw.verdict))
+
+
+def _machine(root: str | os.PathLike[str] | None) -> Machine:
+    if root is None:
+        return Machine.here()
+    if not os.path.isdir(root):
+        raise UsageError(f"{os.fspath(root)!r} is no folder; give the root of a file system")
+    return Machine(root=os.path.abspath(root))
+
+
+def save(found: Surroundings, path: str | os.PathLike[str]) -> str:
+    """Write the machine as a named target into a new TOML file; the name is the file's.
+
+    Raises:
+        LtocompatError: the file is there already, or can't be written.
+    """
+    from ltocompat.targets import as_toml
+
+    name = os.path.splitext(os.path.basename(path))[0]
+    text = as_toml(replace(found.target, name=name))
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise LtocompatError(
+            f"{os.fspath(path)!r} can't be written: {error.strerror}; name a new file"
+        ) from error
+    return name

@@ -1,0 +1,112 @@
+"""Write device images as files of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ltocompat.files.fatbin import StoredImage
+from ltocompat.model.errors import LtocompatError, Malformed, UsageError
+from ltocompat.model.image import Image, Skipped
+from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.place import Place
+from ltocompat.scan import walk
+from ltocompat.scan.describe import Detail, describe
+from ltocompat.scan.extract_bytes import cut, images_at
+from ltocompat.scan.filters import ImageFilter
+from ltocompat.scan.progress import Progress, reporter
+
+_UNSAFE = re.compile(r"[^\w.+-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """One file that was written.
+
+    Attributes:
+        place: the image that it holds.
+        path: the new file.
+        what: ``cubin``, ``ptx``, ``ltoir``, ``tileir``, ``fatbin`` or ``bin``.
+        note: what a user should know of it, None when nothing.
+    """
+
+    place: Place
+    path: str
+    what: str
+    note: str | None
+
+
+def extract(
+    *places: str | os.PathLike[str],
+    directory: str | os.PathLike[str],
+    where: ImageFilter | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Callable[[Progress], None] | None = None,
+) -> Iterator[Extracted | Skipped]:
+    """Write the images at these places into ``directory``, which is made when it is missing.
+
+    Cubins and PTX are decoded; LTO-IR is raw where it can be read, else a fatbin of one entry.
+    Names come from the place, cleaned; no file is ever overwritten, and none is made elsewhere.
+
+    Raises:
+        UnreadableInput: a path can't be opened.
+        UsageError: the directory can't be written, or nothing lies at a place.
+    """
+    target = os.fspath(directory)
+    try:
+        os.makedirs(target, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{target!r} can't be a directory: {error.strerror}") from error
+    settings = walk.Settings(limits=limits, progress=reporter(progress))
+    for text in places:
+        place = Place.parse(os.fspath(text))
+        found = False
+        for stored in images_at(place, settings):
+            found = True
+            if isinstance(stored, Skipped):
+                yield stored
+            else:
+                yield from _extract_image(stored, target, where)
+        if not found and (place.members or place.offset is not None):
+            raise UsageError(f"no image lies at {place}; list what does with: ltocompat inspect")
+
+
+def _extract_image(
+    stored: StoredImage, directory: str, where: ImageFilter | None
+) -> Iterator[Extracted | Skipped]:
+    image, unread = describe(stored, Detail())
+    if where is not None and not where.matches(image):
+        return
+    try:
+        piece = cut(stored)
+    except Malformed as error:
+        yield unread or Skipped(stored.place, str(error), stored.stored_size)
+        return
+    path = _write_new(directory, _stem(image), piece.what, piece.data)
+    yield Extracted(stored.place, path, piece.what, piece.note)
+
+
+def _stem(image: Image) -> str:
+    """A file name from the place and architecture: ``libx.so@0x40.3.sm_90a``."""
+    place = image.place
+    name = "-".join([os.path.basename(place.path), *place.members])
+    where = "" if place.offset is None else f"@{place.offset:#x}"
+    parts = [_UNSAFE.sub("_", name).lstrip(".")[-150:] + where, *map(str, place.entry)]
+    return ".".join([*parts, str(image.arch)] if image.arch else parts)
+
+
+def _write_new(directory: str, stem: str, suffix: str, data: bytes) -> str:
+    """Write a file that did not exist before, under the first free name."""
+    for number in range(10_000):
+        path = os.path.join(directory, f"{stem}{f'-{number}' if number else ''}.{suffix}")
+        try:
+            with open(path, "xb") as file:
+                file.write(data)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise LtocompatError(f"{path!r} can't be written: {error.strerror}") from error
+        return path
+    raise UsageError(f"{directory!r} holds 10,000 files named {stem}; extract into an empty folder")

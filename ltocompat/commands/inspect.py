@@ -1,0 +1,104 @@
+"""List every device image in files, and who made it."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+
+from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.model.image import Module, Record, Skipped
+from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.place import Place
+from ltocompat.scan import parallel, walk
+from ltocompat.scan.describe import Detail
+from ltocompat.scan.filters import ImageFilter
+from ltocompat.scan.parallel import OnError
+from ltocompat.scan.progress import Progress, reporter
+
+
+def inspect(
+    *paths: str | os.PathLike[str],
+    kernels: bool = False,
+    hashes: bool = False,
+    trial_link: bool = False,
+    install_missing: bool = False,
+    where: ImageFilter | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Callable[[Progress], None] | None = None,
+    on_error: OnError | None = None,
+) -> Iterator[Record]:
+    """Read files, folders and places, in constant memory; several large ones side by side.
+
+    Args:
+        paths: files, folders, places as ``Place`` writes them, or ``-`` for standard input.
+        kernels: also read the names of kernels.
+        hashes: also take the SHA-256 of every decoded image.
+        trial_link: narrow the releases of scrambled LTO-IR by asking nvJitLinks which of them first
+            accepts it.
+        install_missing: install nvJitLinks that are needed and not at hand, for trials.
+        where: leave out images that don't match, and modules without a match.
+        limits: what one file may cost.
+        progress: called as reading goes on.
+        on_error: gets what goes wrong with one of the paths, while the others go on; None: the
+            error is raised.
+
+    Yields:
+        File by file, in the order of the paths: of each its ``Module``, ``Skipped``
+        and ``Host`` values in file order, then its ``Artifact``. What can't be read is a
+        ``Skipped``, never an exception.
+
+    Raises:
+        UnreadableInput: a path can't be opened.
+        UsageError: nothing lies at a place.
+        Missing: an nvJitLink that must be asked is not at hand.
+    """
+    settings = walk.Settings(Detail(kernels, hashes), limits, reporter(progress))
+    with ExitStack() as stack:
+        if trial_link:
+            settings = replace(settings, refine=_narrow(stack, install_missing=install_missing))
+        texts = [os.fspath(path) for path in paths]
+        if not trial_link and parallel.worth_it(texts):
+            sent = replace(settings, progress=None)
+            work = functools.partial(_worked, settings=sent, where=where)
+            yield from parallel.read(texts, work, settings.progress, on_error)
+            return
+        for text in texts:
+            try:
+                yield from _inspect(Place.parse(text), settings, where)
+            except LtocompatError as error:
+                if on_error is None:
+                    raise
+                on_error(error)
+
+
+def _worked(text: str, settings: walk.Settings, where: ImageFilter | None) -> list[Record]:
+    """The records of one path, in a process of its own."""
+    return list(_inspect(Place.parse(text), settings, where))
+
+
+def _narrow(stack: ExitStack, *, install_missing: bool) -> walk.Refine:
+    """The question to linkers; their processes end with ``stack``."""
+    from ltocompat.targets.nvjitlink import obtain
+    from ltocompat.trial.narrow_makers import Narrower
+
+    resolve = functools.partial(obtain, install_missing=install_missing)
+    return stack.enter_context(Narrower(resolve)).narrow
+
+
+def _inspect(place: Place, settings: walk.Settings, where: ImageFilter | None) -> Iterator[Record]:
+    found = False
+    for record in walk.take(place, settings):
+        found = found or isinstance(record, Module | Skipped)
+        if isinstance(record, Module) and where is not None:
+            images = tuple(image for image in record.images if where.matches(image))
+            if images:
+                yield replace(record, images=images)
+        else:
+            yield record
+    if not found and (place.members or place.offset is not None):
+        raise UsageError(
+            f"nothing lies at {place}; list what does with: ltocompat inspect --images {place.path}"
+        )

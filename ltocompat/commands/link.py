@@ -1,0 +1,256 @@
+"""Try links with real nvJitLinks: together, as they would be at run time, or image by image."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+from ltocompat.model.arch import ArchForm, Release, SmArch
+from ltocompat.model.errors import LtocompatError, Missing, UsageError
+from ltocompat.model.image import Skipped
+from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.link_options import Disagreement, disagreements
+from ltocompat.model.place import Place
+from ltocompat.scan.filters import ImageFilter
+from ltocompat.scan.progress import Progress, reporter
+from ltocompat.scan.walk import Settings
+from ltocompat.targets.nvjitlink import Machine, NvJitLink, find, installed, obtain
+from ltocompat.trial import Answer, Outcome, Pool, Request, compiles_relocatable, explain
+from ltocompat.trial.link_inputs import Linkable, gather, gather_each
+
+LTO = "lto"
+PLAIN = "plain"
+_NO_CACHE = "-no-cache"
+# Older ones refuse the option, or crash on it together with -lto (measured on 12.0 .. 13.5).
+_NO_CACHE_SINCE = Release(12, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """One link that was tried.
+
+    Attributes:
+        nvjitlink: the library that was asked.
+        way: ``lto`` (with -lto) or ``plain`` (PTX and SASS as they are).
+        arch: the target.
+        place: the image that was tried alone; None for all inputs together.
+        answer: what the library did, its own cache off, as the first link of a process.
+        again_seconds: time of the same link in a process that has linked before, cache off.
+        cached_seconds: the same with the library's cache on, its result being in there; both are
+            None when they were not measured, and 12.0 .. 12.4 have no cache that can be chosen.
+        reason: the library's log in one sentence, None when nothing needs saying.
+    """
+
+    nvjitlink: NvJitLink
+    way: str
+    arch: SmArch
+    place: Place | None
+    answer: Answer
+    again_seconds: float | None = None
+    cached_seconds: float | None = None
+    reason: str | None = None
+
+
+def link(
+    *places: str | os.PathLike[str],
+    arch: str | None = None,
+    nvjitlinks: Sequence[str] = (),
+    each: bool = False,
+    add_only: bool = False,
+    output: str | os.PathLike[str] | None = None,
+    install_missing: bool = False,
+    where: ImageFilter | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Callable[[Progress], None] | None = None,
+) -> Iterator[Linked | Disagreement | Skipped]:
+    """Link what lies at these places, once with each nvJitLink.
+
+    Args:
+        places: LTO-IR, PTX, relocatable cubins, fatbins, objects, archives, or places in them.
+        arch: the target, e.g. ``sm_90``; with ``each`` by default every image's own.
+        nvjitlinks: versions (``12.4``, ``12.4.127``) or paths; by default the newest at hand.
+        each: try every image apart instead of all together.
+        add_only: with ``each``: only add it, which tells about LTO-IR versions and takes no time.
+        output: write the linked cubin there; one nvJitLink only, with LTO where possible.
+        install_missing: install versions that are not at hand, for trials.
+        where: with ``each``: only images that match.
+        limits: what reading one file may cost.
+        progress: called as inputs are read.
+
+    Raises:
+        UnreadableInput: a path can't be opened.
+        UsageError: there is nothing to link, or the options don't go together.
+        Missing: an nvJitLink is not at hand.
+    """
+    libraries = _libraries(nvjitlinks, install_missing=install_missing)
+    target = SmArch.parse(arch) if arch else None
+    settings = Settings(limits=limits, progress=reporter(progress))
+    asked = [Place.parse(os.fspath(place)) for place in places]
+    if each:
+        if output is not None:
+            raise UsageError("-o writes one link's result; leave out --each, or -o")
+        yield from _each(asked, libraries, target, settings, where=where, add_only=add_only)
+        return
+    if target is None:
+        raise UsageError("a link needs its target; add --arch, e.g. --arch sm_90")
+    if output is not None and len(libraries) > 1:
+        raise UsageError("-o writes the result of one nvJitLink; name one --nvjitlink")
+    yield from _together(asked, libraries, target, settings, output=output)
+
+
+def _libraries(wanted: Sequence[str], *, install_missing: bool) -> list[NvJitLink]:
+    if not wanted:
+        at_hand = [*installed(), *find(Machine.here())]
+        if not at_hand:
+            raise Missing("no nvJitLink is at hand; get one with: ltocompat nvjitlink install 13.5")
+        return [max(at_hand, key=lambda linker: linker.numbers)]
+    return [obtain(text, install_missing=install_missing) for text in wanted]
+
+
+def _together(
+    places: list[Place],
+    libraries: list[NvJitLink],
+    target: SmArch,
+    settings: Settings,
+    *,
+    output: str | os.PathLike[str] | None,
+) -> Iterator[Linked | Disagreement | Skipped]:
+    inputs: list[Linkable] = []
+    for place in places:
+        for piece in gather(place, settings):
+            if isinstance(piece, Skipped):
+                yield piece
+            else:
+                inputs.append(piece)
+    ways = _ways(inputs)
+    yield from disagreements([image for one in inputs for image in one.ltoir])
+    for library in libraries:
+        with Pool(library.path, workers=1) as pool:
+            for way in ways:
+                linked = _timed(pool, library, inputs, target, way, keep=output is not None)
+                yield linked
+                if output is not None and linked.answer.output is not None:
+                    _write(output, linked.answer.output)
+                    output = None
+
+
+def _ways(inputs: list[Linkable]) -> list[str]:
+    """How these inputs can be linked at all, by what lies in them."""
+    ways = []
+    if any(one.ltoir for one in inputs):
+        ways.append(LTO)
+    if inputs and all(one.plain for one in inputs):
+        ways.append(PLAIN)
+    if not ways:
+        raise UsageError("none of the inputs holds LTO-IR, and not all hold PTX or SASS")
+    return ways
+
+
+def _options(target: SmArch, way: str) -> tuple[str, ...]:
+    arch = f"-arch={replace(target, form=ArchForm.REAL)}"
+    return (arch, "-lto") if way == LTO else (arch,)
+
+
+def _timed(
+    pool: Pool, library: NvJitLink, inputs: list[Linkable], target: SmArch, way: str, *, keep: bool
+) -> Linked:
+    """Link with the library's cache off, twice, then twice with it on, which finds it filled."""
+    trials = tuple(one.trial for one in inputs)
+    options = _options(target, way)
+    has_cache = library.release >= _NO_CACHE_SINCE
+    uncached = (*options, _NO_CACHE) if has_cache else options
+    (answer,) = pool.run([Request(trials, uncached, keep_output=keep)])
+    again = cached = None
+    if answer.outcome in (Outcome.LINKED, Outcome.COMPILED, Outcome.ACCEPTED):
+        (second,) = pool.run([Request(trials, uncached)])
+        again = seconds(second)
+        if has_cache:
+            *_, warm = pool.run([Request(trials, options)] * 2)
+            cached = seconds(warm)
+    return Linked(library, way, target, None, answer, again, cached, _reason(answer))
+
+
+def seconds(answer: Answer) -> float:
+    """Time in the library, from Create to Complete (PTX is compiled when it is added)."""
+    spent = answer.seconds
+    return sum(one or 0.0 for one in (spent.create, spent.add, spent.complete))
+
+
+def _reason(answer: Answer) -> str | None:
+    """Why a link did not succeed, or should not have; None where all is well."""
+    known = explain(answer.log)
+    if not answer.outcome.failed and answer.outcome is not Outcome.UNRESOLVED:
+        # Since 12.6 two definitions in PTX are linked, and no more than printed.
+        doubled = known is not None and known.cause == "duplicate symbol"
+        return known.sentence if known is not None and doubled else None
+    if known is not None:
+        return known.sentence
+    if answer.outcome is Outcome.CRASHED:
+        return f"the library ended its process ({answer.signal or answer.exit_status})"
+    if answer.outcome is Outcome.TIMED_OUT:
+        return "the library did not end within its time"
+    first = next((line for line in answer.log.splitlines() if line.strip()), "it gave no reason")
+    return f"{answer.code_name or answer.code}: {first.strip()}"
+
+
+def _write(path: str | os.PathLike[str], data: bytes) -> None:
+    try:
+        with open(path, "xb") as file:
+            file.write(data)
+    except OSError as error:
+        raise LtocompatError(
+            f"{os.fspath(path)!r} can't be written: {error.strerror}; name a new file"
+        ) from error
+
+
+def _each(
+    places: list[Place],
+    libraries: list[NvJitLink],
+    target: SmArch | None,
+    settings: Settings,
+    *,
+    where: ImageFilter | None,
+    add_only: bool,
+) -> Iterator[Linked | Skipped]:
+    """Every image with every library, the libraries side by side."""
+    pieces: list[Linkable] = []
+    for place in places:
+        for piece in gather_each(place, settings):
+            if isinstance(piece, Skipped):
+                yield piece
+            elif where is None or where.matches(piece.images[0]):
+                pieces.append(piece)
+    if not pieces:
+        raise UsageError("no image to try lies there; list what does with: ltocompat inspect")
+    total = sum(len(piece.trial.data) for piece in pieces) * len(libraries)
+    done = 0
+    with ExitStack() as stack:
+        for library in libraries:
+            # Without -r a fragment that has no kernel would not be compiled at all.
+            relocatable = not add_only and compiles_relocatable(library.path)
+            pool = stack.enter_context(Pool(library.path))
+            extra = ("-r",) if relocatable else ()
+            requests = [_alone(piece, target, extra, complete=not add_only) for piece in pieces]
+            answers = pool.run(request for _, _, request in requests)
+            for piece, (way, arch, _), answer in zip(pieces, requests, answers, strict=True):
+                done += len(piece.trial.data)
+                if settings.progress is not None:
+                    settings.progress(f"nvJitLink {library.version}", done, total)
+                said = _reason(answer)
+                yield Linked(library, way, arch, piece.place, answer, reason=said)
+            pool.close()
+
+
+def _alone(
+    piece: Linkable, target: SmArch | None, extra: tuple[str, ...], *, complete: bool
+) -> tuple[str, SmArch, Request]:
+    """The link of one image: its way, its target, and what to ask."""
+    (image,) = piece.images
+    arch = target or image.arch
+    if arch is None:
+        raise UsageError(f"{piece.place} names no architecture; add --arch, e.g. --arch sm_90")
+    way = LTO if piece.ltoir else PLAIN
+    options = _options(arch, way) + (extra if way == LTO else ())
+    return way, arch, Request((piece.trial,), options, complete=complete)

@@ -1,0 +1,114 @@
+"""List the nvJitLinks at hand; install and remove those that trials run with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from ltocompat.model.image import Skipped
+from ltocompat.scan.progress import Progress
+from ltocompat.targets.nvjitlink import Cache, Machine, NvJitLink
+from ltocompat.targets.nvjitlink import remove as drop
+from ltocompat.targets.nvjitlink.installing import install_one, present
+from ltocompat.targets.nvjitlink.searching import search
+from ltocompat.targets.nvjitlink.version_request import Wanted, choose
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an installation will do.
+
+    Attributes:
+        wanted: one version each, those that are there already too.
+        downloads: how many must be downloaded.
+        size: bytes to download; of versions that are not in our tables nothing is known.
+    """
+
+    wanted: tuple[Wanted, ...]
+    downloads: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One nvJitLink for trials that was asked for, and what became of it.
+
+    Attributes:
+        action: ``installed``, ``kept`` (it was there already) or ``removed``.
+        linker: the library.
+        size: bytes of its file.
+    """
+
+    action: str
+    linker: NvJitLink
+    size: int
+
+
+def list_nvjitlinks(
+    *, machine: Machine | None = None, cache: Cache | None = None
+) -> Iterator[NvJitLink | Skipped]:
+    """Every nvJitLink that this machine reaches, oldest first, then those for trials.
+
+    A file that is called so and can't be read, or is none, comes as ``Skipped`` in the end.
+    """
+    found = list(search(machine or Machine.here()))
+    linkers = [one for one in found if isinstance(one, NvJitLink)]
+    yield from sorted(linkers, key=lambda linker: (linker.numbers, linker.path))
+    yield from (cache or Cache.of()).installed()
+    yield from (one for one in found if isinstance(one, Skipped))
+
+
+def plan_nvjitlinks(
+    wanted: Iterable[str], *, allow_unknown: bool = False, cache: Cache | None = None
+) -> Plan:
+    """What installing these (``12.4``, ``12.4.127``, ``all``) takes; nothing is done yet.
+
+    Raises:
+        UsageError: one is no version, or not in our tables.
+        Missing: there is no nvJitLink for this platform.
+    """
+    chosen: dict[Wanted, None] = {}
+    for text in wanted:
+        chosen.update(dict.fromkeys(choose(text, allow_unknown=allow_unknown)))
+    missing = [one for one in chosen if present(one, cache or Cache.of()) is None]
+    size = sum(one.wheel.size for one in missing if one.wheel)
+    return Plan(tuple(chosen), len(missing), size)
+
+
+def install_nvjitlinks(
+    plan: Plan,
+    *,
+    cache: Cache | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Iterator[Change]:
+    """Carry out a plan, one version after the other.
+
+    Raises:
+        Missing: one can't be downloaded; what came before it stays.
+        LtocompatError: what came is not what it should be, or the cache can't be written.
+    """
+    where = cache or Cache.of()
+    done = 0
+    for wanted in plan.wanted:
+        already = present(wanted, where)
+        if already is not None:
+            yield Change("kept", already, where.size_of(already))
+            continue
+        if progress is not None:
+            progress(Progress(f"nvJitLink {wanted.asked}", done, plan.size))
+        linker = install_one(wanted, where)
+        done += wanted.wheel.size if wanted.wheel else 0
+        yield Change("installed", linker, where.size_of(linker))
+
+
+def remove_nvjitlinks(wanted: str, *, cache: Cache | None = None) -> Iterator[Change]:
+    """Remove an nvJitLink that was installed for trials: ``12.4``, ``12.4.127`` or ``all``.
+
+    Raises:
+        Missing: it is not installed for trials.
+        LtocompatError: it can't be removed.
+    """
+    where = cache or Cache.of()
+    sizes = {linker: where.size_of(linker) for linker in where.installed()}
+    for linker in drop(wanted, cache=where):
+        yield Change("removed", linker, sizes[linker])

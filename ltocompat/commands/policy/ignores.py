@@ -1,0 +1,72 @@
+"""The ignores of a policy: each with a reason and a day on which it ends."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from ltocompat.commands.policy.keys import Table
+from ltocompat.commands.policy.values import Ignore
+from ltocompat.model.errors import UsageError
+from ltocompat.rules.catalogue import RULES
+from ltocompat.targets.inline import did_you_mean
+
+_KEYS = ("rule", "path", "target", "reason", "expires")
+_EXAMPLE = "ignore = [{rule = ..., reason = ..., expires = 2027-01-31}]"
+
+
+def read_ignores(audit: Table, today: dt.date) -> tuple[Ignore, ...]:
+    """The ignores that hold today.
+
+    Raises:
+        UsageError: one says too little, means nothing, or has expired.
+    """
+    listed = audit.value("ignore")
+    if listed is None:
+        return ()
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise audit.wrong("ignore", "is not a list of tables", f"write {_EXAMPLE}")
+    keys = (f"{audit.key}.ignore[{number}]" for number in range(len(listed)))
+    tables = [Table(audit.path, key, one, key) for key, one in zip(keys, listed, strict=True)]
+    return tuple(_ignore(one, today) for one in tables)
+
+
+def _ignore(table: Table, today: dt.date) -> Ignore:
+    table.only(_KEYS)
+    rule = table.text("rule", '"PTX-06"')
+    known = {one.id.upper(): one.id for one in RULES}
+    if rule.upper() not in known:
+        near = did_you_mean(rule.upper(), known)
+        raise table.wrong("rule", f"is {rule!r}{near}", "list all with: ltocompat explain --all")
+    found = Ignore(
+        rule=known[rule.upper()],
+        reason=table.text("reason", '"why, and until what is done"'),
+        expires=_expires(table),
+        path=_pattern(table, "path", '"libx*.so"'),
+        target=_pattern(table, "target", '"edge"'),
+        key=table.key,
+    )
+    if found.expires < today:
+        raise UsageError(
+            f"{table.path}: {found} expired on {found.expires}; its reason was: {found.reason}: "
+            "mend what it hides and take it out, or write a later expires"
+        )
+    return found
+
+
+def _pattern(table: Table, key: str, example: str) -> str:
+    return table.text(key, example) if table.value(key) is not None else "*"
+
+
+def _expires(table: Table) -> dt.date:
+    value = table.value("expires")
+    example = "write expires = 2027-01-31"
+    if value is None:
+        raise UsageError(f"{table.path}: {table.key} has no expires; {example}")
+    if isinstance(value, dt.datetime):
+        return value.date()
+    if isinstance(value, dt.date):
+        return value
+    try:
+        return dt.date.fromisoformat(value if isinstance(value, str) else "")
+    except ValueError as error:
+        raise table.wrong("expires", f"is {value!r}, which is no day", example) from error

@@ -1,0 +1,95 @@
+"""One table of a policy; every complaint about it names file and key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ltocompat.model.errors import UsageError
+from ltocompat.targets.inline import did_you_mean
+
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table.
+
+    Attributes:
+        path: the file.
+        key: the way to it: ``audit.ignore[0]``; empty at the top.
+        values: its keys and values.
+        title: what to call it.
+    """
+
+    path: str
+    key: str
+    values: dict[str, Any]
+    title: str
+
+    def only(self, known: Iterable[str]) -> None:
+        """See that it has no other keys.
+
+        Raises:
+            UsageError: it has.
+        """
+        known = tuple(known)
+        for key in self.values:
+            if key not in known:
+                near = did_you_mean(key, known)
+                raise UsageError(
+                    f"{self.path}: {self.title} has no key {key[:_SHOWN]!r}{near}; known are "
+                    f"{', '.join(known)}"
+                )
+
+    def value(self, key: str) -> object:
+        """What a key says; None where it is not there."""
+        return self.values.get(key)
+
+    def table(self, key: str) -> dict[str, Any]:
+        """A table in it; empty where it is not there.
+
+        Raises:
+            UsageError: it is no table.
+        """
+        value = self.values.get(key, {})
+        if not isinstance(value, dict):
+            raise self.wrong(key, f"is {_brief(value)}", f"write a table [{key}]")
+        return value
+
+    def texts(self, key: str, example: str) -> tuple[str, ...] | None:
+        """A list of texts; None where it is not there.
+
+        Raises:
+            UsageError: it is anything else.
+        """
+        value = self.values.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise self.wrong(key, f"is {_brief(value)}", f"write {key} = {example}")
+        return tuple(value)
+
+    def text(self, key: str, example: str) -> str:
+        """A text that must be there, and not be empty.
+
+        Raises:
+            UsageError: it isn't so.
+        """
+        value = self.values.get(key)
+        if value is None:
+            raise UsageError(f"{self.path}: {self.key} has no {key}; write {key} = {example}")
+        if not isinstance(value, str) or not value.strip():
+            raise self.wrong(key, f"is {_brief(value)}", f"write {key} = {example}")
+        return value.strip()
+
+    def wrong(self, key: str, said: str, remedy: str) -> UsageError:
+        """The error for a key whose value has no meaning."""
+        where = f"{self.key}.{key}" if self.key else key
+        return UsageError(f"{self.path}: {where} {said}; {remedy}")
+
+
+def _brief(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 2] + ".."

@@ -1,0 +1,233 @@
+"""TOML -> a policy: ``[tool.ltocompat]`` of a pyproject.toml, or all of an ltocompat.toml.
+
+::
+
+    [tool.ltocompat.targets.prod]        # as --deploy-target takes them, one a table
+    driver = "580"
+    gpu = ["h100", "l4"]
+
+    [tool.ltocompat.promise]             # see ltocompat.packages.promise
+    sass = ["sm_80", "sm_90"]
+
+    [tool.ltocompat.audit]
+    targets = ["prod"]                   # of those above; default: all
+    require-archs = ["sm_90", "compute_90"]
+    least-driver = "525.60.13"
+    fail-on = "fail"                     # or unknown, undocumented, jit
+    trial-links = true                   # or ["13.3"]: only these of the targets' nvJitLinks
+    no-device-code = "pass"              # or "undecided": exit code 3
+
+    [[tool.ltocompat.audit.ignore]]
+    rule = "PTX-06"
+    path = "libx*.so"                    # optional, and so is target
+    target = "edge"
+    reason = "the edge builds come later"
+    expires = 2027-01-31
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from typing import Any
+
+from ltocompat.commands.policy.ignores import read_ignores
+from ltocompat.commands.policy.keys import Table
+from ltocompat.commands.policy.values import NO_POLICY, Policy, table_prefix
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import DriverVersion, Target
+from ltocompat.model.verdict import Verdict
+from ltocompat.packages.promise import read_promise
+from ltocompat.targets.inline import did_you_mean
+from ltocompat.targets.named import OWN, PYPROJECT, targets_of_file
+from ltocompat.targets.text_file import read_toml
+
+_TABLES = ("targets", "promise", "audit")
+_AUDIT = (
+    "targets",
+    "require-archs",
+    "least-driver",
+    "fail-on",
+    "trial-links",
+    "no-device-code",
+    "ignore",
+)
+_FAIL_ON = {str(one): one for one in Verdict if one is not Verdict.OK}
+
+
+def find_policy(where: str = ".") -> str | None:
+    """The nearest file with a policy, in the folder ``where`` or in one around it; None for none.
+
+    Raises:
+        UsageError: a file on the way can't be read.
+    """
+    folder = os.path.abspath(where)
+    while True:
+        for name in (OWN, PYPROJECT):
+            path = os.path.join(folder, name)
+            if os.path.isfile(path) and (name == OWN or _tables(path) is not None):
+                return _shown(path, where)
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def nearest_policy() -> Policy:
+    """The policy of the project around the current folder; ``NO_POLICY`` where there is none.
+
+    Raises:
+        UsageError: as ``read_policy`` says.
+    """
+    path = find_policy()
+    return NO_POLICY if path is None else read_policy(path)
+
+
+def read_policy(path: str, today: dt.date | None = None) -> Policy:
+    """The policy in a file.
+
+    Args:
+        path: the file.
+        today: the day that ignores are held against; None for this one.
+
+    Raises:
+        UsageError: it can't be read, has an unknown key or a value that means nothing, or an ignore
+            has expired; the text names file and key.
+    """
+    tables = _tables(path)
+    if tables is None:
+        raise UsageError(f"{path} has no policy; write [tool.ltocompat.targets.NAME] into it")
+    whole = Table(path, "", tables, "[tool.ltocompat]" if _is_pyproject(path) else "the file")
+    whole.only(_TABLES)
+    audit = Table(path, "audit", whole.table("audit"), f"[{table_prefix(path)}audit]")
+    audit.only(_AUDIT)
+    targets = _targets(audit)
+    trial, releases = _trials(audit, targets)
+    return Policy(
+        source=path,
+        targets=targets,
+        promise=read_promise(path),
+        require_archs=_archs(audit),
+        least_driver=_driver(audit),
+        fail_on=_fail_on(audit),
+        trial_links=trial,
+        trial_releases=releases,
+        ignores=read_ignores(audit, today or _today()),
+        allow_empty=_allow_empty(audit),
+    )
+
+
+def _today() -> dt.date:
+    return dt.datetime.now(dt.UTC).date()
+
+
+def _shown(path: str, where: str) -> str:
+    """As a user of the folder would write it."""
+    try:
+        return os.path.normpath(os.path.join(where, os.path.relpath(path, where)))
+    except ValueError:  # another drive
+        return path
+
+
+def _is_pyproject(path: str) -> bool:
+    return os.path.basename(path) == PYPROJECT
+
+
+def _tables(path: str) -> dict[str, Any] | None:
+    """Our tables of a file; None where a pyproject has none."""
+    tables: Any = read_toml(path)
+    for step in ("tool", "ltocompat") if _is_pyproject(path) else ():
+        tables = tables.get(step) if isinstance(tables, dict) else None
+    if tables is not None and not isinstance(tables, dict):
+        raise UsageError(f"{path}: tool.ltocompat is not a table; write [tool.ltocompat.audit]")
+    return tables
+
+
+def _targets(audit: Table) -> tuple[Target, ...]:
+    every = {one.name: one for one in targets_of_file(audit.path, audit.path, None)}
+    names = audit.texts("targets", '["prod", "edge"]')
+    if names is None:
+        return tuple(every.values())
+    if not names:
+        raise audit.wrong("targets", "names no target", 'write targets = ["prod"]')
+    for name in names:
+        if name not in every:
+            near = did_you_mean(name, every)
+            said = f"names {name!r}{near}"
+            raise audit.wrong("targets", said, f"there are {', '.join(every)}")
+    return tuple(every[name] for name in dict.fromkeys(names))
+
+
+def _archs(audit: Table) -> tuple[SmArch, ...]:
+    example = '["sm_80", "compute_90"]'
+    found = []
+    for text in audit.texts("require-archs", example) or ():
+        try:
+            found.append(SmArch.parse(text))
+        except UsageError as error:
+            said = f"names {text!r}, which is no architecture"
+            raise audit.wrong("require-archs", said, f"write {example}") from error
+    return tuple(dict.fromkeys(found))
+
+
+def _driver(audit: Table) -> DriverVersion | None:
+    # Imported here: most policies keep no driver.
+    from ltocompat.facts import drivers
+
+    value = audit.value("least-driver")
+    if value is None:
+        return None
+    parts = value.strip().split(".") if isinstance(value, str) else [""]
+    if not all(part.isdecimal() and len(part) < 6 for part in parts):
+        said = f"is {value!r}, which is no driver"
+        raise audit.wrong("least-driver", said, 'write least-driver = "525.60.13"')
+    numbers = tuple(map(int, parts))
+    if len(numbers) == 1 and numbers[0] in drivers.driver_branches():
+        return drivers.first_production(numbers[0])
+    return DriverVersion(numbers)
+
+
+def _fail_on(audit: Table) -> Verdict:
+    value = audit.value("fail-on")
+    if value is None:
+        return Verdict.FAIL
+    if not isinstance(value, str) or value not in _FAIL_ON:
+        known = " | ".join(f'"{word}"' for word in reversed(_FAIL_ON))
+        raise audit.wrong("fail-on", f"is {value!r}", f"write fail-on = {known}")
+    return _FAIL_ON[value]
+
+
+def _trials(audit: Table, targets: tuple[Target, ...]) -> tuple[bool, tuple[Release, ...]]:
+    value = audit.value("trial-links")
+    if value is None or isinstance(value, bool):
+        return bool(value), ()
+    example = 'trial-links = true or trial-links = ["13.3"]'
+    if not isinstance(value, list) or not value:
+        raise audit.wrong("trial-links", f"is {value!r}", f"write {example}")
+    named = {one for target in targets for one in _linkers(target)}
+    found = []
+    for text in value:
+        try:
+            release = Release.parse(text if isinstance(text, str) else "")
+        except UsageError as error:
+            said = f"names {text!r}, which is no release of nvJitLink"
+            raise audit.wrong("trial-links", said, f"write {example}") from error
+        if release not in named:
+            have = ", ".join(map(str, sorted(named))) or "none"
+            said = f"names {release}, which no target has"
+            raise audit.wrong("trial-links", said, f"the targets' nvJitLinks are: {have}")
+        found.append(release)
+    return True, tuple(dict.fromkeys(found))
+
+
+def _allow_empty(audit: Table) -> bool:
+    value = audit.value("no-device-code")
+    if value not in (None, "pass", "undecided"):
+        known = 'write no-device-code = "pass" | "undecided"'
+        raise audit.wrong("no-device-code", f"is {value!r}", known)
+    return value == "pass"
+
+
+def _linkers(target: Target) -> tuple[Release, ...]:
+    return target.nvjitlink.values if target.nvjitlink else ()

@@ -1,0 +1,101 @@
+"""A policy as values."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.target import DriverVersion, Target
+from ltocompat.model.verdict import Finding, Verdict
+from ltocompat.packages.promise import Promise
+from ltocompat.targets.named import PYPROJECT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ignore:
+    """Findings that do not count for a while.
+
+    Attributes:
+        rule: ID of their rule.
+        reason: why, for those who read it later.
+        expires: the last day on which it holds.
+        path: pattern (``*``, ``?``, ``[ab]``) of the artifact or of a file in it: of its whole
+            path or its name.
+        target: pattern of the name of the deploy target.
+        key: where it stands in its file: ``audit.ignore[0]``.
+    """
+
+    rule: str
+    reason: str
+    expires: dt.date
+    path: str = "*"
+    target: str = "*"
+    key: str = ""
+
+    def covers(self, path: str, target: str, finding: Finding) -> bool:
+        """Whether it is about a finding on an artifact."""
+        if finding.rule != self.rule or not fnmatchcase(target, self.target):
+            return False
+        members = finding.example.members if finding.example else ()
+        names = [name.replace("\\", "/") for name in (path, *members)]
+        return any(
+            fnmatchcase(name, self.path) or fnmatchcase(name.rsplit("/", 1)[-1], self.path)
+            for name in names
+        )
+
+    def __str__(self) -> str:
+        where = "" if self.path == "*" else f" in {self.path}"
+        on = "" if self.target == "*" else f" on {self.target}"
+        return f"{self.key} ({self.rule}{where}{on})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What a project holds its releases to.
+
+    Attributes:
+        source: the file that says so; empty for no policy.
+        targets: where its releases go; none: only what holds on any target is judged.
+        promise: what it promises of its packages; None for nothing.
+        require_archs: architectures that every artifact must hold code for: ``sm_90`` (SASS),
+            ``compute_90`` (PTX), ``lto_90`` (LTO-IR).
+        least_driver: the driver that every artifact must keep loading on; None for any.
+        fail_on: the best verdict that counts.
+        trial_links: nvJitLinks are asked.
+        trial_releases: only these of those that the targets name; empty for all of them.
+        ignores: what does not count.
+        allow_empty: what has no device code passes, and so does no file at all.
+    """
+
+    source: str
+    targets: tuple[Target, ...]
+    promise: Promise | None = None
+    require_archs: tuple[SmArch, ...] = ()
+    least_driver: DriverVersion | None = None
+    fail_on: Verdict = Verdict.FAIL
+    trial_links: bool = False
+    trial_releases: tuple[Release, ...] = ()
+    ignores: tuple[Ignore, ...] = ()
+    allow_empty: bool = False
+
+    @property
+    def given(self) -> bool:
+        """A project says what its releases are held to."""
+        return bool(self.source)
+
+    @property
+    def table(self) -> str:
+        """The header of the table for its keys: ``[tool.ltocompat.audit]``."""
+        return f"[{table_prefix(self.source)}audit]"
+
+
+NO_POLICY = Policy(source="", targets=())
+"""Where a project says nothing, packages are held to what their own metadata promise."""
+
+
+def table_prefix(source: str) -> str:
+    """What stands before the names of our tables in a file: a pyproject has other tools' beside."""
+    return "tool.ltocompat." if os.path.basename(source) == PYPROJECT else ""

@@ -1,0 +1,269 @@
+"""Compile, link, load and run on this machine: the way of NVIDIA's jitLtoLinking sample.
+
+Two translation units, a kernel in one and the function that it calls in the other, are compiled by
+the NVRTC at hand, linked by nvJitLink as PTX and as LTO, loaded by the driver and run. Every
+library is loaded in processes of its own.
+"""
+
+from __future__ import annotations
+
+import enum
+from array import array
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Literal
+
+from ltocompat.commands.selftest_words import (
+    COUNT,
+    FACTOR,
+    compared,
+    compiler_error,
+    driver_error,
+    linker_error,
+)
+from ltocompat.model.arch import ArchForm, Release, SmArch
+from ltocompat.model.errors import LtocompatError, Missing
+from ltocompat.targets.machine.library_search import PATHFINDER, picks
+from ltocompat.targets.nvjitlink import Machine, NvJitLink, installed, obtain, resolve
+from ltocompat.trial import InputKind, Outcome, Pool, Request, TrialInput
+from ltocompat.trial.compiling import Compiler
+from ltocompat.trial.loading import Gpu, Launch, LoadOutcome, LoadPool, LoadRequest, LoadStep
+
+# What is linked where there is no GPU: every NVRTC and nvJitLink since 12.0 knows it.
+_NO_GPU = SmArch(80)
+
+_SOURCES = {
+    "kernel.cu": """
+extern __device__ float scaled_sum(float a, float x, float y);
+
+extern "C" __global__ void selftest(int n, float a, const float *x, float *y)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = scaled_sum(a, x[i], y[i]);
+}
+""",
+    "function.cu": """
+__device__ float scaled_sum(float a, float x, float y)
+{
+    return a * x + y;
+}
+""",
+}
+_KERNEL = "selftest"
+_THREADS = 128
+
+
+class Result(enum.StrEnum):
+    """How a step ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    MISSING = "missing"
+    """What it needs is not on this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTestStep:
+    """One step of the way.
+
+    Attributes:
+        name: ``driver``, ``NVRTC``, ``compile``, ``nvJitLink``, ``link``, ``load`` or ``run``.
+        way: ``PTX`` (PTX is linked), ``LTO`` (LTO-IR is linked) or ``LTO to PTX`` (LTO-IR is
+            linked to PTX, which the driver compiles); None where it makes no difference.
+        target: architecture, None where it makes no difference.
+        gpu: index of the GPU, None where none is used.
+        result: how it ended.
+        detail: what was found or done, or why not, in one sentence.
+        seconds: time in the library, None where it was not measured.
+    """
+
+    name: str
+    result: Result
+    detail: str
+    way: str | None = None
+    target: SmArch | None = None
+    gpu: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    name: str
+    compiled: str
+    kind: InputKind
+    options: tuple[str, ...]
+
+
+_WAYS = (
+    _Way("PTX", "ptx", InputKind.PTX, ()),
+    _Way("LTO", "ltoir", InputKind.LTOIR, ("-lto",)),
+    _Way("LTO to PTX", "ltoir", InputKind.LTOIR, ("-lto", "-ptx")),
+)
+
+
+def selftest(
+    *, nvjitlink: str | None = None, install_missing: bool = False
+) -> Iterator[SelfTestStep]:
+    """Each step as it is done; what needs a failed one is left out.
+
+    Without driver or GPU it ends after linking (for sm_80).
+
+    Args:
+        nvjitlink: version or path; by default the one that cuda-pathfinder finds, which programs of
+            this Python get, else the newest that was installed for trials.
+        install_missing: install that version for trials when it is not at hand.
+
+    Raises:
+        UsageError: ``nvjitlink`` is no version and no library.
+    """
+    with ExitStack() as stack:
+        loads, step = _driver(stack)
+        yield step
+        compiler, step = _nvrtc(stack)
+        yield step
+        linker, pool, step = _nvjitlink(stack, nvjitlink, install_missing=install_missing)
+        yield step
+        if compiler is None:
+            return
+        gpus = loads.driver.gpus if loads else ()
+        for target in dict.fromkeys(gpu.arch for gpu in gpus) or (_NO_GPU,):
+            compiled: dict[str, list[TrialInput]] = {}
+            for kind in ("LTO", "PTX"):
+                step = _compile(compiler, target, kind, compiled)
+                yield step
+            if linker is None or pool is None:
+                continue
+            releases = compiler.nvrtc.release, linker.release
+            for way in _WAYS:
+                if way.compiled in compiled:
+                    image, step = _link(pool, target, way, compiled[way.compiled], releases)
+                    yield step
+                    here = [gpu for gpu in gpus if gpu.arch == target]
+                    if image is not None and loads is not None:
+                        yield from _run(loads, here, way, image, linker.release)
+
+
+def _driver(stack: ExitStack) -> tuple[LoadPool | None, SelfTestStep]:
+    try:
+        pool = stack.enter_context(LoadPool())
+    except LtocompatError as error:
+        return None, _stopped("driver", error)
+    driver = pool.driver
+    gpus = ", ".join(f"GPU {gpu.index}: {gpu.name} ({gpu.arch})" for gpu in driver.gpus)
+    said = f"CUDA {driver.cuda}, {driver.library}; {gpus}"
+    return pool, SelfTestStep("driver", Result.PASSED, said)
+
+
+def _nvrtc(stack: ExitStack) -> tuple[Compiler | None, SelfTestStep]:
+    try:
+        compiler = stack.enter_context(Compiler())
+    except LtocompatError as error:
+        return None, _stopped("NVRTC", error)
+    said = f"{compiler.nvrtc.release}, {compiler.nvrtc.library}"
+    return compiler, SelfTestStep("NVRTC", Result.PASSED, said)
+
+
+def _nvjitlink(
+    stack: ExitStack, wanted: str | None, *, install_missing: bool
+) -> tuple[NvJitLink | None, Pool | None, SelfTestStep]:
+    try:
+        linker = obtain(wanted, install_missing=install_missing) if wanted else _of_programs()
+        pool = stack.enter_context(Pool(linker.path, workers=1))
+    except LtocompatError as error:
+        return None, None, _stopped("nvJitLink", error)
+    said = f"{linker.version}, {linker.path} ({linker.found_via})"
+    return linker, pool, SelfTestStep("nvJitLink", Result.PASSED, said)
+
+
+def _of_programs() -> NvJitLink:
+    """The nvJitLink that programs of this Python get, else one for trials.
+
+    Raises:
+        Missing: there is none.
+    """
+    for pick in picks(Machine.here(), {}):
+        if (pick.library, pick.way) == ("nvJitLink", PATHFINDER) and pick.real:
+            return resolve(pick.real)
+    if for_trials := installed():
+        return for_trials[-1]
+    raise Missing("no nvJitLink is at hand; get one with: ltocompat nvjitlink install 13.5")
+
+
+def _stopped(name: str, error: LtocompatError) -> SelfTestStep:
+    result = Result.MISSING if isinstance(error, Missing) else Result.FAILED
+    return SelfTestStep(name, result, str(error))
+
+
+def _compile(
+    compiler: Compiler, target: SmArch, kind: str, into: dict[str, list[TrialInput]]
+) -> SelfTestStep:
+    """Compile both units to LTO-IR or PTX; ``into`` gets them when both succeed."""
+    want: Literal["ltoir", "ptx"] = "ltoir" if kind == "LTO" else "ptx"
+    virtual = SmArch(target.number, target.suffix, ArchForm.VIRTUAL)
+    options = (f"-arch={target}", "-dlto") if kind == "LTO" else (f"-arch={virtual}", "-rdc=true")
+    inputs = []
+    for name, source in _SOURCES.items():
+        done = compiler.compile(name, source, options, want=want)
+        if done.output is None:
+            said = compiler_error(done, compiler.nvrtc.release, target)
+            return SelfTestStep("compile", Result.FAILED, said, way=kind, target=target)
+        trial_kind = InputKind.LTOIR if kind == "LTO" else InputKind.PTX
+        inputs.append(TrialInput(f"{name}.{want}", trial_kind, done.output))
+    into[want] = inputs
+    size = sum(len(one.data) for one in inputs)
+    said = f"{len(inputs)} translation units, {size:,} bytes"
+    return SelfTestStep("compile", Result.PASSED, said, way=kind, target=target)
+
+
+def _link(
+    pool: Pool,
+    target: SmArch,
+    way: _Way,
+    inputs: list[TrialInput],
+    releases: tuple[Release, Release],
+) -> tuple[bytes | None, SelfTestStep]:
+    options = (f"-arch={target}", *way.options)
+    (answer,) = pool.run([Request(tuple(inputs), options, keep_output=True)])
+    seconds = sum(
+        filter(None, (answer.seconds.create, answer.seconds.add, answer.seconds.complete))
+    )
+    if answer.outcome in (Outcome.LINKED, Outcome.COMPILED) and answer.output:
+        said = f"{'PTX' if '-ptx' in options else 'cubin'} of {len(answer.output):,} bytes"
+        step = SelfTestStep("link", Result.PASSED, said, way.name, target, seconds=seconds)
+        return answer.output, step
+    said = linker_error(answer, releases)
+    return None, SelfTestStep("link", Result.FAILED, said, way.name, target)
+
+
+def _run(
+    pool: LoadPool, gpus: list[Gpu], way: _Way, image: bytes, linker: Release
+) -> Iterator[SelfTestStep]:
+    """Load what was linked, and run it, on each of these GPUs."""
+    x = array("f", range(COUNT))
+    y = array("f", (0.5 * one for one in range(COUNT)))
+    blocks = -(-COUNT // _THREADS)
+    launch = Launch(_KERNEL, blocks, _THREADS, (COUNT, FACTOR, x.tobytes(), y.tobytes()))
+    for gpu in gpus:
+        place = f"the linked {way.name}"
+        request = LoadRequest(place, image, (_KERNEL,), (gpu.index,), launch)
+        try:
+            ((answer,),) = pool.run([request])
+        except LtocompatError as error:
+            said = str(error)
+            yield SelfTestStep("load", Result.FAILED, said, way.name, gpu.arch, gpu.index)
+            continue
+        loaded = answer.outcome is LoadOutcome.LOADED or answer.step is LoadStep.LAUNCH
+        result = Result.PASSED if loaded else Result.FAILED
+        said = (
+            f"module and kernel, on {gpu.name}"
+            if loaded
+            else driver_error(answer, pool.driver.cuda, linker)
+        )
+        seconds = answer.seconds
+        yield SelfTestStep("load", result, said, way.name, gpu.arch, gpu.index, seconds)
+        if loaded:
+            right, said = compared(answer, x, y)
+            result = Result.PASSED if right else Result.FAILED
+            yield SelfTestStep("run", result, said, way.name, gpu.arch, gpu.index)

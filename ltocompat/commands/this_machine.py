@@ -1,0 +1,102 @@
+"""This machine as a deploy target: each library is judged with what the loader really gives it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from ltocompat.commands.env import flaws_of
+from ltocompat.model.artifact_summary import Study
+from ltocompat.model.errors import LtocompatError
+from ltocompat.model.target import THIS_MACHINE, Known, Target
+from ltocompat.model.verdict import Result, Route
+from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.engine.judge_artifact import results
+from ltocompat.rules.engine.problems import machine_result, with_flaws
+from ltocompat.rules.rule import Flaw
+from ltocompat.targets.machine.environment import Environment
+from ltocompat.targets.machine.library import Library
+from ltocompat.targets.machine.library_on_machine import look_at
+from ltocompat.targets.machine.probe import probe
+from ltocompat.targets.machine.python_environment import Installation, binary_files, chosen
+from ltocompat.targets.machine.save import target_of
+from ltocompat.targets.nvjitlink import Machine
+
+_AS_PATH = "this-machine"
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """A machine that was looked at.
+
+    Attributes:
+        machine: how to look at it.
+        environment: what was found.
+        target: the deploy target that it is.
+        installation: the environment of packages there.
+    """
+
+    machine: Machine
+    environment: Environment
+    target: Target
+    installation: Installation
+
+    @classmethod
+    def of(cls, machine: Machine, installation: Installation) -> Here:
+        """Look at a machine, as the programs of an environment see it."""
+        if installation.python is not None:
+            search = installation.folders
+            machine = replace(machine, python=installation.python, search_path=search)
+        found = probe(machine)
+        return cls(machine, found, target_of(found, THIS_MACHINE), installation)
+
+    @classmethod
+    def now(cls, python: str | None) -> Here:
+        """Look at this machine, with the environment of an interpreter; None: the active one.
+
+        Raises:
+            UsageError: ``python`` does not run.
+        """
+        machine = Machine.here()
+        return cls.of(machine, chosen(python, machine.environ, machine))
+
+    def files(self) -> Iterator[str]:
+        """The binary files of the environment."""
+        yield from binary_files(self.installation)
+
+    def own_result(self) -> Result:
+        """What is wrong with the machine itself."""
+        looked = f"looked at with the packages of {self.installation}"
+        return machine_result(_AS_PATH, self.target, flaws_of(self.environment), looked)
+
+    def results(self, study: Study, route: Route | None) -> Iterator[Result]:
+        """The verdicts on an artifact, with the nvJitLink that it would get here."""
+        library = self._library(study)
+        target = self.target
+        flaws: tuple[Flaw, ...] = ()
+        if library is not None:
+            flaws = tuple(_flaws(library))
+            linker = library.nvjitlink
+            if linker is not None:
+                known = Known(linker.version, (linker.release,), every=True, source=linker.path)
+                target = replace(target, nvjitlink=known)
+        for result in results(study, target, route):
+            yield with_flaws(replace(result, target=self.target), flaws)
+
+    def _library(self, study: Study) -> Library | None:
+        """The artifact as a library of this machine; None where it asks nothing of the loader."""
+        asking = [host for host in study.hosts if not host.place.members]
+        path = os.path.abspath(study.path)
+        if not asking or not os.path.isfile(path):
+            return None
+        try:
+            return look_at(self.machine, self.environment, path, asking[0])
+        except LtocompatError:
+            return None  # what can't be read was said already
+
+
+def _flaws(library: Library) -> Iterator[Flaw]:
+    for rule in RULES:
+        if rule.of_library is not None:
+            yield from rule.of_library(library)

@@ -1,0 +1,128 @@
+"""Static archives (``ar``): GNU, BSD and COFF ways to keep long names, and thin archives.
+
+A member header is 60 bytes of text: name 16, date 12, owner 6, group 6, mode 8, size 10, then a
+back quote and a line feed; members begin at even offsets. Source: ar(5), and the description of
+COFF archives in Microsoft's PE specification.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+
+from ltocompat.files.archives.member import Member
+from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.model.errors import LimitExceeded, Malformed
+from ltocompat.model.image import Skipped
+from ltocompat.model.limits import Budget
+from ltocompat.model.place import Place
+
+_MAGIC = b"!<arch>\n"
+_THIN_MAGIC = b"!<thin>\n"
+_HEADER_SIZE = 60
+_HEADER_END = b"`\n"
+# Symbol tables and name tables of the GNU, COFF and BSD formats; they hold no code.
+_INDEXES = {"/", "/SYM64/", "/<ECSYMBOLS>/", "__.SYMDEF", "__.SYMDEF SORTED", "__.SYMDEF_64"}
+_NAMES = "//"
+
+
+class ArchiveFormat:
+    """Static archives, normal and thin."""
+
+    def sniff(self, view: ByteView) -> bool:
+        """Whether this is a static archive."""
+        return view.peek(0, len(_MAGIC)) in (_MAGIC, _THIN_MAGIC)
+
+    def members(
+        self, view: ByteView, place: Place, wanted: Place, budget: Budget
+    ) -> Iterator[Member | Skipped]:
+        """The members; those of a thin archive are read from beside it."""
+        del wanted  # a view of a member costs nothing
+        thin = view.peek(0, len(_MAGIC)) == _THIN_MAGIC
+        names = b""
+        position = len(_MAGIC)
+        count = 0
+        while position < view.size:
+            try:
+                name, size, data = _header(view, position, names)
+            except Malformed as error:
+                reason = f"the archive can't be read on at {position:#x}: {error}"
+                yield Skipped(place, reason, view.size - position)
+                return
+            stored_here = not thin or name in _INDEXES or name == _NAMES
+            end = data + size if stored_here else data
+            if end > view.size:
+                reason = f"the member says {size} bytes, but {view.size - data} are left"
+                yield Skipped(place.member(name), reason, view.size - data)
+                end = view.size
+            body = view.sub(data, end - data)
+            if name == _NAMES:
+                names = body.all()
+            elif name not in _INDEXES:
+                count += 1
+                if count > budget.limits.members:
+                    raise LimitExceeded("members", f"the archive has over {count - 1} members")
+                yield (
+                    _thin_member(place, name)
+                    if thin
+                    else Member(place.member(name), body, position)
+                )
+            position = end + end % 2
+
+
+def _header(view: ByteView, position: int, names: bytes) -> tuple[str, int, int]:
+    """Name and size of the member at ``position``, and the offset of its data."""
+    header = view.read(position, _HEADER_SIZE)
+    if not header.endswith(_HEADER_END):
+        raise Malformed("a member header does not end in a back quote and a line feed")
+    digits = header[48:58].strip()
+    if not digits.isdigit():
+        raise Malformed(f"a member size is {digits!r}, not a number")
+    name, size = header[:16].decode("utf-8", "surrogateescape").rstrip(" "), int(digits)
+    data = position + _HEADER_SIZE
+    if name.startswith("#1/") and name[3:].isdecimal():
+        length = int(name[3:])
+        if length > size:
+            raise Malformed(f"a member of {size} bytes begins with a name of {length}")
+        raw = view.read(data, length).rstrip(b"\0")
+        return raw.decode("utf-8", "surrogateescape"), size - length, data + length
+    if name in _INDEXES or name == _NAMES:
+        return name, size, data
+    if name.startswith("/") and name[1:].isdecimal():
+        return _long_name(names, int(name[1:])), size, data
+    return name.removesuffix("/"), size, data
+
+
+def _long_name(names: bytes, offset: int) -> str:
+    """A name from the table: ended by a slash and a line feed (GNU) or by NUL (COFF)."""
+    if offset >= len(names):
+        raise Malformed(f"a member's name is at {offset} of a name table of {len(names)} bytes")
+    raw = names[offset : offset + 4096].split(b"\n", 1)[0].split(b"\0", 1)[0]
+    return raw.removesuffix(b"/").decode("utf-8", "surrogateescape")
+
+
+def _thin_member(place: Place, name: str) -> Member | Skipped:
+    """A member of a thin archive, which keeps only a path, relative to its own folder."""
+    member = place.member(name)
+    path = os.path.join(os.path.dirname(place.path), name)
+    try:
+        if place.members or not stat.S_ISREG(os.stat(path).st_mode):
+            return Skipped(member, "a thin archive names it, but it is not a file beside it")
+        source = _OpenedFile(path)
+    except (OSError, ValueError):
+        return Skipped(member, f"a thin archive names it, but {path!r} can't be read")
+    return Member(member, ByteView(source))
+
+
+class _OpenedFile(FileSource):
+    """A file that closes itself with the last view of it."""
+
+    __slots__ = ("_own",)
+
+    def __init__(self, path: str) -> None:
+        self._own = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        super().__init__(self._own)
+
+    def __del__(self) -> None:
+        os.close(self._own)

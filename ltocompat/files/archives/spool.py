@@ -1,0 +1,94 @@
+"""Where unpacked members are kept while they are read: in memory, or in one nameless file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO
+from weakref import WeakSet
+
+from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.model.errors import Malformed
+
+# Modules that wait to be described keep the bytes of their members: a thousand of these at most.
+_IN_MEMORY = 64 << 10
+
+
+class Spool:
+    """Keeps the unpacked members of one container, each as long as there is a view of it.
+
+    Larger members share one temporary file without a name, so that as few files are open as
+    containers are nested, and its pages are used again and again.
+    """
+
+    __slots__ = ("_file", "_kept")
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+        self._kept: WeakSet[_Kept] = WeakSet()
+
+    def keep(self, chunks: Iterator[bytes], size: int | None) -> ByteView:
+        """The bytes of ``chunks``, which are at most ``size`` bytes in all (None: not known).
+
+        Raises:
+            Malformed: there is no room for them; or what ``chunks`` raises.
+        """
+        first: list[bytes] = []
+        length = 0
+        for chunk in chunks:
+            first.append(chunk)
+            length += len(chunk)
+            if length > _IN_MEMORY:
+                return self._spooled(first, chunks, size)
+        return ByteView.of(b"".join(first))
+
+    def _spooled(self, first: list[bytes], rest: Iterator[bytes], size: int | None) -> ByteView:
+        # Imported here: most runs unpack nothing large.
+        import tempfile
+
+        start = self._free(size)
+        try:
+            if self._file is None:
+                # It is closed with the last view of it.
+                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+            end = start
+            for part in (first, rest):
+                for chunk in part:
+                    self._file.seek(end)
+                    end += _write(self._file, chunk)
+        except OSError as error:
+            raise Malformed(
+                f"its bytes can't be kept in {tempfile.gettempdir()!r}: {error.strerror}; set "
+                "TMPDIR to a folder with more room"
+            ) from error
+        source = _Kept(self._file, start, end)
+        self._kept.add(source)
+        return ByteView(source, start, end - start)
+
+    def _free(self, size: int | None) -> int:
+        """The first gap of ``size`` bytes between those that are still read, or behind them."""
+        position = 0
+        for start, end in sorted((one.start, one.end) for one in self._kept):
+            if size is not None and start - position >= size:
+                break
+            position = max(position, end)
+        return position
+
+
+class _Kept(FileSource):
+    """A stretch of the temporary file, which stays open with the last view of it."""
+
+    __slots__ = ("__weakref__", "_file", "end", "start")
+
+    def __init__(self, file: IO[bytes], start: int, end: int) -> None:
+        super().__init__(file.fileno())
+        self._file = file
+        self.start = start
+        self.end = end
+
+
+def _write(file: IO[bytes], data: bytes) -> int:
+    """Write all of ``data``; a file without a buffer may take a part at a time."""
+    written = 0
+    while written < len(data):
+        written += file.write(memoryview(data)[written:])
+    return written

@@ -1,0 +1,256 @@
+"""Tar archives, plain or as they come out of a decompressor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from ltocompat.files.archives.decoding import Input
+from ltocompat.files.archives.member import Member, concerns
+from ltocompat.files.archives.naming import Names
+from ltocompat.files.archives.spool import Spool
+from ltocompat.files.archives.tar_headers import (
+    BLOCK,
+    Header,
+    is_continued,
+    is_header,
+    long_name,
+    parse,
+    pax_records,
+)
+from ltocompat.files.archives.unpacking import Stream
+from ltocompat.files.byteview import ByteView
+from ltocompat.model.errors import LimitExceeded, Malformed
+from ltocompat.model.image import Skipped
+from ltocompat.model.limits import MIB, Budget
+from ltocompat.model.place import Place
+
+_LONG_NAME, _LONG_TARGET = "L", "K"
+_PAX, _PAX_GLOBAL = ("x", "X"), "g"
+_EXTENDED = (_LONG_NAME, _LONG_TARGET, *_PAX, _PAX_GLOBAL)
+_HARD_LINK, _LINK, _FOLDER = "1", "2", "5"
+_NO_FILES = {
+    "3": "it is a character device",
+    "4": "it is a block device",
+    "6": "it is a named pipe",
+    "D": "it is a listing of a folder (GNU)",
+    "M": "it is continued from another volume (GNU)",
+    "V": "it is a volume label (GNU)",
+}
+# Types whose header is followed by no data, whatever size it says.
+_NO_DATA = (_HARD_LINK, _LINK, _FOLDER, "3", "4", "6", "V")
+
+
+class Tape(Protocol):
+    """The bytes of an archive, read once from front to end."""
+
+    def read(self, size: int) -> bytes:
+        """The next ``size`` bytes, fewer at the end."""
+
+    def body(self, size: int) -> ByteView:
+        """The next ``size`` bytes as a file of their own."""
+
+    def skip(self, size: int) -> None:
+        """Pass over ``size`` bytes."""
+
+    @property
+    def position(self) -> int:
+        """How far the stored bytes have been read."""
+
+
+class TarFormat:
+    """Tar archives that are not compressed; members are viewed in place."""
+
+    def sniff(self, view: ByteView) -> bool:
+        """Whether this is a tar archive."""
+        return is_header(view.peek(0, BLOCK))
+
+    def members(
+        self, view: ByteView, place: Place, wanted: Place, budget: Budget
+    ) -> Iterator[Member | Skipped]:
+        """The members in file order."""
+        return walk(_Plain(view), place, wanted, budget)
+
+
+class _Plain:
+    """An archive that can be viewed in place."""
+
+    def __init__(self, view: ByteView) -> None:
+        self._view = view
+        self.position = 0
+
+    def read(self, size: int) -> bytes:
+        data = self._view.peek(self.position, size)
+        self.position += len(data)
+        return data
+
+    def body(self, size: int) -> ByteView:
+        self._check(size)
+        self.position += size
+        return self._view.sub(self.position - size, size)
+
+    def skip(self, size: int) -> None:
+        self._check(size)
+        self.position += size
+
+    def _check(self, size: int) -> None:
+        left = self._view.size - self.position
+        if size > left:
+            raise Malformed(f"it says {size} bytes, but {left} are left")
+
+
+class Unpacked:
+    """An archive that comes out of a decompressor."""
+
+    def __init__(self, stream: Stream, stored: Input) -> None:
+        self._stream = stream
+        self._stored = stored
+        self._spool = Spool()
+
+    @property
+    def position(self) -> int:
+        """As far as the decompressor has read."""
+        return self._stored.position
+
+    def read(self, size: int) -> bytes:
+        """The next ``size`` bytes, fewer at the end."""
+        return self._stream.read(size)
+
+    def body(self, size: int) -> ByteView:
+        """The next ``size`` bytes, kept as long as they are viewed."""
+        return self._spool.keep(self._stream.take(size), size)
+
+    def skip(self, size: int) -> None:
+        """Decompress ``size`` bytes and forget them."""
+        for _ in self._stream.take(size):
+            pass
+
+
+def walk(tape: Tape, place: Place, wanted: Place, budget: Budget) -> Iterator[Member | Skipped]:
+    """The members of an archive; what follows its end is reported."""
+    names = Names(place, budget.limits)
+    try:
+        yield from _Walk(tape, place, wanted, budget, names).members()
+        yield from _behind(tape, place)
+    except LimitExceeded:
+        raise
+    except Malformed as error:
+        yield Skipped(place, f"the archive can't be read on: {error}")
+    yield from names.broken_links()
+
+
+class _Walk:
+    """One walk through one archive."""
+
+    def __init__(
+        self, tape: Tape, place: Place, wanted: Place, budget: Budget, names: Names
+    ) -> None:
+        self._tape = tape
+        self._place = place
+        self._wanted = wanted
+        self._budget = budget
+        self._names = names
+        self._for_all: dict[str, str] = {}
+        self._for_next: dict[str, str] = {}
+
+    def members(self) -> Iterator[Member | Skipped]:
+        count = 0
+        most = self._budget.limits.members
+        while (header := self._header()) is not None:
+            count += 1
+            if count > most:
+                raise LimitExceeded("members", f"the archive has over {most} members")
+            self._budget.check_time()
+            if header.type in _EXTENDED:
+                yield from self._extend(header)
+                continue
+            header = header.changed(self._for_all | self._for_next)
+            self._for_next = {}
+            yield from self._member(header)
+
+    def _header(self) -> Header | None:
+        """The next header; None at the end of the archive, which is a block of zeros."""
+        block = self._tape.read(BLOCK)
+        if len(block) < BLOCK:
+            raise Malformed("it ends without a block of zeros; is it whole?")
+        return parse(block) if block.count(0) < BLOCK else None
+
+    def _extend(self, header: Header) -> Iterator[Skipped]:
+        most = self._budget.limits.text_bytes
+        if header.size > most:
+            reason = f"an extended header of {header.size} bytes is over the limit of {most}"
+            yield Skipped(self._place, reason, header.size, "text_bytes")
+            self._tape.skip(_padded(header.size))
+            return
+        data = self._tape.read(_padded(header.size))
+        if len(data) < header.size:
+            raise Malformed(f"an extended header of {header.size} bytes is cut off")
+        data = data[: header.size]
+        if header.type == _LONG_NAME:
+            self._for_next["path"] = long_name(data)
+        elif header.type == _LONG_TARGET:
+            self._for_next["linkpath"] = long_name(data)
+        else:
+            try:
+                records = pax_records(data)
+            except Malformed as error:
+                yield Skipped(self._place, f"what it says is not applied: {error}", header.size)
+                return
+            if header.type == _PAX_GLOBAL:
+                self._for_all |= records
+            else:
+                self._for_next |= records
+
+    def _member(self, header: Header) -> Iterator[Member | Skipped]:
+        if header.type == _FOLDER:
+            yield from self._names.folder(header.name)
+        elif header.type in (_LINK, _HARD_LINK):
+            hard = header.type == _HARD_LINK
+            yield from self._names.link(header.name, header.target, self._wanted, hard=hard)
+        else:
+            yield from self._file(header)
+            return
+        if header.size:
+            reason = f"it is no file, but says that it has {header.size} bytes"
+            yield Skipped(self._place.member(header.name[:100]), reason)
+
+    def _file(self, header: Header) -> Iterator[Member | Skipped]:
+        place, problems = self._names.take(header.name)
+        yield from (Skipped(place, problem) for problem in problems)
+        reason = _NO_FILES.get(header.type)
+        more = header.more
+        while more:
+            more = is_continued(self._tape.read(BLOCK))
+            self._budget.check_time()
+        if header.sparse:
+            reason = "it is stored as a sparse file, which is not read here; store it whole"
+        if reason is not None or not concerns(place, self._wanted):
+            if reason is not None:
+                yield Skipped(place, reason, header.size)
+            if header.type not in _NO_DATA:
+                self._tape.skip(_padded(header.size))
+            return
+        try:
+            view = self._tape.body(header.size)
+        except LimitExceeded:
+            raise
+        except Malformed as error:
+            yield Skipped(place, str(error), header.size)
+            raise
+        yield Member(place, view, self._tape.position)
+        self._tape.read(_padded(header.size) - header.size)
+
+
+def _behind(tape: Tape, place: Place) -> Iterator[Skipped]:
+    """What lies behind the end; writers fill up with zeros."""
+    zeros = other = 0
+    while data := tape.read(MIB):
+        zeros += data.count(0)
+        other += len(data) - data.count(0)
+    if other:
+        reason = f"{zeros + other} bytes behind the end of the archive are not read"
+        yield Skipped(place, reason, zeros + other)
+
+
+def _padded(size: int) -> int:
+    return -(-size // BLOCK) * BLOCK

@@ -1,0 +1,169 @@
+"""The one place that reads integers and strings out of bytes, always bounds-checked.
+
+A view is a window on a file or on bytes in memory. Files are read with positioned reads instead of
+a memory map: a map of a file that shrinks kills the process, and its pages count as our memory.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+from typing import Protocol
+
+from ltocompat.model.errors import Malformed, UnreadableInput
+
+_U16 = struct.Struct("<H")
+_U32 = struct.Struct("<I")
+_U64 = struct.Struct("<Q")
+
+
+class Source(Protocol):
+    """Random-access bytes of a known size."""
+
+    @property
+    def size(self) -> int:
+        """Number of bytes."""
+
+    def pread(self, size: int, offset: int) -> bytes:
+        """At most ``size`` bytes from ``offset``; the caller has checked the bounds."""
+
+
+class MemorySource:
+    """Bytes that are in memory already."""
+
+    __slots__ = ("_data", "size")
+
+    def __init__(self, data: bytes | bytearray | memoryview) -> None:
+        self._data = memoryview(data)
+        self.size = len(self._data)
+
+    def pread(self, size: int, offset: int) -> bytes:
+        """Copy a slice."""
+        return bytes(self._data[offset : offset + size])
+
+
+# Headers are read in many small steps, and a system call costs more than copying a block.
+_SMALL = 16 << 10
+_BLOCK = 32 << 10
+
+
+class FileSource:
+    """An open file, read by position from any thread.
+
+    The file descriptor belongs to the caller, who closes it after the last read.
+    """
+
+    __slots__ = ("_block", "_fd", "_lock", "size")
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._lock = threading.Lock()
+        # One value, replaced as a whole, so that threads never see half of it.
+        self._block = (0, b"")
+        self.size = os.fstat(fd).st_size
+
+    def pread(self, size: int, offset: int) -> bytes:
+        """Small reads come out of the block that was read last, where it holds them."""
+        if size > _SMALL:
+            return self._pread(size, offset)
+        start, data = self._block
+        if not start <= offset <= start + len(data) - size:
+            start, data = self._block = offset, self._pread(_BLOCK, offset)
+        return data[offset - start : offset - start + size]
+
+    def _pread(self, size: int, offset: int) -> bytes:
+        """Read by position; where the system has no such call, seek and read under a lock."""
+        try:
+            if hasattr(os, "pread"):
+                return os.pread(self._fd, size, offset)
+            with self._lock:
+                os.lseek(self._fd, offset, os.SEEK_SET)
+                return os.read(self._fd, size)
+        except OSError as error:
+            message = f"reading at offset {offset:#x} failed: {error.strerror}"
+            raise UnreadableInput(message) from error
+
+
+class ByteView:
+    """A bounded, read-only window on a source; offsets count from the start of the window.
+
+    Every read outside the window raises ``Malformed``. Integers are little-endian.
+    """
+
+    __slots__ = ("size", "source", "start")
+
+    def __init__(self, source: Source, start: int = 0, size: int | None = None) -> None:
+        available = source.size - start
+        self.source = source
+        self.start = start
+        self.size = available if size is None else size
+        if start < 0 or self.size < 0 or self.size > available:
+            raise Malformed(
+                f"a window of {self.size} bytes at {start:#x} is outside {source.size} bytes"
+            )
+
+    @classmethod
+    def of(cls, data: bytes | bytearray | memoryview) -> ByteView:
+        """A view of bytes in memory."""
+        return cls(MemorySource(data))
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Exactly ``size`` bytes at ``offset``."""
+        if offset < 0 or size < 0 or offset + size > self.size:
+            raise Malformed(
+                f"{size} bytes at {offset:#x} are outside of the {self.size} bytes there"
+            )
+        data = self.source.pread(size, self.start + offset)
+        while len(data) < size:
+            more = self.source.pread(size - len(data), self.start + offset + len(data))
+            if not more:
+                raise UnreadableInput("the file became shorter while it was read; run again")
+            data += more
+        return data
+
+    def peek(self, offset: int, size: int) -> bytes:
+        """At most ``size`` bytes at ``offset``: fewer, or none, at the end of the window."""
+        if offset < 0 or offset >= self.size:
+            return b""
+        return self.read(offset, min(size, self.size - offset))
+
+    def unpack(self, layout: struct.Struct, offset: int) -> tuple[int, ...]:
+        """The fields of ``layout`` at ``offset``."""
+        return layout.unpack(self.read(offset, layout.size))
+
+    def u8(self, offset: int) -> int:
+        """One byte."""
+        return self.read(offset, 1)[0]
+
+    def u16(self, offset: int) -> int:
+        """A 16-bit integer."""
+        return int(_U16.unpack(self.read(offset, 2))[0])
+
+    def u32(self, offset: int) -> int:
+        """A 32-bit integer."""
+        return int(_U32.unpack(self.read(offset, 4))[0])
+
+    def u64(self, offset: int) -> int:
+        """A 64-bit integer."""
+        return int(_U64.unpack(self.read(offset, 8))[0])
+
+    def text(self, offset: int, limit: int) -> str:
+        """A NUL-terminated string of at most ``limit`` bytes; other encodings are replaced."""
+        return self.peek(offset, limit).split(b"\0", 1)[0].decode("utf-8", "replace")
+
+    def sub(self, offset: int, size: int) -> ByteView:
+        """A window inside this one."""
+        if offset < 0 or size < 0 or offset + size > self.size:
+            raise Malformed(
+                f"a window of {size} bytes at {offset:#x} is outside of the {self.size} bytes there"
+            )
+        return ByteView(self.source, self.start + offset, size)
+
+    def all(self) -> bytes:
+        """Every byte of the window; for windows that are known to be small."""
+        return self.read(0, self.size)
+
+    def loaded(self) -> ByteView:
+        """The same bytes, held in memory; for many small reads."""
+        return ByteView.of(self.all())

@@ -1,0 +1,51 @@
+"""Where images lie in a file: fatbin regions, and images without any fatbin around them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.codec import Payload
+from ltocompat.model.arch import SmArch
+from ltocompat.model.image import Compression, ImageKind
+from ltocompat.model.place import Place
+
+
+class StoredImage(NamedTuple):
+    """An image as it lies in the file, before its own bytes are read.
+
+    ``arch``, ``debug``, ``host_os``, ``options`` and ``identifier`` are what the entry header says;
+    None around an image that has no entry. ``version`` is the entry's code version (major, minor).
+    ``compression`` is how the file keeps it; the payload of an image inside a concatenated entry is
+    decoded already. ``entry_header`` is the whole header of an entry, as stored.
+    """
+
+    place: Place
+    section: str | None
+    kind: ImageKind
+    payload: Payload
+    stored_size: int | None
+    compression: Compression
+    kind_number: int | None = None
+    version: tuple[int, int] | None = None
+    arch: SmArch | None = None
+    scrambled: bool = False
+    relocatable: bool | None = None
+    debug: bool | None = None
+    host_os: str | None = None
+    options: str | None = None
+    identifier: str | None = None
+    entry_header: bytes | None = None
+
+
+class StoredModule(NamedTuple):
+    """A module as it lies in the file: its place, section, registration and stored images.
+
+    ``region`` is all of its fatbin region, None around an image that has none.
+    """
+
+    place: Place
+    section: str | None
+    registered: bool | None
+    images: tuple[StoredImage, ...]
+    region: ByteView | None = None

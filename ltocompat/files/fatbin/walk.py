@@ -1,0 +1,154 @@
+"""All device code of one file, in file order: regions, naked images, and what can't be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.codec import ZSTD_MAGIC
+from ltocompat.files.fatbin import StoredImage, StoredModule, bare_images, region
+from ltocompat.files.fatbin.accounting import Accounting
+from ltocompat.files.fatbin.scan import Hit, Scanner
+from ltocompat.files.images import cubin, ltoir
+from ltocompat.files.objects import HostFile
+from ltocompat.model.errors import LimitExceeded, Malformed
+from ltocompat.model.image import Skipped
+from ltocompat.model.limits import Budget
+from ltocompat.model.place import Place
+
+
+class _Reading(NamedTuple):
+    """What came of one region.
+
+    Attributes:
+        walked: end of the entries that were understood (file offset); the scan goes on there.
+        said: end of what was understood or reported (file offset).
+        images: the images found.
+        unread: what was not.
+    """
+
+    walked: int
+    said: int
+    images: list[StoredImage]
+    unread: list[Skipped]
+
+
+class Walk:
+    """One walk through one file.
+
+    Args:
+        view: the whole file.
+        place: its place.
+        host: what it is around the device code, None for a file that is device code itself.
+        budget: account of the file.
+    """
+
+    def __init__(self, view: ByteView, place: Place, host: HostFile | None, budget: Budget) -> None:
+        self._view = view
+        self._place = place
+        self._host = host
+        self._budget = budget
+        self._scanner = Scanner(view)
+        self._accounting = Accounting(view, host)
+        self._prelinked = host.registration().prelinked if host else {}
+        self._claimed = {offset for offsets in self._prelinked.values() for offset in offsets}
+
+    @property
+    def position(self) -> int:
+        """How far the walk has come, bytes."""
+        return self._scanner.position
+
+    def __iter__(self) -> Iterator[StoredModule | Skipped]:
+        try:
+            for hit in self._scanner:
+                self._budget.check_time()
+                yield from self._at(hit)
+        except LimitExceeded as error:
+            left = self._view.size - self.position
+            yield Skipped(self._place, f"the rest is not read: {error}", left, error.limit)
+            return
+        for offset, size in self._accounting.gaps():
+            reason = f"{size} bytes of a fatbin section belong to no region"
+            yield Skipped(self._place.at(offset), reason, size)
+
+    def _at(self, hit: Hit) -> Iterator[StoredModule | Skipped]:
+        if hit.needle == region.NEEDLE:
+            yield from self._region(hit.offset)
+            return
+        whole = hit.offset == 0 and self._host is None
+        try:
+            image = self._naked(hit, whole=whole)
+        except LimitExceeded:
+            raise
+        except Malformed as error:
+            if whole and hit.needle != ZSTD_MAGIC:
+                yield Skipped(self._place, str(error), self._view.size)
+            return
+        self._pass(hit.offset, hit.offset + (image.stored_size or ltoir.HEAD_SIZE))
+        registration = self._host.registration() if self._host else None
+        registered = False if registration and registration.known else None
+        yield StoredModule(image.place, image.section, registered, (image,))
+
+    def _naked(self, hit: Hit, *, whole: bool) -> StoredImage:
+        view = self._view.sub(hit.offset, self._view.size - hit.offset)
+        place = self._place if whole else self._place.at(hit.offset)
+        section = self._section(hit.offset)
+        if hit.needle == cubin.NEEDLE:
+            return bare_images.cubin_image(view, place, section, self._budget)
+        if hit.needle == ZSTD_MAGIC:
+            return bare_images.zstd_cubin_image(view, place, section, self._budget)
+        size = self._host.symbol_size(hit.offset) if self._host else None
+        size = self._view.size if whole else size
+        return bare_images.ltoir_image(view, place, section, self._budget, size)
+
+    def _region(self, offset: int) -> Iterator[StoredModule | Skipped]:
+        read = self._read_region(offset)
+        self._scanner.skip_to(read.walked)
+        self._accounting.cover(offset, read.said)
+        if offset not in self._claimed:
+            images = list(read.images)
+            for part in self._prelinked.get(offset, ()):
+                # What is unread there is said when the walk gets there.
+                images += self._read_region(part).images
+            if images or not read.unread:
+                registered = self._host.registration().registered(offset) if self._host else None
+                place, section = self._place.at(offset), self._section(offset)
+                whole = self._view.sub(offset, read.said - offset)
+                yield StoredModule(place, section, registered, tuple(images), whole)
+        yield from read.unread
+
+    def _read_region(self, offset: int) -> _Reading:
+        place, section = self._place.at(offset), self._section(offset)
+        images: list[StoredImage] = []
+        unread: list[Skipped] = []
+        try:
+            view = self._view.sub(offset, self._view.size - offset)
+            region = region.read_region(view, self._budget)
+        except Malformed as error:
+            left = max(self._view.size - offset, 0)
+            return _Reading(offset, offset + left, images, [_skipped(place, error, left)])
+        for number, entry in enumerate(region.entries):
+            at = place.at(offset, number)
+            try:
+                images += region.stored_images(view, entry, at, section, self._budget)
+            except Malformed as error:
+                unread.append(_skipped(at, error, entry.end - entry.offset))
+        said = region.walked
+        if region.broken is not None:
+            said = max(region.walked, min(region.size, view.size))
+            unread.append(Skipped(place, region.broken, said - region.walked, region.limit))
+        return _Reading(offset + region.walked, offset + said, images, unread)
+
+    def _pass(self, start: int, end: int) -> None:
+        self._scanner.skip_to(end)
+        self._accounting.cover(start, end)
+
+    def _section(self, offset: int) -> str | None:
+        section = self._host.section_at(offset) if self._host else None
+        return section.name if section else None
+
+
+def _skipped(place: Place, error: Malformed, size: int) -> Skipped:
+    limit = error.limit if isinstance(error, LimitExceeded) else None
+    return Skipped(place, str(error), size, limit)

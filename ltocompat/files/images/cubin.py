@@ -1,0 +1,247 @@
+"""Cubins: ELF files of machine 190, in the two generations that toolkits have written.
+
+Generation 1 (ELF ABI version 7: every architecture up to sm_90a with toolkits up to 12.9) keeps the
+toolkit in ``e_version``, against the ELF standard. Generation 2 (ELF ABI version 8: sm_100 and up
+since 12.8, every architecture since 13.0) keeps it in notes. Facts: ptxas 11.8 .. 13.5 and NVRTC
+11.7 .. 13.5, compared with what cuobjdump prints.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.images.cubin_notes import Notes
+from ltocompat.files.magic_search import occurrences
+from ltocompat.model.arch import SmArch, shared_arch
+from ltocompat.model.errors import LimitExceeded, Malformed
+from ltocompat.model.limits import Limits
+
+NEEDLE = b"\x7fELF\x02\x01\x01"
+HEAD_SIZE = 64
+MACHINE = 190
+
+# e_ident, e_type, e_machine, e_version, e_entry, e_phoff, e_shoff, e_flags, e_ehsize, e_phentsize,
+# e_phnum, e_shentsize, e_shnum, e_shstrndx
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+# sh_name, sh_type, sh_flags, sh_addr, sh_offset, sh_size, sh_link, sh_info, sh_addralign,
+# sh_entsize
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_PROGRAM_HEADER_SIZE = 56
+
+_ABI_GENERATION = {7: 1, 8: 2}
+_ET_REL = 1
+_SHT_NOBITS = 8
+_SHT_SYMTAB = 2
+_SHT_NV_INFO = 0x70000000
+_SHT_NV_COMPAT = 0x70000086
+_STT_FUNC = 2
+_STO_ENTRY = 0x10
+_FORMAT_SIZED = 4
+_EIATTR_CUDA_API_VERSION = 0x37
+_API_VERSION_RECORD = bytes((_FORMAT_SIZED, _EIATTR_CUDA_API_VERSION, 4, 0))
+_NAMES_BEGIN = b"\0.shstrtab\0"
+_COMPAT_ACCELERATED = 9
+
+
+class Header(NamedTuple):
+    """The ELF header of a cubin.
+
+    Attributes:
+        generation: 1 or 2, see the module; 0 for an ABI version that is neither.
+        arch: the real architecture; its suffix is only a part of the truth (see ``Cubin.arch``).
+        virtual: number of the virtual architecture (generation 1), else None.
+        toolkit: 10 * major + minor of the tool that made the file (generation 1), else None.
+        relocatable: ``ET_REL``: needs a device link.
+        extent: size in bytes up to the end of the section and program header tables.
+    """
+
+    generation: int
+    arch: SmArch
+    virtual: int | None
+    toolkit: int | None
+    relocatable: bool
+    section_table: tuple[int, int, int]
+    names_index: int
+    extent: int
+
+
+def parse_header(head: bytes) -> Header:
+    """Read the ELF header (64 bytes).
+
+    Raises:
+        Malformed: these are no bytes of a cubin.
+    """
+    if len(head) < _HEADER.size or not head.startswith(NEEDLE):
+        raise Malformed("a cubin does not begin with a 64-bit little-endian ELF header")
+    (ident, kind, machine, version, _, phoff, shoff, flags, _, phentsize, phnum, shentsize, shnum,
+     names) = _HEADER.unpack_from(head)  # fmt: skip
+    if machine != MACHINE:
+        raise Malformed(f"an ELF file for machine {machine} is no cubin, which is for {MACHINE}")
+    generation = _ABI_GENERATION.get(ident[8], 0)
+    first = generation == 1
+    number, suffix = (flags & 0xFF, flags & 0x800) if first else (flags >> 8 & 0xFF, flags & 0x8)
+    tables = [_HEADER.size]
+    if shnum:
+        tables.append(shoff + shentsize * shnum)
+    if phnum:
+        tables.append(phoff + phentsize * phnum)
+    return Header(
+        generation=generation,
+        arch=shared_arch(number, "a" if suffix else ""),
+        virtual=(flags >> 16 & 0xFF) or None if first else None,
+        toolkit=version if first and version > 1 else None,
+        relocatable=kind == _ET_REL,
+        section_table=(shoff, shentsize, shnum),
+        names_index=names,
+        extent=max(tables),
+    )
+
+
+class Section(NamedTuple):
+    """One section of a cubin: name, type, place in the cubin (bytes), and its link."""
+
+    name: str
+    type: int
+    offset: int
+    size: int
+    link: int
+
+
+class Cubin(NamedTuple):
+    """A whole cubin: header, sections and the notes in them."""
+
+    view: ByteView
+    header: Header
+    sections: tuple[Section, ...]
+
+    @classmethod
+    def parse(cls, view: ByteView, limits: Limits) -> Cubin:
+        """Read the section table.
+
+        Raises:
+            Malformed: the header or the section table does not fit into the bytes.
+        """
+        header = parse_header(view.peek(0, HEAD_SIZE))
+        offset, entry_size, count = header.section_table
+        if count and entry_size != _SECTION.size:
+            raise Malformed(f"a cubin with section headers of {entry_size} bytes instead of 64")
+        if count > limits.sections:
+            raise LimitExceeded("sections", f"a cubin with {count} sections is over the limit")
+        rows = list(_SECTION.iter_unpack(view.read(offset, count * _SECTION.size)))
+        names = _strings(view, rows, header.names_index)
+        return cls(
+            view,
+            header,
+            tuple(Section(_name(names, r[0]), r[1], r[4], r[5], r[6]) for r in rows),
+        )
+
+    @property
+    def extent(self) -> int:
+        """Size in bytes: up to the end of its last table or section, where cuobjdump cuts it."""
+        ends = (s.offset + s.size for s in self.sections if s.type not in (0, _SHT_NOBITS))
+        return max(self.header.extent, *ends, 0)
+
+    @property
+    def debug(self) -> bool:
+        """Whether it carries device debug information (-G); line tables alone don't count."""
+        return any(section.name == ".debug_info" for section in self.sections)
+
+    def notes(self) -> Notes:
+        """The notes on tools and architectures; none in generation 1."""
+        wanted = (".note.nv.tkinfo", ".note.nv.cuinfo", ".note.nv.cuver")
+        return Notes.parse(b"".join(self._bytes(s) for s in self.sections if s.name in wanted))
+
+    def api_versions(self) -> frozenset[int]:
+        """CUDA_API_VERSION of every kernel: 10 * major + minor of the compiler of each object."""
+        found = (
+            _api_version(self._bytes(section))
+            for section in self.sections
+            if section.type == _SHT_NV_INFO and section.name.startswith(".nv.info.")
+        )
+        return frozenset(version for version in found if version is not None)
+
+    def accelerated(self) -> bool:
+        """Whether it is for an ``a`` architecture, by ``.nv.compat`` (13.x) or the header."""
+        if self.header.arch.suffix:
+            return True
+        return any(
+            (_COMPAT_ACCELERATED, 1) in _records(self._bytes(section))
+            for section in self.sections
+            if section.type == _SHT_NV_COMPAT
+        )
+
+    def kernels(self) -> tuple[str, ...]:
+        """Names of the kernels: function symbols that carry the entry mark, in table order."""
+        names: list[str] = []
+        for table in self.sections:
+            if table.type == _SHT_SYMTAB and table.link < len(self.sections):
+                strings = self._bytes(self.sections[table.link])
+                rows = self._bytes(table)
+                whole = rows[: len(rows) // _SYMBOL.size * _SYMBOL.size]
+                names += [
+                    _name(strings, name)
+                    for name, info, other, *_ in _SYMBOL.iter_unpack(whole)
+                    if info & 0xF == _STT_FUNC and other & _STO_ENTRY
+                ]
+        return tuple(names)
+
+    def _bytes(self, section: Section) -> bytes:
+        return self.view.read(section.offset, section.size)
+
+
+def early_api_versions(data: bytes) -> frozenset[int] | None:
+    """``Cubin.api_versions`` from the first bytes of a cubin, without its section table.
+
+    Assemblers write the section names first, then the symbol names, which begin with those of the
+    sections again, and the ``.nv.info`` sections in front of the code: so it is known how many
+    there must be. None when not all of them are within ``data``.
+    """
+    symbols = data.find(_NAMES_BEGIN, _HEADER.size + 1)
+    if not data.startswith(_NAMES_BEGIN, _HEADER.size) or symbols < 0:
+        return None
+    expected = data.count(b"\0.nv.info.", _HEADER.size, symbols)
+    found = [
+        int.from_bytes(data[at + 4 : at + 8], "little")
+        for at in occurrences(_API_VERSION_RECORD, data)
+        if at % 4 == 0 and data[at + 5 : at + 8] == b"\0\0\0"
+    ]
+    return frozenset(found) if len(found) == expected > 0 else None
+
+
+def _strings(view: ByteView, rows: list[tuple[int, ...]], index: int) -> bytes:
+    if not rows:
+        return b""
+    if index >= len(rows):
+        raise Malformed(f"a cubin names section {index} of {len(rows)} as its string table")
+    return view.read(rows[index][4], rows[index][5])
+
+
+def _name(strings: bytes, offset: int) -> str:
+    end = strings.find(b"\0", offset)
+    return strings[offset : end if end >= 0 else len(strings)].decode("utf-8", "replace")
+
+
+def _records(data: bytes) -> Iterator[tuple[int, int]]:
+    """(attribute, value) of ``.nv.info`` records.
+
+    A record is u8 format, u8 attribute, u16 value, and for one format that many bytes, of which the
+    first four are the value.
+    """
+    position = 0
+    while position + 4 <= len(data):
+        kind, attribute = data[position], data[position + 1]
+        number = int.from_bytes(data[position + 2 : position + 4], "little")
+        position += 4
+        if kind == _FORMAT_SIZED:
+            yield attribute, int.from_bytes(data[position : position + 4], "little")
+            position += number
+        else:
+            yield attribute, number
+
+
+def _api_version(data: bytes) -> int | None:
+    return next((value for key, value in _records(data) if key == _EIATTR_CUDA_API_VERSION), None)

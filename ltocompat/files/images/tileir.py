@@ -1,0 +1,19 @@
+"""The header of Tile IR bytecode: ``7F "TileIR" 00``, then major and minor of the bytecode."""
+
+from __future__ import annotations
+
+from ltocompat.model.errors import Malformed
+
+MAGIC = b"\x7fTileIR\0"
+HEAD_SIZE = 10
+
+
+def parse(head: bytes) -> str:
+    """The bytecode version, e.g. ``13.5``; producers may write an older one than their release.
+
+    Raises:
+        Malformed: these are no bytes of Tile IR.
+    """
+    if len(head) < HEAD_SIZE or not head.startswith(MAGIC):
+        raise Malformed("a Tile IR image does not begin with 7F 'TileIR' 00")
+    return f"{head[8]}.{head[9]}"

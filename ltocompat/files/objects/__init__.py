@@ -1,0 +1,10 @@
+"""Host files: what surrounds device code, and what the host's linker and loader need.
+
+``read_host`` is the door; the rest are the values that it hands out.
+"""
+
+from ltocompat.files.objects.host_file import HostFile, read_host
+from ltocompat.files.objects.section import Section
+from ltocompat.files.objects.wrappers import Registration
+
+__all__ = ["HostFile", "Registration", "Section", "read_host"]

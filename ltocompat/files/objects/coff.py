@@ -1,0 +1,276 @@
+"""Windows object files (COFF, also /bigobj) as a ``Structure``, and the section table of PE.
+
+Source: Microsoft's "PE Format". Every field is read through a bounds-checked ``ByteView``.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.objects.relocations import pointer_at
+from ltocompat.files.objects.section import FATBIN_SECTIONS, WRAPPER_SECTIONS, Section, short_text
+from ltocompat.files.objects.structure import Needed, Symbols
+from ltocompat.files.objects.windows import TABLE_WINDOW, windows
+from ltocompat.model.errors import LimitExceeded, Malformed
+from ltocompat.model.limits import Budget
+
+MACHINES = {
+    0x14C: "x86",
+    0x1C0: "ARM",
+    0x1C4: "ARM",
+    0x5064: "RISC-V",
+    0x8664: "x86-64",
+    0xAA64: "AArch64",
+}
+SCN_DATA, SCN_EXECUTE = 0x40, 0x20000000
+_SCN_ZERO_FILLED = 0x80
+_SCN_MORE_RELOCATIONS = 0x01000000
+_POINTER_SIZES = {0x14C: 4, 0x1C0: 4, 0x1C4: 4}
+# IMAGE_REL_AMD64_ADDR64, IMAGE_REL_ARM64_ADDR64, IMAGE_REL_I386_DIR32.
+_ABSOLUTE_TYPES = {0x8664: 1, 0xAA64: 14, 0x14C: 6}
+_CLASS_EXTERNAL, _CLASS_WEAK = 2, 105
+
+_SECTION = struct.Struct("<8sIIIIIIHHI")
+_FILE_HEADER = struct.Struct("<HHIIIHH")
+_BIG_HEADER = struct.Struct("<HHHHI16sIIIIIII")
+_BIG_CLASS = bytes.fromhex("c7a1bad1eebaa94baf20faf66aa4dcb8")
+_RELOCATION = struct.Struct("<IIH")
+_SYMBOL = struct.Struct("<8sIhHBB")
+_BIG_SYMBOL = struct.Struct("<8sIiHBB")
+
+
+@dataclass(frozen=True, slots=True)
+class CoffSection:
+    """One row of the section table, its bytes clipped to the file."""
+
+    name: str
+    rva: int
+    offset: int
+    size: int
+    relocations: int
+    relocation_count: int
+    traits: int
+
+    @property
+    def plain_data(self) -> bool:
+        """Initialised data that is neither code nor device code nor wrappers."""
+        device = self.name in FATBIN_SECTIONS or self.name in WRAPPER_SECTIONS
+        return bool(self.traits & SCN_DATA) and not self.traits & SCN_EXECUTE and not device
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    machine: int
+    table: int
+    count: int
+    symbols: int
+    n_symbols: int
+    big: bool
+
+    @property
+    def layout(self) -> struct.Struct:
+        return _BIG_SYMBOL if self.big else _SYMBOL
+
+    @property
+    def strings(self) -> int:
+        """Offset of the string table, right behind the symbols."""
+        return self.symbols + self.layout.size * self.n_symbols
+
+
+def long_name(view: ByteView, raw: bytes, strings: int | None, limit: int) -> str:
+    """A section's name: up to 8 bytes, or ``/123`` or ``//base64``, places in the string table."""
+    text = raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+    if strings is None or not text.startswith("/") or not text[1:].isdecimal():
+        return text
+    return short_text(view, strings + int(text[1:]), limit) or text
+
+
+def read_sections(
+    view: ByteView,
+    budget: Budget,
+    table: tuple[int, int],
+    strings: int | None,
+    problems: list[str],
+) -> list[CoffSection]:
+    """The section table, given as (offset, number of rows).
+
+    Rows outside of the file are left out and reported, like bytes outside of it.
+    """
+    start, count = table
+    if count > budget.limits.sections:
+        raise LimitExceeded("sections", f"{count} sections are over Limits.sections")
+    fit = max(0, view.size - start) // _SECTION.size
+    if count > fit:
+        problems.append(f"the section table claims {count} rows, but only {fit} fit in the file")
+    found = []
+    for index in range(min(count, fit)):
+        row = _SECTION.unpack(view.read(start + index * _SECTION.size, _SECTION.size))
+        raw, virtual, rva, size, offset, relocations, _, n_relocations, _, traits = row
+        name = long_name(view, raw, strings, budget.limits.text_bytes)
+        # Images pad the stored bytes to a whole sector; objects have no virtual size.
+        stored = min(size, virtual) if virtual else size
+        if traits & _SCN_ZERO_FILLED or not offset:
+            stored = 0
+        inside = max(0, min(stored, view.size - offset))
+        if inside < stored:
+            problems.append(
+                f"section {name!r} of {stored} bytes at {offset:#x} reaches outside of the "
+                f"{view.size} bytes of the file"
+            )
+        found.append(CoffSection(name, rva, offset, inside, relocations, n_relocations, traits))
+    return found
+
+
+def _header(view: ByteView) -> _Header | None:
+    """The header of an object; it has no magic, so everything in it must fit together."""
+    if view.size < _FILE_HEADER.size:
+        return None
+    machine, count, _, symbols, n_symbols, optional, _ = view.unpack(_FILE_HEADER, 0)
+    if (machine, count) == (0, 0xFFFF):
+        return _big_header(view)
+    header = _Header(machine, _FILE_HEADER.size, count, symbols, n_symbols, big=False)
+    plausible = machine in MACHINES and count and not optional and _fits(view, header)
+    return header if plausible else None
+
+
+def _big_header(view: ByteView) -> _Header | None:
+    if view.size < _BIG_HEADER.size:
+        return None
+    fields = _BIG_HEADER.unpack(view.read(0, _BIG_HEADER.size))
+    machine, class_id, count, symbols, n_symbols = fields[3], fields[5], *fields[10:13]
+    header = _Header(machine, _BIG_HEADER.size, count, symbols, n_symbols, big=True)
+    plausible = class_id == _BIG_CLASS and machine in MACHINES and _fits(view, header)
+    return header if plausible else None
+
+
+def _fits(view: ByteView, header: _Header) -> bool:
+    """Whether section table and symbols lie inside the file, in that order."""
+    table_end = header.table + header.count * _SECTION.size
+    if not header.symbols:
+        return table_end <= view.size and not header.n_symbols
+    return table_end <= header.symbols and header.strings <= view.size
+
+
+class CoffHost:
+    """A COFF object; see ``Structure`` for what the members mean. Addresses are file offsets."""
+
+    format = "COFF"
+    type = "object"
+    own_name: str | None = None
+    runpath: tuple[str, ...] = ()
+    pointers_readable = True
+
+    def __init__(self, view: ByteView, budget: Budget, header: _Header) -> None:
+        self._view = view
+        self._budget = budget
+        self._header = header
+        self.problems: list[str] = []
+        self.machine = MACHINES[header.machine]
+        self.pointer_size = _POINTER_SIZES.get(header.machine, 8)
+        strings = header.strings if header.symbols else None
+        self._rows = read_sections(
+            view, budget, (header.table, header.count), strings, self.problems
+        )
+        with_bytes = [Section(s.name, s.offset, s.size, 0) for s in self._rows if s.size]
+        self.sections = tuple(sorted(with_bytes, key=lambda s: (s.offset, s.size)))
+
+    def data_spans(self) -> list[tuple[int, int]]:
+        """Sections of initialised data."""
+        return [(s.offset, s.size) for s in self._rows if s.size and s.plain_data]
+
+    def wrapper_search_spans(self) -> list[tuple[int, int]]:
+        """Objects keep wrappers in their own section only."""
+        return []
+
+    def offset_of(self, address: int) -> int | None:
+        """Addresses are file offsets here."""
+        return address if 0 <= address < self._view.size else None
+
+    def pointers(self, slots: Collection[int]) -> Mapping[int, int | None]:
+        """Through the relocations of the section that holds each slot."""
+        answer: dict[int, int | None] = {}
+        for slot in slots:
+            if not pointer_at(self._view, slot, self.pointer_size):
+                answer[slot] = 0
+        for row in self._rows:
+            inside = {s - row.offset: s for s in slots if 0 <= s - row.offset < row.size}
+            for where, symbol, kind in self._relocations(row) if inside else ():
+                # Objects count places from the section's address, which is 0 in practice.
+                slot = inside.get(where - row.rva, -1)
+                if slot >= 0:
+                    answer.pop(slot, None)
+                    if kind == _ABSOLUTE_TYPES.get(self._header.machine):
+                        answer[slot] = self._target(symbol, slot)
+        return answer
+
+    def _relocations(self, row: CoffSection) -> Iterator[tuple[int, int, int]]:
+        """(place, symbol, type); with over 65,534 of them the first one holds their number."""
+        size, start, count = _RELOCATION.size, row.relocations, row.relocation_count
+        if count == 0xFFFF and row.traits & _SCN_MORE_RELOCATIONS:
+            count = self._view.u32(start)
+        whole = min(count, max(0, self._view.size - start) // size) * size
+        step = TABLE_WINDOW - TABLE_WINDOW % size
+        for _, piece in windows(self._view, self._budget, start, whole, step=step):
+            yield from _RELOCATION.iter_unpack(piece)
+
+    def _target(self, index: int, slot: int) -> int | None:
+        """File offset of a symbol plus the addend that the slot holds; None when elsewhere."""
+        layout = self._header.layout
+        if index >= self._header.n_symbols:
+            raise Malformed(f"a relocation names symbol {index}, and there are fewer")
+        place = self._header.symbols + index * layout.size
+        _, value, section, *_ = self._view.unpack(layout, place)
+        if not 0 < section <= len(self._rows) or not self._rows[section - 1].size:
+            return None
+        row = self._rows[section - 1]
+        return row.offset + value + pointer_at(self._view, slot, self.pointer_size)
+
+    def needed(self) -> list[Needed]:
+        """Objects name no libraries."""
+        return []
+
+    def symbols(self) -> Symbols:
+        """From the symbol table; a symbol of no section and no value is undefined."""
+        undefined: set[str] = set()
+        defined: set[str] = set()
+        header, limits = self._header, self._budget.limits
+        if header.n_symbols > limits.symbols:
+            raise LimitExceeded("symbols", f"{header.n_symbols} symbols are over Limits.symbols")
+        size, auxiliary = header.layout.size, 0
+        step = TABLE_WINDOW - TABLE_WINDOW % size
+        whole = header.n_symbols * size
+        for _, piece in windows(self._view, self._budget, header.symbols, whole, step=step):
+            whole_piece = piece[: len(piece) - len(piece) % size]
+            for raw, value, section, _, kind, follow in header.layout.iter_unpack(whole_piece):
+                if auxiliary:
+                    auxiliary -= 1
+                    continue
+                auxiliary = follow
+                if kind in (_CLASS_EXTERNAL, _CLASS_WEAK):
+                    name = self._symbol_name(raw)
+                    (defined if section or value else undefined).add(name)
+        return Symbols.sorted_from(undefined, defined)
+
+    def _symbol_name(self, raw: bytes) -> str:
+        """Up to 8 bytes in place, or four zero bytes and an offset in the string table."""
+        if raw[:4] == b"\0\0\0\0":
+            offset = self._header.strings + int.from_bytes(raw[4:], "little")
+            return short_text(self._view, offset, self._budget.limits.text_bytes)
+        return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+
+    def symbol_size(self, offset: int) -> int | None:  # noqa: ARG002 - COFF keeps no sizes
+        """COFF symbols have no size."""
+        return None
+
+    def prelinked_count(self, array: int) -> int | None:  # noqa: ARG002 - COFF keeps no sizes
+        """COFF symbols have no size."""
+        return None
+
+
+def read_coff(view: ByteView, budget: Budget) -> CoffHost | None:
+    """A COFF object; None where the header isn't one beyond doubt."""
+    header = _header(view)
+    return CoffHost(view, budget, header) if header else None

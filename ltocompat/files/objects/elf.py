@@ -1,0 +1,300 @@
+"""Host ELF files, taken apart with pyelftools and guarded: it is not meant for hostile files.
+
+pyelftools reads the file header, section headers, program headers and dynamic tags, one small
+structure at a time and never more of them than the file has bytes for. Long tables (symbols,
+relocations) are read in bulk by ``elf_symbols`` and ``relocations``.
+"""
+
+from __future__ import annotations
+
+import io
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.objects.guard import guarded
+from ltocompat.files.objects.section import Section, short_text
+from ltocompat.model.errors import LimitExceeded, Malformed
+from ltocompat.model.limits import MIB, Budget
+
+ELF_MAGIC = b"\x7fELF"
+EM_CUDA = 190
+SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
+PF_X, PF_W = 1, 2
+DF_1_PIE = 0x08000000
+# More tags than any linker writes; the table has no length of its own.
+_MAX_DYNAMIC_TAGS = 10_000
+_NAME_TABLE_BYTES = 64 * MIB
+
+_MACHINES = {
+    "EM_386": "x86",
+    "EM_X86_64": "x86-64",
+    "EM_AARCH64": "AArch64",
+    "EM_ARM": "ARM",
+    "EM_PPC64": "PowerPC64",
+    "EM_RISCV": "RISC-V",
+}
+
+
+class SectionHeader(NamedTuple):
+    """One section header, as stored; ``kind`` is pyelftools' name of sh_type, or the number."""
+
+    name: str
+    kind: str
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    info: int
+
+
+class Segment(NamedTuple):
+    """One program header, as stored; ``kind`` is pyelftools' name of p_type, or the number."""
+
+    kind: str
+    flags: int
+    offset: int
+    file_size: int
+    address: int
+
+
+@dataclass(slots=True)
+class ElfTables:
+    """Everything that pyelftools told about one file.
+
+    Attributes:
+        bits: 32 or 64.
+        little: little-endian.
+        type: pyelftools' name of e_type, or the number.
+        machine: pyelftools' name of e_machine, or the number.
+        headers: section headers by their index (with the nameless header 0).
+        segments: program headers.
+        dynamic: (tag, value) in the order of the file.
+        problems: what could not be read.
+    """
+
+    bits: int
+    little: bool
+    type: str
+    machine: str
+    headers: list[SectionHeader] = field(default_factory=list)
+    segments: list[Segment] = field(default_factory=list)
+    dynamic: list[tuple[str, int]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    _loads: list[Segment] = field(default_factory=list)
+
+    @property
+    def machine_name(self) -> str:
+        """The name that people use, or pyelftools' name without its prefix, or the number."""
+        return _MACHINES.get(self.machine, self.machine.removeprefix("EM_"))
+
+    def tag(self, name: str) -> int | None:
+        """The value of the first dynamic tag of that name."""
+        return next((value for tag, value in self.dynamic if tag == name), None)
+
+    def offset_of(self, address: int) -> int | None:
+        """File offset of an address that is loaded from the file."""
+        if not self._loads:
+            loads = (segment for segment in self.segments if segment.kind == "PT_LOAD")
+            self._loads = sorted(loads, key=lambda segment: segment.address)
+        position = bisect_right(self._loads, address, key=lambda segment: segment.address) - 1
+        if position < 0:
+            return None
+        inside = address - self._loads[position].address
+        return (
+            self._loads[position].offset + inside
+            if inside < self._loads[position].file_size
+            else None
+        )
+
+
+class ViewStream(io.RawIOBase):
+    """A ``ByteView`` as the stream that pyelftools reads from."""
+
+    def __init__(self, view: ByteView) -> None:
+        super().__init__()
+        self._view = view
+        self._position = 0
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def seekable(self) -> bool:
+        """Always."""
+        return True
+
+    def tell(self) -> int:
+        """Offset of the next byte."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move; positions behind the end read as empty."""
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._view.size}[whence]
+        self._position = max(0, base + offset)
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - a writable buffer of any type
+        """Fill a buffer from the view."""
+        data = self._view.peek(self._position, len(buffer))
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+
+def read_tables(view: ByteView, budget: Budget) -> ElfTables | None:
+    """Read the structure of an ELF file; None for a cubin or where not even the header is whole."""
+    from elftools.elf.elffile import ELFFile
+
+    problems: list[str] = []
+    elf: Any = None
+    with guarded(problems, "the ELF header"):
+        elf = ELFFile(io.BufferedReader(ViewStream(view)))
+    if elf is None or elf["e_machine"] in ("EM_CUDA", EM_CUDA):
+        return None
+    tables = ElfTables(
+        bits=elf.elfclass,
+        little=elf.little_endian,
+        type=str(elf["e_type"]),
+        machine=str(elf["e_machine"]),
+        problems=problems,
+    )
+    with guarded(problems, "the section header table"):
+        _read_sections(elf, view, budget, tables)
+    with guarded(problems, "the program header table"):
+        _read_segments(elf, view, budget, tables)
+    with guarded(problems, "the dynamic section"):
+        _read_dynamic(elf, view, tables)
+    return tables
+
+
+def _fitting(view: ByteView, tables: ElfTables, start: int, size: int, count: int) -> int:
+    """How many of ``count`` headers of ``size`` bytes fit into the file; says so when fewer."""
+    fit = max(0, view.size - start) // size
+    if count > fit:
+        tables.problems.append(
+            f"a header table claims {count} entries at {start:#x}, but only {fit} fit in the file"
+        )
+    return min(count, fit)
+
+
+def _read_sections(elf: Any, view: ByteView, budget: Budget, tables: ElfTables) -> None:  # noqa: ANN401
+    from elftools.common.utils import struct_parse
+
+    layout, start = elf.structs.Elf_Shdr, elf["e_shoff"]
+    if not start:
+        return
+    size = layout.sizeof()
+    if elf["e_shentsize"] != size:
+        raise Malformed(f"its entries have {elf['e_shentsize']} bytes instead of {size}")
+    count = _fitting(view, tables, start, size, elf.num_sections())
+    if count > budget.limits.sections:
+        raise LimitExceeded("sections", f"{count} sections are over Limits.sections")
+    raw = []
+    for index in range(count):
+        if index % 1024 == 0:
+            budget.check_time()
+        raw.append(struct_parse(layout, elf.stream, stream_pos=start + index * size))
+    names = _section_names(elf, view, tables, raw)
+    tables.headers = [_section_header(header, names, budget) for header in raw]
+
+
+def _section_names(elf: Any, view: ByteView, tables: ElfTables, raw: list[Any]) -> bytes:  # noqa: ANN401
+    """The bytes of the table that holds the sections' names; empty when there is none."""
+    index = elf.get_shstrndx() if raw else 0
+    if not 0 < index < len(raw):
+        if raw:
+            tables.problems.append("the sections have no names: their string table is missing")
+        return b""
+    table = raw[index]
+    return view.peek(table["sh_offset"], min(table["sh_size"], _NAME_TABLE_BYTES))
+
+
+def _section_header(raw: Any, names: bytes, budget: Budget) -> SectionHeader:  # noqa: ANN401
+    start = raw["sh_name"]
+    end = names.find(b"\0", start)
+    name = names[start : len(names) if end < 0 else end][: budget.limits.text_bytes]
+    return SectionHeader(
+        name=name.decode("utf-8", "replace"),
+        kind=str(raw["sh_type"]),
+        flags=raw["sh_flags"],
+        address=raw["sh_addr"],
+        offset=raw["sh_offset"],
+        size=raw["sh_size"],
+        link=raw["sh_link"],
+        info=raw["sh_info"],
+    )
+
+
+def _read_segments(elf: Any, view: ByteView, budget: Budget, tables: ElfTables) -> None:  # noqa: ANN401
+    from elftools.common.utils import struct_parse
+
+    layout, start = elf.structs.Elf_Phdr, elf["e_phoff"]
+    if not start or not elf["e_phnum"]:
+        return
+    size = layout.sizeof()
+    if elf["e_phentsize"] != size:
+        raise Malformed(f"its entries have {elf['e_phentsize']} bytes instead of {size}")
+    # 0xffff means that the real number is kept in section header 0.
+    count = elf["e_phnum"]
+    if count == 0xFFFF and tables.headers:
+        count = tables.headers[0].info
+    count = _fitting(view, tables, start, size, count)
+    for index in range(count):
+        if index % 1024 == 0:
+            budget.check_time()
+        raw = struct_parse(layout, elf.stream, stream_pos=start + index * size)
+        tables.segments.append(
+            Segment(
+                kind=str(raw["p_type"]),
+                flags=raw["p_flags"],
+                offset=raw["p_offset"],
+                file_size=max(0, min(raw["p_filesz"], view.size - raw["p_offset"])),
+                address=raw["p_vaddr"],
+            )
+        )
+
+
+def _read_dynamic(elf: Any, view: ByteView, tables: ElfTables) -> None:  # noqa: ANN401
+    from elftools.common.utils import struct_parse
+
+    spans = [(s.offset, s.file_size) for s in tables.segments if s.kind == "PT_DYNAMIC"]
+    spans += [(h.offset, h.size) for h in tables.headers if h.kind == "SHT_DYNAMIC"]
+    if not spans:
+        return
+    layout, (start, length) = elf.structs.Elf_Dyn, spans[0]
+    size = layout.sizeof()
+    room = min(length, max(0, view.size - start)) // size
+    for index in range(min(room, _MAX_DYNAMIC_TAGS)):
+        raw = struct_parse(layout, elf.stream, stream_pos=start + index * size)
+        if raw["d_tag"] == "DT_NULL":
+            break
+        tables.dynamic.append((str(raw["d_tag"]), raw["d_val"]))
+
+
+def sections_of(view: ByteView, tables: ElfTables) -> tuple[Section, ...]:
+    """The sections with bytes in the file; those that reach outside are clipped and reported."""
+    sections = []
+    for header in tables.headers:
+        if header.kind in ("SHT_NULL", "SHT_NOBITS") or not header.size:
+            continue
+        size = min(header.size, view.size - header.offset)
+        if size < header.size:
+            tables.problems.append(
+                f"section {header.name!r} of {header.size} bytes at {header.offset:#x} reaches "
+                f"outside of the {view.size} bytes of the file"
+            )
+        if size > 0:
+            sections.append(Section(header.name, header.offset, size, header.address))
+    return tuple(sorted(sections, key=lambda section: (section.offset, section.size)))
+
+
+def dynamic_text(view: ByteView, tables: ElfTables, budget: Budget, offset: int) -> str:
+    """A string of the dynamic string table, by its offset in there; empty where there is none."""
+    address = tables.tag("DT_STRTAB")
+    start = None if address is None else tables.offset_of(address)
+    if start is None or offset >= (tables.tag("DT_STRSZ") or 0):
+        return ""
+    return short_text(view, start + offset, budget.limits.text_bytes)

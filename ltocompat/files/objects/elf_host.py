@@ -1,0 +1,292 @@
+"""A host ELF file as a ``Structure``: objects, executables and shared libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import cached_property
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.objects import elf
+from ltocompat.files.objects.elf import ElfTables, SectionHeader
+from ltocompat.files.objects.elf_symbols import (
+    SHN_LORESERVE,
+    SHN_UNDEF,
+    SymbolTable,
+    data_symbols_at,
+    symbol_tables,
+    symbols_named,
+)
+from ltocompat.files.objects.guard import guarded
+from ltocompat.files.objects.relocations import (
+    ABSOLUTE_TYPES,
+    RELATIVE_TYPES,
+    Relocation,
+    RelocationTable,
+    pointer_at,
+    relocations_at,
+)
+from ltocompat.files.objects.section import Section
+from ltocompat.files.objects.structure import SYMBOL_PREFIXES, Needed, Symbols
+from ltocompat.model.limits import Budget
+
+# Alloc sections whose bytes are tables or device code, where no string constant lies. The linker
+# fills .ldata with writable objects over 64 KiB (-mlarge-data-threshold); file names are shorter.
+_NO_STRINGS = (".eh_frame", ".gcc_except_table", ".cask_resource", ".ldata", ".nvFatBinSegment")
+_DYNAMIC_RELOCATIONS = {
+    "RELA": ("DT_RELA", "DT_RELASZ"),
+    "REL": ("DT_REL", "DT_RELSZ"),
+    "RELR": ("DT_RELR", "DT_RELRSZ"),
+}
+
+
+class ElfHost:
+    """An ELF file that is no cubin; see ``Structure`` for what the members mean."""
+
+    format = "ELF"
+
+    def __init__(self, view: ByteView, budget: Budget, tables: ElfTables) -> None:
+        self._view = view
+        self._budget = budget
+        self._tables = tables
+        self.problems = tables.problems
+        self.sections = elf.sections_of(view, tables)
+        self.machine = tables.machine_name
+        self.pointer_size = tables.bits // 8
+        self.own_name = self._text_of("DT_SONAME")
+
+    @property
+    def type(self) -> str:
+        """A position-independent executable is marked as such, or has a loader and no name."""
+        tables = self._tables
+        if tables.type == "ET_DYN":
+            pie = (tables.tag("DT_FLAGS_1") or 0) & elf.DF_1_PIE
+            loader = any(segment.kind == "PT_INTERP" for segment in tables.segments)
+            return "executable" if pie or (loader and not self.own_name) else "shared library"
+        return {"ET_REL": "object", "ET_EXEC": "executable"}.get(tables.type, "unknown")
+
+    @property
+    def pointers_readable(self) -> bool:
+        """Little-endian files whose section or program headers were readable."""
+        tables = self._tables
+        return tables.little and bool(tables.headers if self._object else tables.segments)
+
+    @property
+    def _object(self) -> bool:
+        return self._tables.type == "ET_REL"
+
+    def _text_of(self, tag: str) -> str | None:
+        offset = self._tables.tag(tag)
+        if offset is None:
+            return None
+        return elf.dynamic_text(self._view, self._tables, self._budget, offset) or None
+
+    def data_spans(self) -> list[tuple[int, int]]:
+        """Loaded sections that aren't code; without sections the segments that aren't code."""
+        headers = self._tables.headers
+        if not headers:
+            segments = self._tables.segments
+            return [
+                (s.offset, s.file_size)
+                for s in segments
+                if s.kind == "PT_LOAD" and not s.flags & elf.PF_X and s.file_size
+            ]
+        wanted = [
+            h
+            for h in headers
+            if h.kind == "SHT_PROGBITS"
+            and h.flags & elf.SHF_ALLOC
+            and not h.flags & elf.SHF_EXECINSTR
+            and not h.name.startswith(_NO_STRINGS)
+            and not Section(h.name, 0, 0, 0).fatbin
+        ]
+        return [(h.offset, min(h.size, self._view.size - h.offset)) for h in wanted]
+
+    def wrapper_search_spans(self) -> list[tuple[int, int]]:
+        """Writable segments: without sections, or where a linker script merged them."""
+        if self._tables.headers and not any(section.fatbin for section in self.sections):
+            return []
+        return [
+            (s.offset, s.file_size)
+            for s in self._tables.segments
+            if s.kind == "PT_LOAD" and s.flags & elf.PF_W and s.file_size
+        ]
+
+    def offset_of(self, address: int) -> int | None:
+        """By the PT_LOAD segments; in objects addresses are file offsets already."""
+        if self._object:
+            return address if 0 <= address < self._view.size else None
+        return self._tables.offset_of(address)
+
+    def pointers(self, slots: Collection[int]) -> Mapping[int, int | None]:
+        """Through the relocations; in place where the file is linked to a fixed address."""
+        if self._object:
+            return self._object_pointers(slots)
+        return self._linked_pointers(slots)
+
+    def _linked_pointers(self, slots: Collection[int]) -> dict[int, int | None]:
+        by_address: dict[int, int] = {}
+        for segment in self._tables.segments:
+            if segment.kind == "PT_LOAD":
+                end = segment.offset + segment.file_size
+                inside = (slot for slot in slots if segment.offset <= slot < end)
+                by_address |= {s - segment.offset + segment.address: s for s in inside}
+        answer: dict[int, int | None] = {}
+        relocated: set[int] = set()
+        for table in self._dynamic_relocations():
+            for found in relocations_at(self._view, self._budget, table, by_address):
+                slot = by_address[found.where]
+                relocated.add(slot)
+                self._put(answer, slot, found, self._dynamic_symbols)
+        # Without a relocation a pointer is what the file has, and in a position-independent file
+        # only a null pointer can be.
+        for slot in relocated.symmetric_difference(by_address.values()):
+            stored = pointer_at(self._view, slot, self.pointer_size)
+            if not stored or self._tables.type == "ET_EXEC":
+                answer[slot] = stored
+        return answer
+
+    def _put(
+        self,
+        answer: dict[int, int | None],
+        slot: int,
+        found: Relocation,
+        symbols: SymbolTable | None,
+    ) -> None:
+        """Set the pointer at ``slot`` to what a relocation makes of it; unknown types unset it."""
+        machine = self._tables.machine
+        addend = found.addend
+        if addend is None:
+            addend = pointer_at(self._view, slot, self.pointer_size)
+        if found.type in (0, RELATIVE_TYPES.get(machine)):
+            answer[slot] = addend
+            return
+        answer.pop(slot, None)
+        if found.type != ABSOLUTE_TYPES.get(machine) or symbols is None:
+            return
+        symbol = symbols.at(self._view, found.symbol)
+        if symbol is None:
+            return
+        if symbol.section == SHN_UNDEF:
+            answer[slot] = None
+        elif not self._object:
+            answer[slot] = symbol.value + addend
+        elif symbol.section < min(SHN_LORESERVE, len(self._tables.headers)):
+            home = self._tables.headers[symbol.section]
+            # Zero-filled sections have no bytes; a pointer into one is outside of the file.
+            in_file = home.kind != "SHT_NOBITS"
+            answer[slot] = home.offset + symbol.value + addend if in_file else None
+
+    def _object_pointers(self, slots: Collection[int]) -> dict[int, int | None]:
+        """In objects a relocation section names the section that it writes to, and its symbols."""
+        headers = self._tables.headers
+        answer: dict[int, int | None] = {}
+        for slot in slots:
+            if not pointer_at(self._view, slot, self.pointer_size):
+                answer[slot] = 0
+        for relocations in headers:
+            kind = relocations.kind.removeprefix("SHT_")
+            if kind not in ("REL", "RELA") or not 0 < relocations.info < len(headers):
+                continue
+            home = headers[relocations.info]
+            inside = {s - home.offset: s for s in slots if 0 <= s - home.offset < home.size}
+            if not inside or home.kind == "SHT_NOBITS":
+                continue
+            table = RelocationTable(
+                kind, self._tables.bits, relocations.offset, relocations.size, relocations.link
+            )
+            symbols = self._symbols_of(relocations)
+            for found in relocations_at(self._view, self._budget, table, inside):
+                self._put(answer, inside[found.where], found, symbols)
+        return answer
+
+    def _symbols_of(self, relocations: SectionHeader) -> SymbolTable | None:
+        headers = self._tables.headers
+        if not 0 < relocations.link < len(headers):
+            return None
+        offset = headers[relocations.link].offset
+        return next((table for table in self._symbol_tables if table.offset == offset), None)
+
+    def _dynamic_relocations(self) -> list[RelocationTable]:
+        """The tables that the loader works through."""
+        found = []
+        for kind, (start, length) in _DYNAMIC_RELOCATIONS.items():
+            address, size = self._tables.tag(start), self._tables.tag(length)
+            offset = None if address is None else self._tables.offset_of(address)
+            if address is not None and (offset is None or not size):
+                self.problems.append(f"the relocations of {start} are outside of the file")
+            elif offset is not None and size:
+                found.append(RelocationTable(kind, self._tables.bits, offset, size))
+        return found
+
+    @cached_property
+    def _symbol_tables(self) -> list[SymbolTable]:
+        found: list[SymbolTable] = []
+        if self._tables.little:
+            with guarded(self.problems, "the symbol tables"):
+                found = symbol_tables(self._view, self._tables)
+        return found
+
+    @cached_property
+    def _dynamic_symbols(self) -> SymbolTable | None:
+        """The table that dynamic relocations count in."""
+        address = self._tables.tag("DT_SYMTAB")
+        offset = None if address is None else self._tables.offset_of(address)
+        return next((table for table in self._symbol_tables if table.offset == offset), None)
+
+    def needed(self) -> list[Needed]:
+        """The names of DT_NEEDED."""
+        offsets = [value for tag, value in self._tables.dynamic if tag == "DT_NEEDED"]
+        names = [elf.dynamic_text(self._view, self._tables, self._budget, at) for at in offsets]
+        return [Needed(name, "DT_NEEDED") for name in names if name]
+
+    @property
+    def runpath(self) -> tuple[str, ...]:
+        """DT_RUNPATH; where there is one, loaders ignore DT_RPATH (ld.so(8))."""
+        text = self._text_of("DT_RUNPATH") or self._text_of("DT_RPATH") or ""
+        return tuple(folder for folder in text.split(":") if folder)
+
+    def symbols(self) -> Symbols:
+        """From .symtab and .dynsym."""
+        undefined: set[str] = set()
+        defined: set[str] = set()
+        for table in self._symbol_tables:
+            with guarded(self.problems, "a symbol table"):
+                for name, symbol in symbols_named(self._view, self._budget, table, SYMBOL_PREFIXES):
+                    (undefined if symbol.section == SHN_UNDEF else defined).add(name)
+        return Symbols.sorted_from(undefined, defined)
+
+    def symbol_size(self, offset: int) -> int | None:
+        """st_size of a data symbol; the first one that is not 0."""
+        value, home = self._symbol_value(offset)
+        for table in self._symbol_tables if value is not None else ():
+            for symbol in data_symbols_at(self._view, self._budget, table, value or 0):
+                if symbol.size and (home is None or symbol.section == home):
+                    return symbol.size
+        return None
+
+    def _symbol_value(self, offset: int) -> tuple[int | None, int | None]:
+        """What st_value (and in objects st_shndx) of a symbol at this file offset must be."""
+        if self._object:
+            for index, header in enumerate(self._tables.headers):
+                inside = 0 <= offset - header.offset < header.size
+                if inside and header.kind not in ("SHT_NULL", "SHT_NOBITS"):
+                    return offset - header.offset, index
+            return None, None
+        for segment in self._tables.segments:
+            if segment.kind == "PT_LOAD" and 0 <= offset - segment.offset < segment.file_size:
+                return offset - segment.offset + segment.address, None
+        return None, None
+
+    def prelinked_count(self, array: int) -> int | None:
+        """From the size of ``__cudaPrelinkedFatbins``: one pointer a region and a null pointer."""
+        for table in self._symbol_tables:
+            for symbol in data_symbols_at(self._view, self._budget, table, array):
+                if symbol.size > self.pointer_size:
+                    return symbol.size // self.pointer_size - 1
+        return None
+
+
+def read_elf(view: ByteView, budget: Budget) -> ElfHost | None:
+    """An ELF file; None for a cubin, or where the header is broken."""
+    tables = elf.read_tables(view, budget)
+    return None if tables is None else ElfHost(view, budget, tables)

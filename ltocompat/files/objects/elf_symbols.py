@@ -1,0 +1,169 @@
+"""Symbol tables of ELF files, read in bulk: one comparison a table, never an object a symbol."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from collections.abc import Iterable, Iterator
+from itertools import compress, count
+from typing import NamedTuple
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.objects.elf import ElfTables
+from ltocompat.files.objects.section import short_text
+from ltocompat.files.objects.windows import TABLE_WINDOW, occurrences, windows
+from ltocompat.model.errors import LimitExceeded
+from ltocompat.model.limits import Budget
+
+SHN_UNDEF, SHN_LORESERVE = 0, 0xFF00
+STT_OBJECT = 1
+_SYM64 = struct.Struct("<IBBHQQ")
+_SYM32 = struct.Struct("<IIIBBH")
+
+
+class Symbol(NamedTuple):
+    """One symbol: st_name, type, section index, st_value, st_size."""
+
+    name: int
+    type: int
+    section: int
+    value: int
+    size: int
+
+
+class SymbolTable(NamedTuple):
+    """Where one symbol table and its strings lie in the file, clipped to it; bytes."""
+
+    bits: int
+    offset: int
+    size: int
+    strings: int
+    strings_size: int
+
+    @property
+    def entry(self) -> int:
+        """Bytes of one symbol."""
+        return 24 if self.bits == 64 else 16
+
+    def decode(self, raw: bytes) -> Symbol:
+        """The fields of one symbol; 32-bit files have them in another order."""
+        if self.bits == 64:
+            name, info, _, section, value, size = _SYM64.unpack(raw)
+        else:
+            name, value, size, info, _, section = _SYM32.unpack(raw)
+        return Symbol(name, info & 15, section, value, size)
+
+    def at(self, view: ByteView, index: int) -> Symbol | None:
+        """Symbol ``index``, None where the table is shorter."""
+        if not 0 <= index < self.size // self.entry:
+            return None
+        return self.decode(view.read(self.offset + index * self.entry, self.entry))
+
+    def pieces(self, view: ByteView, budget: Budget) -> Iterator[tuple[int, bytes]]:
+        """The table in windows of whole symbols."""
+        if self.size // self.entry > budget.limits.symbols:
+            raise LimitExceeded(
+                "symbols",
+                f"{self.size // self.entry} symbols are over the limit of {budget.limits.symbols}",
+            )
+        whole = self.size - self.size % self.entry
+        step = TABLE_WINDOW - TABLE_WINDOW % self.entry
+        return windows(view, budget, self.offset, whole, step=step)
+
+
+def symbol_tables(view: ByteView, tables: ElfTables) -> list[SymbolTable]:
+    """The symbol tables of a file: ``.symtab`` first; by PT_DYNAMIC where sections are missing."""
+    found = []
+    for kind in ("SHT_SYMTAB", "SHT_DYNSYM"):
+        for header in tables.headers:
+            if header.kind == kind and 0 < header.link < len(tables.headers):
+                strings = tables.headers[header.link]
+                found.append(
+                    _clipped(
+                        view,
+                        tables.bits,
+                        (header.offset, header.size),
+                        (strings.offset, strings.size),
+                    )
+                )
+    if not found and (dynamic := _dynamic_table(view, tables)):
+        found.append(dynamic)
+    return [table for table in found if table.size > 0 and table.strings_size > 0]
+
+
+def _clipped(
+    view: ByteView, bits: int, symbols: tuple[int, int], strings: tuple[int, int]
+) -> SymbolTable:
+    """A table from the (offset, size) of its two parts."""
+    (start, size), (text, length) = symbols, strings
+    return SymbolTable(
+        bits=bits,
+        offset=start,
+        size=max(0, min(size, view.size - start)),
+        strings=text,
+        strings_size=max(0, min(length, view.size - text)),
+    )
+
+
+def _dynamic_table(view: ByteView, tables: ElfTables) -> SymbolTable | None:
+    """The table of DT_SYMTAB; its length is in DT_HASH, else linkers put the strings behind it."""
+    found = [tables.tag(name) for name in ("DT_SYMTAB", "DT_STRTAB", "DT_HASH")]
+    symtab, strtab, hashes = [None if a is None else tables.offset_of(a) for a in found]
+    if symtab is None or strtab is None:
+        return None
+    if hashes is not None and hashes + 8 <= view.size:
+        size = view.u32(hashes + 4) * (24 if tables.bits == 64 else 16)
+    else:
+        size = strtab - symtab
+    return _clipped(view, tables.bits, (symtab, size), (strtab, tables.tag("DT_STRSZ") or 0))
+
+
+def _words(piece: bytes) -> array[int]:
+    words = array("I")
+    words.frombytes(piece)
+    if sys.byteorder == "big":
+        words.byteswap()
+    return words
+
+
+def symbols_named(
+    view: ByteView, budget: Budget, table: SymbolTable, prefixes: Iterable[bytes]
+) -> Iterator[tuple[str, Symbol]]:
+    """The symbols whose names start with one of the prefixes.
+
+    The string table is searched first: where no prefix occurs, no symbol is looked at.
+    """
+    positions: set[int] = set()
+    for prefix in prefixes:
+        found = occurrences(view, budget, table.strings, table.strings_size, prefix)
+        positions.update(position - table.strings for position in found)
+    if not positions:
+        return
+    stride = table.entry // 4
+    for _, piece in table.pieces(view, budget):
+        names = _words(piece)[::stride]
+        for index in compress(count(), map(positions.__contains__, names)):
+            at = index * table.entry
+            symbol = table.decode(piece[at : at + table.entry])
+            text = short_text(view, table.strings + symbol.name, budget.limits.text_bytes)
+            yield text, symbol
+
+
+def data_symbols_at(
+    view: ByteView, budget: Budget, table: SymbolTable, value: int
+) -> Iterator[Symbol]:
+    """The data symbols whose st_value is exactly ``value``."""
+    width, field = (8, 8) if table.bits == 64 else (4, 4)
+    if value >= 1 << 8 * width:
+        return
+    needle = value.to_bytes(width, "little")
+    for _, piece in table.pieces(view, budget):
+        found = piece.find(needle)
+        while found >= 0:
+            start = found - field
+            if start >= 0 and start % table.entry == 0:
+                symbol = table.decode(piece[start : start + table.entry])
+                if symbol.type == STT_OBJECT:
+                    yield symbol
+            found = piece.find(needle, found + 1)

@@ -1,0 +1,128 @@
+"""A host file: what surrounds device code, and what the host's linker and loader need."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.objects.elf import ELF_MAGIC
+from ltocompat.files.objects.elf_host import read_elf
+from ltocompat.files.objects.guard import guarded
+from ltocompat.files.objects.libraries import libraries_of
+from ltocompat.files.objects.section import Section
+from ltocompat.files.objects.structure import Structure, Symbols
+from ltocompat.files.objects.wrappers import Registration, read_registration
+from ltocompat.model.errors import LimitExceeded, Malformed
+from ltocompat.model.image import CudaLibrary, Host
+from ltocompat.model.limits import Budget
+from ltocompat.model.place import Place
+
+
+class HostFile:
+    """What is around the device code of one file; made by ``read_host``.
+
+    The parts that cost time (registration, symbols, strings) are read when they are asked for. A
+    broken structure gives fewer facts and a sentence in ``problems``; no method raises anything but
+    errors of ``ltocompat.model.errors``: time and symbol limits, or a file that changes while it is read.
+
+    Attributes:
+        format: ``ELF``, ``PE`` or ``COFF``.
+        machine: ``x86-64``, ``AArch64`` ...
+        type: ``object``, ``executable``, ``shared library`` or ``unknown``.
+        sections: those with bytes in the file, sorted by offset and clipped to the file.
+    """
+
+    def __init__(self, view: ByteView, budget: Budget, structure: Structure) -> None:
+        self._view = view
+        self._budget = budget
+        self._structure = structure
+        self._registration: Registration | None = None
+        self.format = structure.format
+        self.machine = structure.machine
+        self.type = structure.type
+        self.sections = structure.sections
+        self._starts = [section.offset for section in self.sections]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What could not be read, one sentence each; complete after ``describe``."""
+        return tuple(dict.fromkeys(self._structure.problems))
+
+    def section_at(self, offset: int) -> Section | None:
+        """The section that holds this byte of the file; None between sections."""
+        position = bisect_right(self._starts, offset) - 1
+        if position < 0 or offset >= self.sections[position].end:
+            return None
+        return self.sections[position]
+
+    def registration(self) -> Registration:
+        """What the CUDA wrappers point at."""
+        if self._registration is None:
+            found = Registration(known=False)
+            with guarded(self._structure.problems, "the fatbin wrappers"):
+                found = read_registration(self._view, self._budget, self._structure)
+            self._registration = found
+        return self._registration
+
+    def symbol_size(self, offset: int) -> int | None:
+        """Bytes of the data symbol that starts exactly at this file offset; None when stripped."""
+        with guarded(self._structure.problems, "the symbols"):
+            return self._structure.symbol_size(offset)
+        return None
+
+    def describe(self, place: Place) -> Host:
+        """What the linker and the loader of this file need."""
+        problems = self._structure.problems
+        symbols, libraries = Symbols(), tuple[CudaLibrary, ...]()
+        needed, runpath = tuple[str, ...](), tuple[str, ...]()
+        with guarded(problems, "the symbols"):
+            symbols = self._structure.symbols()
+        with guarded(problems, "the needed libraries"):
+            libraries = libraries_of(self._view, self._budget, self._structure, symbols)
+        with guarded(problems, "the needed libraries"):
+            needed = tuple(row.file for row in self._structure.needed())
+            runpath = self._structure.runpath
+        return Host(
+            place=place,
+            format=self.format,
+            machine=self.machine,
+            type=self.type,
+            undefined_registrations=symbols.undefined_registrations,
+            nvjitlink_imports=symbols.nvjitlink_imports,
+            libraries=libraries,
+            soname=self._structure.own_name,
+            needed=needed,
+            runpath=runpath,
+        )
+
+
+def read_host(view: ByteView, budget: Budget) -> HostFile | None:
+    """Read the structure of a host file; None when the bytes are no ELF, PE or COFF host.
+
+    A cubin is an ELF file too (e_machine 190), but no host.
+
+    Raises:
+        LimitExceeded: the time for this file, or its sections, are over the limits.
+        UnreadableInput: the file cannot be read any more.
+    """
+    try:
+        structure = _structure(view, budget)
+    except LimitExceeded:
+        raise
+    except Malformed:
+        return None
+    return HostFile(view, budget, structure) if structure is not None else None
+
+
+def _structure(view: ByteView, budget: Budget) -> Structure | None:
+    """The reader that knows the format, by its first bytes."""
+    if view.peek(0, 4) == ELF_MAGIC:
+        return read_elf(view, budget)
+    # Imported here: most runs meet no Windows file.
+    if view.peek(0, 2) == b"MZ":
+        from ltocompat.files.objects.pe import read_pe
+
+        return read_pe(view, budget)
+    from ltocompat.files.objects.coff import read_coff
+
+    return read_coff(view, budget)

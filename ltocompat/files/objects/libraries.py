@@ -1,0 +1,181 @@
+"""CUDA libraries that a host file needs, opens by name, or has a copy of inside.
+
+A copy is told by a string that only the library's own code has, each checked in real files:
+
+* libcudart: the format ``/cudart.shm.%x.%x.%llx`` of its shared memory (libcudart.so of 12.9 and
+  13.5, and inside cuBLAS, cuSPARSE 12.3.1, cuVS). Nothing in it tells its version.
+* libnvJitLink: ``NVJITLINK_TRACE_MESSAGES``, an environment variable (12.4.127 and 13.5.37; no
+  caller has it, unlike the names of the error codes).
+* libnvrtc: ``nvrtc: error: failed to load builtins`` (12.4.127 and 13.0.88).
+
+The version of the two compilers is their banner "Cuda compilation tools, release 12.4, V12.4.127".
+Cubins made by 12.8 or newer and PTX carry the banner of *their* maker too, so it counts only as a
+whole string that no tool's name stands before (formats.md 3.2), and only if all banners agree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.objects.structure import Structure, Symbols
+from ltocompat.files.objects.windows import SCAN_WINDOW, windows
+from ltocompat.model.image import CudaLibrary
+from ltocompat.model.limits import Budget
+
+_LINUX_NAME = re.compile(
+    # auditwheel puts a hash into the names of libraries that it copies: libcudart-d0da41ae.so.11.0.
+    r"(lib(?:cuda|cudart|nvrtc|nvJitLink|nvrtc-builtins|nvvm|nvfatbin|nvptxcompiler|cudadevrt))"
+    r"(?:-[0-9a-f]{8})?(?:\.alt)?(?:\.so(?:\.\d+){0,3}|\.a)"
+)
+_WINDOWS_NAME = re.compile(
+    r"(?:(nvcuda)|(cudart|nvrtc-builtins|nvrtc|nvvm)(?:32|64)_\d+(?:_\d+)?"
+    r"|(nvJitLink|nvfatbin|nvptxcompiler)_\d+_\d+)(?:-[0-9a-f]{32})?(?:\.alt)?\.dll",
+    re.IGNORECASE,
+)
+_WINDOWS_LIBRARIES = {
+    "nvcuda": "libcuda",
+    "cudart": "libcudart",
+    "nvrtc": "libnvrtc",
+    "nvrtc-builtins": "libnvrtc-builtins",
+    "nvvm": "libnvvm",
+    "nvjitlink": "libnvJitLink",
+    "nvfatbin": "libnvfatbin",
+    "nvptxcompiler": "libnvptxcompiler",
+}
+_STATIC_MARKS = {
+    b"/cudart.shm.": "libcudart",
+    b"NVJITLINK_TRACE_MESSAGES": "libnvJitLink",
+    b"nvrtc: error: failed to load builtins": "libnvrtc",
+}
+_COMPILERS = ("libnvJitLink", "libnvrtc")
+_BANNER = b"Cuda compilation tools, release "
+_BANNER_TEXT = re.compile(rb"Cuda compilation tools, release \d+\.\d+, V(\d+\.\d+\.\d+)\0")
+# In a cubin's tkinfo note the name of its tool stands right before the banner.
+_TOOLS = (b"ptxas\0", b"nvlink\0", b"finalizer\0", b"nvasm_internal\0", b"tileiras\0")
+_LINUX_STARTS = (b"libcuda", b"libnv")
+_WINDOWS_STARTS = (b"nvcuda", b"cudart", b"nvrtc", b"nvvm", b"nvJitLink", b"nvfatbin")
+# Longer than every string that is looked for, with what stands before and behind it.
+_AROUND = 128
+
+
+@dataclass(slots=True)
+class _Strings:
+    """What the data sections say, each with the offset where it was seen first."""
+
+    opened: dict[str, int] = field(default_factory=dict)
+    tails: dict[str, int] = field(default_factory=dict)
+    marks: dict[str, tuple[str, int]] = field(default_factory=dict)
+    banners: dict[str, int] = field(default_factory=dict)
+
+
+def library_name(file: str) -> str | None:
+    """``libnvrtc`` of ``libnvrtc.so.13`` or ``nvrtc64_130_0.dll``; None for any other file."""
+    linux = _LINUX_NAME.fullmatch(file)
+    if linux:
+        return linux[1]
+    windows_name = _WINDOWS_NAME.fullmatch(file)
+    if windows_name is None:
+        return None
+    return _WINDOWS_LIBRARIES[next(part for part in windows_name.groups() if part).lower()]
+
+
+def libraries_of(
+    view: ByteView, budget: Budget, host: Structure, symbols: Symbols
+) -> tuple[CudaLibrary, ...]:
+    """The CUDA libraries of a host file: needed, opened, copied in; a library is not its own."""
+    own = library_name(host.own_name or "")
+    needed = [
+        CudaLibrary(name, "needed", row.file, None, row.evidence)
+        for row in host.needed()
+        if (name := library_name(row.file))
+    ]
+    asked = {library.file for library in needed}
+    strings = _scan(view, budget, host)
+    evidence = {file: f"end of a string at {at:#x}" for file, at in strings.tails.items()}
+    evidence |= {file: f'string "{file}" at {at:#x}' for file, at in strings.opened.items()}
+    opened = [
+        CudaLibrary(name, "opened", file, None, said)
+        for file, said in sorted(evidence.items())
+        if file not in asked and (name := library_name(file)) and name != own
+    ]
+    return (*needed, *opened, *_static(own, strings, symbols))
+
+
+def _static(own: str | None, strings: _Strings, symbols: Symbols) -> Iterable[CudaLibrary]:
+    """The copies inside, with a version where all banners agree."""
+    if symbols.nvjitlink_defined:
+        # Not stripped, or exported: the functions are here.
+        evidence = f"defined symbol {symbols.nvjitlink_defined[-1]}"
+        strings.marks.setdefault("libnvJitLink", (evidence, 0))
+    for name, (mark, _) in strings.marks.items():
+        if name == own:
+            continue
+        evidence, version = mark, None
+        if name in _COMPILERS and len(strings.banners) == 1:
+            (version, offset), *_ = strings.banners.items()
+            evidence += f', compiler banner "V{version}" at {offset:#x}'
+        yield CudaLibrary(name, "static", None, version, evidence)
+
+
+def _scan(view: ByteView, budget: Budget, host: Structure) -> _Strings:
+    """One pass over the data sections."""
+    # Imported here: --help needs no string search.
+    from ahocorasick_rs import BytesAhoCorasick, MatchKind
+
+    starts = _WINDOWS_STARTS if host.format in ("PE", "COFF") else _LINUX_STARTS
+    wanted = [*starts, *(_wide(start) for start in starts if host.format != "ELF")]
+    # Leftmost matching is what lets the library use its vectorised search: 5 GB/s instead of 0.5.
+    search = BytesAhoCorasick(
+        [*wanted, *_STATIC_MARKS, _BANNER], matchkind=MatchKind.LeftmostLongest
+    )
+    found = _Strings()
+    for offset, size in host.data_spans():
+        end = offset + size
+        for start, piece in windows(view, budget, offset, size, step=SCAN_WINDOW, overlap=_AROUND):
+            for _, first, _ in search.find_matches_as_indexes(piece):
+                if first < SCAN_WINDOW:
+                    _note(view, start + first, (offset, end), found)
+    return found
+
+
+def _wide(text: bytes) -> bytes:
+    """ASCII as UTF-16, the way that Windows programs keep names."""
+    return text.decode("ascii").encode("utf-16-le")
+
+
+def _note(view: ByteView, at: int, span: tuple[int, int], found: _Strings) -> None:
+    """Look closely at one hit; what is not a whole string of the right kind is left out."""
+    before = max(span[0], at - _AROUND)
+    data = view.read(before, min(span[1], at + 2 * _AROUND) - before)
+    head, tail = data[: at - before], data[at - before :]
+    for mark, name in _STATIC_MARKS.items():
+        if tail.startswith(mark):
+            shown = tail.split(b"\0", 1)[0].decode("ascii", "replace")[:48]
+            found.marks.setdefault(name, (f'string "{shown}" at {at:#x}', at))
+            return
+    if tail.startswith(_BANNER):
+        banner = _BANNER_TEXT.match(tail)
+        if banner and _starts_string(head) and not head.endswith(_TOOLS):
+            found.banners.setdefault(banner[1].decode("ascii"), at)
+        return
+    if tail[1:2] == b"\0":
+        text, end, _ = tail.partition(b"\0\0")
+        text, head = text.replace(b"\0", b""), head[:-1]
+    else:
+        text, end, _ = tail.partition(b"\0")
+    file = text.decode("ascii", "replace")
+    if not end or not library_name(file):
+        return
+    if _starts_string(head):
+        found.opened.setdefault(file, at)
+    elif head.endswith(b" "):
+        # Linkers let a string be the tail of another: "Failed to load libcuda.so.1".
+        found.tails.setdefault(file, at)
+
+
+def _starts_string(head: bytes) -> bool:
+    """Whether a string can start behind ``head``: at the start, or behind what is no text."""
+    return not head or not 0x20 <= head[-1] < 0x7F

@@ -1,0 +1,200 @@
+"""Windows images (PE: executables and DLLs) as a ``Structure``.
+
+Source: Microsoft's "PE Format". Every field is read through a bounds-checked ``ByteView``.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.objects.coff import MACHINES, SCN_DATA, SCN_EXECUTE, read_sections
+from ltocompat.files.objects.guard import guarded
+from ltocompat.files.objects.relocations import pointer_at
+from ltocompat.files.objects.section import Section, short_text
+from ltocompat.files.objects.structure import Needed, Symbols
+from ltocompat.model.limits import Budget
+
+_FILE_HEADER = struct.Struct("<HHIIIHH")
+_PE32, _PE32_PLUS = 0x10B, 0x20B
+_TRAIT_DLL = 0x2000
+_EXPORT = 0
+_MAX_LIBRARIES = 10_000
+_MAX_FUNCTIONS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class _ImportTable:
+    """One of the two directories of imports.
+
+    Attributes:
+        directory: index of the data directory.
+        entry: bytes of one row; a row without a name ends the table.
+        name: place of the library's name (RVA) in a row.
+        functions: place of the table of functions (RVA); the first that is not 0 counts.
+        evidence: what to call it.
+    """
+
+    directory: int
+    entry: int
+    name: int
+    functions: tuple[int, ...]
+    evidence: str
+
+
+_IMPORT_TABLES = (
+    _ImportTable(1, 20, 12, (0, 16), "import table"),
+    _ImportTable(13, 32, 4, (16,), "delay-load import table"),
+)
+
+
+class PeHost:
+    """A PE image; see ``Structure`` for what the members mean.
+
+    Pointers are in place, for the preferred image base; base relocations only say where they are.
+    """
+
+    format = "PE"
+    runpath: tuple[str, ...] = ()
+
+    def __init__(self, view: ByteView, budget: Budget, signature: int) -> None:
+        header = view.unpack(_FILE_HEADER, signature + 4)
+        machine, count, _, symbols, n_symbols, optional_size, traits = header
+        self._view = view
+        self._budget = budget
+        self._base = 0
+        self._directories: list[tuple[int, int]] = []
+        self.pointer_size = 8
+        self.pointers_readable = False
+        self.problems: list[str] = []
+        self.machine = MACHINES.get(machine, f"{machine:#x}")
+        self.type = "shared library" if traits & _TRAIT_DLL else "executable"
+        optional = signature + 4 + _FILE_HEADER.size
+        with guarded(self.problems, "the optional header"):
+            self._read_optional_header(optional, optional_size)
+        strings = symbols + 18 * n_symbols if symbols else None
+        table = optional + optional_size
+        self._rows = read_sections(view, budget, (table, count), strings, self.problems)
+        with_bytes = [
+            Section(s.name, s.offset, s.size, self._base + s.rva) for s in self._rows if s.size
+        ]
+        self.sections = tuple(sorted(with_bytes, key=lambda s: (s.offset, s.size)))
+        self.own_name: str | None = None
+        with guarded(self.problems, "the export directory"):
+            self.own_name = self._export_name()
+
+    def _read_optional_header(self, at: int, size: int) -> None:
+        """Image base, pointer size and data directories (RVA, size)."""
+        optional = self._view.sub(at, size)
+        magic = optional.u16(0)
+        if magic == _PE32_PLUS:
+            self._base, directories = optional.u64(24), 108
+        else:
+            self._base, directories, self.pointer_size = optional.u32(28), 92, 4
+        self.pointers_readable = magic in (_PE32, _PE32_PLUS)
+        for index in range(min(optional.u32(directories), 16)):
+            row = directories + 4 + 8 * index
+            self._directories.append((optional.u32(row), optional.u32(row + 4)))
+
+    def _offset_of_rva(self, rva: int) -> int | None:
+        for row in self._rows:
+            if 0 <= rva - row.rva < row.size:
+                return row.offset + rva - row.rva
+        return None
+
+    def _text_at_rva(self, rva: int) -> str:
+        offset = self._offset_of_rva(rva)
+        return "" if offset is None else short_text(self._view, offset, 4096)
+
+    def _directory(self, index: int) -> int | None:
+        """File offset of a data directory, None when it is empty."""
+        if index >= len(self._directories) or not all(self._directories[index]):
+            return None
+        return self._offset_of_rva(self._directories[index][0])
+
+    def _export_name(self) -> str | None:
+        start = self._directory(_EXPORT)
+        return None if start is None else self._text_at_rva(self._view.u32(start + 12)) or None
+
+    def data_spans(self) -> list[tuple[int, int]]:
+        """Sections of initialised data."""
+        return [(s.offset, s.size) for s in self._rows if s.size and s.plain_data]
+
+    def wrapper_search_spans(self) -> list[tuple[int, int]]:
+        """Data sections, where a linker merged the wrappers' section into another one."""
+        if not any(section.fatbin for section in self.sections):
+            return []
+        traits = SCN_DATA, SCN_EXECUTE
+        return [
+            (s.offset, s.size)
+            for s in self._rows
+            if s.traits & traits[0] and not s.traits & traits[1]
+        ]
+
+    def offset_of(self, address: int) -> int | None:
+        """By the section table."""
+        return self._offset_of_rva(address - self._base)
+
+    def pointers(self, slots: Collection[int]) -> Mapping[int, int | None]:
+        """As they are in the file."""
+        return {slot: pointer_at(self._view, slot, self.pointer_size) for slot in slots}
+
+    def _imports(self) -> Iterator[tuple[str, int, str]]:
+        """(library, RVA of its table of functions, evidence)."""
+        for table in _IMPORT_TABLES:
+            start = self._directory(table.directory)
+            for index in range(_MAX_LIBRARIES if start is not None else 0):
+                row = self._view.sub((start or 0) + index * table.entry, table.entry)
+                name = self._text_at_rva(row.u32(table.name))
+                if not row.u32(table.name):
+                    break
+                functions = [row.u32(place) for place in table.functions]
+                yield name, next((rva for rva in functions if rva), 0), table.evidence
+
+    def needed(self) -> list[Needed]:
+        """The libraries of the import tables."""
+        found: list[Needed] = []
+        with guarded(self.problems, "the import table"):
+            found.extend(Needed(name, evidence) for name, _, evidence in self._imports() if name)
+        return found
+
+    def symbols(self) -> Symbols:
+        """The functions taken from nvJitLink; images leave nothing else open."""
+        names: set[str] = set()
+        with guarded(self.problems, "the import table"):
+            for library, functions, _ in self._imports():
+                if library.lower().startswith("nvjitlink"):
+                    names.update(self._functions(functions))
+        return Symbols.sorted_from(names, ())
+
+    def _functions(self, rva: int) -> Iterator[str]:
+        """Names of a table of functions; those with the top bit set are imported by number."""
+        width = self.pointer_size
+        for index in range(_MAX_FUNCTIONS):
+            offset = self._offset_of_rva(rva + index * width)
+            thunk = 0 if offset is None else pointer_at(self._view, offset, width)
+            if not thunk:
+                break
+            if not thunk >> (8 * width - 1):
+                # Two bytes of a hint come before the name.
+                yield self._text_at_rva(thunk + 2)
+
+    def symbol_size(self, offset: int) -> int | None:  # noqa: ARG002 - PE keeps no sizes
+        """PE images have no symbols."""
+        return None
+
+    def prelinked_count(self, array: int) -> int | None:  # noqa: ARG002 - PE keeps no sizes
+        """PE images have no symbols."""
+        return None
+
+
+def read_pe(view: ByteView, budget: Budget) -> PeHost | None:
+    """A PE image: MZ, and at the offset that its header gives, ``PE`` and two zero bytes."""
+    if view.peek(0, 2) != b"MZ" or view.size < 0x40:
+        return None
+    signature = view.u32(0x3C)
+    if view.peek(signature, 4) != b"PE\0\0":
+        return None
+    return PeHost(view, budget, signature)

@@ -1,0 +1,157 @@
+"""Relocation tables, read in bulk: which pointers of a file the linker or loader sets, and to what.
+
+Sources: the ELF gABI (REL, RELA, RELR) and the processors' ABI supplements for the type numbers.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import compress, count
+from typing import NamedTuple
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.objects.windows import TABLE_WINDOW, windows
+from ltocompat.model.limits import Budget
+
+# Types that store a whole pointer: (base + addend) and (symbol + addend), by e_machine.
+RELATIVE_TYPES = {
+    "EM_386": 8,
+    "EM_X86_64": 8,
+    "EM_AARCH64": 1027,
+    "EM_ARM": 23,
+    "EM_PPC64": 22,
+    "EM_RISCV": 3,
+}
+ABSOLUTE_TYPES = {
+    "EM_386": 1,
+    "EM_X86_64": 1,
+    "EM_AARCH64": 257,
+    "EM_ARM": 2,
+    "EM_PPC64": 38,
+    "EM_RISCV": 2,
+}
+
+
+class RelocationTable(NamedTuple):
+    """One table in the file.
+
+    Attributes:
+        kind: ``RELA``, ``REL`` or ``RELR``.
+        bits: 32 or 64.
+        offset: first byte in the file.
+        size: bytes.
+        symbols: index of the section that holds its symbols (objects only).
+    """
+
+    kind: str
+    bits: int
+    offset: int
+    size: int
+    symbols: int = 0
+
+
+class Relocation(NamedTuple):
+    """One relocation: where it writes, its type, the symbol's index, and the addend.
+
+    The addend is None where the format keeps it in the place that is written (REL, RELR); type 0
+    stands for RELR, which has only relative relocations.
+    """
+
+    where: int
+    type: int
+    symbol: int
+    addend: int | None
+
+
+def relocations_at(
+    view: ByteView, budget: Budget, table: RelocationTable, wanted: Collection[int]
+) -> Iterator[Relocation]:
+    """The relocations of a table that write to one of the ``wanted`` places (as the table counts).
+
+    Linkers sort the relocations that the loader applies, so each place is first looked up by
+    halving; an exact hit needs no proof of the order. Only if one is missing, all are compared.
+    libcublasLt.so.13 has 363,241 of them in 8.7 MB.
+    """
+    if table.kind == "RELR":
+        yield from _packed_at(view, budget, table, sorted(wanted))
+        return
+    found = [*_search(view, budget, table, sorted(wanted), _by_halving)]
+    if len(found) < len(wanted):
+        found = [*_search(view, budget, table, sorted(wanted), _by_comparing)]
+    yield from found
+
+
+def _search(
+    view: ByteView,
+    budget: Budget,
+    table: RelocationTable,
+    wanted: list[int],
+    find: Callable[[array[int], list[int]], Iterable[int]],
+) -> Iterator[Relocation]:
+    """The relocations that ``find`` gives by their index in one window of the table."""
+    fields = 3 if table.kind == "RELA" else 2
+    entry = fields * table.bits // 8
+    whole = min(table.size, view.size - table.offset) // entry * entry
+    step = TABLE_WINDOW - TABLE_WINDOW % entry
+    shift, mask = (32, 0xFFFFFFFF) if table.bits == 64 else (8, 0xFF)
+    for _, piece in windows(view, budget, table.offset, whole, step=step):
+        words = _words(piece, table.bits)
+        for index in find(words[::fields], wanted):
+            where, info = words[fields * index], words[fields * index + 1]
+            addend = _signed(words[fields * index + 2], table.bits) if fields == 3 else None
+            yield Relocation(where, info & mask, info >> shift, addend)
+
+
+def _by_halving(places: array[int], wanted: list[int]) -> Iterator[int]:
+    for place in wanted:
+        index = bisect_left(places, place)
+        if index < len(places) and places[index] == place:
+            yield index
+
+
+def _by_comparing(places: array[int], wanted: list[int]) -> Iterator[int]:
+    return compress(count(), map(frozenset(wanted).__contains__, places))
+
+
+def _packed_at(
+    view: ByteView, budget: Budget, table: RelocationTable, wanted: list[int]
+) -> Iterator[Relocation]:
+    """RELR: an even word is an address; an odd one is a bitmap of the pointers that follow it."""
+    width = table.bits // 8
+    size = table.size - table.size % width
+    reach = (table.bits - 1) * width
+    base = 0
+    for _, piece in windows(view, budget, table.offset, size, step=TABLE_WINDOW):
+        for word in _words(piece[: len(piece) - len(piece) % width], table.bits):
+            if word & 1:
+                for place in wanted[bisect_left(wanted, base) : bisect_left(wanted, base + reach)]:
+                    bit, rest = divmod(place - base, width)
+                    if not rest and word >> (bit + 1) & 1:
+                        yield Relocation(place, 0, 0, None)
+                base += reach
+            else:
+                position = bisect_left(wanted, word)
+                if position < len(wanted) and wanted[position] == word:
+                    yield Relocation(word, 0, 0, None)
+                base = word + width
+
+
+def _words(piece: bytes, bits: int) -> array[int]:
+    words = array("Q" if bits == 64 else "I")
+    words.frombytes(piece)
+    if sys.byteorder == "big":
+        words.byteswap()
+    return words
+
+
+def _signed(word: int, bits: int) -> int:
+    return word - (1 << bits) if word >> (bits - 1) else word
+
+
+def pointer_at(view: ByteView, offset: int, size: int) -> int:
+    """The little-endian pointer of ``size`` bytes that the file has at ``offset``."""
+    return int(struct.unpack("<Q" if size == 8 else "<I", view.read(offset, size))[0])

@@ -1,0 +1,88 @@
+"""GPU architectures as compilers name them, and CUDA releases: two small ordered values."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import re
+from dataclasses import dataclass
+
+from ltocompat.model.errors import UsageError
+
+
+class ArchForm(enum.StrEnum):
+    """Which of nvcc's three prefixes an architecture takes."""
+
+    REAL = "sm"
+    VIRTUAL = "compute"
+    LTO = "lto"
+
+
+_ARCH = re.compile(r"(?:(sm|compute|lto)_?)?(\d{1,4})([af]?)")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SmArch:
+    """One architecture, such as ``sm_90a``: number 90, suffix ``a``, form real.
+
+    Attributes:
+        number: 10 * major + minor of the compute capability.
+        suffix: ``""``, ``"a"`` (this architecture only) or ``"f"`` (its family).
+        form: real (SASS), virtual (PTX, Tile IR) or LTO (LTO-IR).
+    """
+
+    number: int
+    suffix: str = ""
+    form: ArchForm = ArchForm.REAL
+
+    def __str__(self) -> str:
+        return f"{self.form}_{self.number}{self.suffix}"
+
+    @property
+    def major(self) -> int:
+        """Major compute capability: 9 of sm_90, 12 of sm_120."""
+        return self.number // 10
+
+    @property
+    def minor(self) -> int:
+        """Minor compute capability: 6 of sm_86."""
+        return self.number % 10
+
+    @classmethod
+    def parse(cls, text: str, form: ArchForm = ArchForm.REAL) -> SmArch:
+        """Read ``sm_90a``, ``compute_80``, ``lto_75`` or a bare ``90a`` (which gets ``form``)."""
+        match = _ARCH.fullmatch(text.strip().lower())
+        if match is None:
+            raise UsageError(f"{text!r} is not an architecture; write it like sm_90a or compute_80")
+        prefix, number, suffix = match.groups()
+        return cls(int(number), suffix, ArchForm(prefix) if prefix else form)
+
+
+@functools.lru_cache(maxsize=1024)
+def shared_arch(number: int, suffix: str = "", form: ArchForm = ArchForm.REAL) -> SmArch:
+    """An ``SmArch`` that is made once, since thousands of images share a few."""
+    return SmArch(number, suffix, form)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Release:
+    """A CUDA release by its minor: 12.4. Patch levels are kept as text where bytes prove them."""
+
+    major: int
+    minor: int
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+    @classmethod
+    def parse(cls, text: str) -> Release:
+        """Read ``12.4`` (anything after the minor is left out)."""
+        parts = text.strip().split(".")
+        if len(parts) < 2 or not (parts[0].isdecimal() and parts[1].isdecimal()):
+            raise UsageError(f"{text!r} is not a CUDA release; write it like 12.4")
+        return cls(int(parts[0]), int(parts[1]))
+
+    @classmethod
+    def from_code(cls, code: int) -> Release:
+        """The release behind NVIDIA's number ``10 * major + minor``: 124 is 12.4."""
+        return cls(code // 10, code % 10)

@@ -1,0 +1,299 @@
+"""The values that flow through the house: images, modules, hosts, and what was skipped."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from ltocompat.model.arch import ArchForm, Release, SmArch
+from ltocompat.model.place import Place
+
+__all__ = [
+    "Artifact",
+    "Compression",
+    "CubinFacts",
+    "CudaLibrary",
+    "Host",
+    "Image",
+    "ImageKind",
+    "LtoIrVersions",
+    "Maker",
+    "Module",
+    "Needs",
+    "Record",
+    "Release",
+    "Role",
+    "Skipped",
+    "SmArch",
+]
+
+# A linked file keeps the regions of its relocatable objects here; PE images cut the name to 8
+# characters.
+PRELINKED_SECTIONS = frozenset({"__nv_relfatbin", "__nv_rel"})
+
+
+class ImageKind(enum.StrEnum):
+    """What sort of device code an image is."""
+
+    LTOIR = "ltoir"
+    PTX = "ptx"
+    SASS = "sass"
+    TILEIR = "tileir"
+    UNKNOWN = "unknown"
+
+    @property
+    def arch_form(self) -> ArchForm:
+        """The architecture prefix that this kind takes."""
+        return _ARCH_FORMS.get(self, ArchForm.VIRTUAL)
+
+
+_ARCH_FORMS = {ImageKind.SASS: ArchForm.REAL, ImageKind.LTOIR: ArchForm.LTO}
+
+
+class Compression(enum.StrEnum):
+    """How the bytes of an image are stored."""
+
+    NONE = "none"
+    LZ4 = "lz4"
+    ZSTD = "zstd"
+
+
+class Role(enum.StrEnum):
+    """What a tool did to an image."""
+
+    COMPILER = "compiler"
+    LINKER = "linker"
+    FINALIZER = "finalizer"
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """One tool that made an image, and the bytes that say so.
+
+    Attributes:
+        role: what the tool did.
+        tool: its name as the bytes give it (``ptxas``), None where they don't.
+        version: the most exact version proved: ``13.0.88``, ``12.4``, ``newer than 13.5``.
+        releases: every CUDA release that can have made the image; empty when none is known.
+        evidence: where the version was read, e.g. ``tkinfo note``.
+    """
+
+    role: Role
+    tool: str | None
+    version: str | None
+    releases: tuple[Release, ...]
+    evidence: str
+
+    def __str__(self) -> str:
+        if self.version:
+            said = self.version
+        elif self.releases:
+            said = "{" + ", ".join(map(str, self.releases)) + "}"
+        else:
+            said = "unknown release"
+        name = self.tool or (None if self.role is Role.COMPILER else str(self.role))
+        return f"{name} {said}" if name else said
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What whoever compiles an image further must understand, whoever wrote it.
+
+    Attributes:
+        ptx_isa: PTX ISA version, e.g. ``8.4``.
+        tile_ir: Tile IR bytecode version, e.g. ``13.5``.
+    """
+
+    ptx_isa: str | None = None
+    tile_ir: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LtoIrVersions:
+    """The three versions of an LTO-IR image; those of a scrambled image can't be read (None).
+
+    Attributes:
+        container: version of the container, e.g. ``1.61``.
+        nvvm_ir: version of the NVVM IR inside, e.g. ``2.71``; different in every CUDA release.
+        llvm: version of LLVM that the IR follows, e.g. ``7.0``.
+    """
+
+    container: str
+    nvvm_ir: str | None = None
+    llvm: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CubinFacts:
+    """What is particular to a cubin.
+
+    Attributes:
+        generation: 1 (ELF ABI 7, toolkits up to 12.9) or 2 (ELF ABI 8, sm_100 and all of 13.x).
+        virtual_arch: architecture of the PTX that it was assembled from, None when not recorded.
+    """
+
+    generation: int
+    virtual_arch: SmArch | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """One piece of device code.
+
+    Attributes:
+        place: where it lies; see ``Place``.
+        kind: LTO-IR, PTX, SASS, Tile IR or unknown.
+        kind_number: number of the kind in the fatbin entry, None outside of fatbins.
+        arch: architecture as the entry header says (the driver goes by that), None when not known.
+        section: name of the host section that holds it, None when there is none.
+        made_by: tools that made it, oldest first; empty when nothing tells.
+        needs: versions that its consumer must understand.
+        ltoir: versions of an LTO-IR image.
+        cubin: facts of a SASS image.
+        compression: how it is stored.
+        scrambled: the vendor hides the payload (LTO-IR in compressed fatbins).
+        stored_size: bytes that it takes in the file, without padding; None where nothing tells
+            (bare LTO-IR inside other data has no length).
+        size: bytes once decoded, None when they can't be known.
+        relocatable: needs a device link first; None when not known.
+        debug: carries device debug information; None when not known.
+        host_os: ``linux``, ``windows`` or ``mac`` as the entry says, else None.
+        options: compiler options stored with it, else None.
+        identifier: name stored with it (nvcc: the source file), else None.
+        kernels: names of its kernels; None unless asked for, or where they can't be read.
+        sha256: of the decoded bytes (scrambled: the stored bytes); None unless asked for.
+        problems: sentences about contradictions inside the image.
+    """
+
+    place: Place
+    kind: ImageKind
+    kind_number: int | None = None
+    arch: SmArch | None = None
+    section: str | None = None
+    made_by: tuple[Maker, ...] = ()
+    needs: Needs = Needs()
+    ltoir: LtoIrVersions | None = None
+    cubin: CubinFacts | None = None
+    compression: Compression = Compression.NONE
+    scrambled: bool = False
+    stored_size: int | None
+    size: int | None
+    relocatable: bool | None = None
+    debug: bool | None = None
+    host_os: str | None = None
+    options: str | None = None
+    identifier: str | None = None
+    kernels: tuple[str, ...] | None = None
+    sha256: str | None = None
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """The images of which a driver or a linker picks one for a GPU.
+
+    Attributes:
+        place: the fatbin region, or the image itself where it stands alone.
+        section: name of the host section, None when there is none.
+        registered: the CUDA runtime loads it (a wrapper points at it); None when not known.
+        images: the images, in file order; empty for an empty region.
+    """
+
+    place: Place
+    section: str | None
+    registered: bool | None
+    images: tuple[Image, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A place that was not read, and why; an answer never shrinks silently.
+
+    Attributes:
+        place: where it lies.
+        reason: one sentence.
+        size: bytes that were passed over, None when that has no meaning.
+        limit: name of the ``Limits`` field that was hit, else None.
+    """
+
+    place: Place
+    reason: str
+    size: int | None = None
+    limit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CudaLibrary:
+    """A CUDA library that a host file brings or asks for.
+
+    Attributes:
+        name: ``libcuda``, ``libcudart``, ``libnvrtc``, ``libnvJitLink``, ...
+        how: ``needed`` (by the loader), ``opened`` (its file name is a string in the data) or
+            ``static`` (a copy inside).
+        file: the file name asked for, e.g. ``libnvrtc.so.13``; None for a static copy.
+        version: of a static copy, where bytes prove it.
+        evidence: the bytes that say so.
+    """
+
+    name: str
+    how: str
+    file: str | None
+    version: str | None
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """A host file (object, library, executable) around device code, and what its linker needs.
+
+    Attributes:
+        place: the file.
+        format: ``ELF``, ``PE`` or ``COFF``.
+        machine: ``x86-64``, ``AArch64`` ...; the number where it has no name here.
+        type: ``object``, ``executable``, ``shared library`` or ``unknown``.
+        undefined_registrations: undefined ``__cudaRegisterLinkedBinary_*`` and ``__fatbinwrap_*``.
+        nvjitlink_imports: imported ``__nvJitLink*`` names, with their version suffixes.
+        libraries: CUDA libraries needed, opened by name, or copied in.
+        soname: the file name that a library gives itself (DT_SONAME, export directory).
+        needed: file names of all libraries that its loader brings, CUDA's or not.
+        runpath: folders that its loader looks into first, as written (``$ORIGIN/../lib``):
+            DT_RUNPATH, or DT_RPATH where there is none.
+    """
+
+    place: Place
+    format: str
+    machine: str
+    type: str
+    undefined_registrations: tuple[str, ...] = ()
+    nvjitlink_imports: tuple[str, ...] = ()
+    libraries: tuple[CudaLibrary, ...] = ()
+    soname: str | None = None
+    needed: tuple[str, ...] = ()
+    runpath: tuple[str, ...] = ()
+
+    @property
+    def linked(self) -> bool:
+        """Whether a linker is done with it and a loader takes it: no object."""
+        return self.type in ("shared library", "executable")
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A file that was read to its end; it follows everything that was found inside.
+
+    Attributes:
+        path: as the caller gave it (``-`` for standard input), or found in a folder.
+        size: bytes.
+        modules: number of modules that were found.
+        images: number of images that were found.
+        skipped: number of places that were skipped.
+    """
+
+    path: str
+    size: int
+    modules: int
+    images: int
+    skipped: int
+
+
+Record = Artifact | Host | Module | Skipped

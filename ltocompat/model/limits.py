@@ -1,0 +1,146 @@
+"""What one hostile file may cost: every bound that reading observes, and the running account."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from ltocompat.model.errors import LimitExceeded
+
+KIB = 1 << 10
+MIB = 1 << 20
+GIB = 1 << 30
+
+_RATIO_FROM = 16 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds for reading one input file; the defaults are well above any real library.
+
+    The largest legitimate expansion known is 12.6x over a whole section (libcublasLt 13.10); single
+    PTX frames reach a few hundred.
+    """
+
+    image_bytes: int = GIB
+    """Decoded size of one image, bytes."""
+    image_ratio: int = 1000
+    """Decoded bytes for each stored byte of one image; not applied below 1 MiB decoded."""
+    total_bytes: int = 16 * GIB
+    """Decoded bytes over one input file."""
+    spool_bytes: int = 16 * GIB
+    """Bytes taken from standard input."""
+    unpacked_bytes: int = 16 * GIB
+    """Bytes that the compressed members of one input file unpack to, nested ones counted again."""
+    unpacked_ratio: int = 1000
+    """Unpacked bytes for each stored byte of a member or a stream; not applied below 16 MiB.
+
+    Deflate can't exceed 1032; real wheels stay below 10.
+    """
+    window_bytes: int = 256 * MIB
+    """What a member asks its decompressor to keep in memory: the window or dictionary, bytes.
+
+    The strongest preset of xz needs 64 MiB, that of zstd 128 MiB.
+    """
+    depth: int = 4
+    """Containers inside containers."""
+    members: int = 200_000
+    """Members of one container, or files of one folder tree."""
+    entries: int = 1_000_000
+    """Entries of one fatbin region or concatenated entry."""
+    sections: int = 1_000_000
+    """Sections of one ELF file."""
+    symbols: int = 20_000_000
+    """Symbols read from one host file."""
+    text_bytes: int = 64 * KIB
+    """One string kept from a file: options, identifier, symbol name, note."""
+    skipped: int = 10_000
+    """Skipped places reported one by one for one input file; later ones are counted in one row."""
+    seconds: float = 600.0
+    """Wall-clock time for one input file."""
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(slots=True)
+class Budget:
+    """The account of one input file against its ``Limits``.
+
+    Attributes:
+        limits: the bounds.
+        decoded: bytes that images were decoded to.
+        unpacked: bytes that members were unpacked to.
+        reached: offset of the member at hand in the file, bytes; for progress.
+        deadline: when the time is used up, on the monotonic clock, seconds.
+    """
+
+    limits: Limits = DEFAULT_LIMITS
+    decoded: int = 0
+    unpacked: int = 0
+    reached: int = 0
+    deadline: float = field(default=0.0)
+
+    def __post_init__(self) -> None:
+        self.deadline = self.deadline or time.monotonic() + self.limits.seconds
+
+    def check_time(self) -> None:
+        """Raise ``LimitExceeded`` once the time for this file is used up."""
+        if time.monotonic() > self.deadline:
+            raise LimitExceeded(
+                "seconds",
+                f"the time limit of {self.limits.seconds:g} s for one file is used up; raise "
+                "Limits.seconds to read on",
+            )
+
+    def check_image(self, stored: int, decoded: int) -> None:
+        """Raise ``LimitExceeded`` when an image of these sizes (bytes) must not be decoded."""
+        limits = self.limits
+        if decoded > limits.image_bytes:
+            raise LimitExceeded(
+                "image_bytes",
+                f"an image of {decoded} bytes is over the limit of {limits.image_bytes} bytes",
+            )
+        if decoded > MIB and decoded > limits.image_ratio * max(stored, 1):
+            raise LimitExceeded(
+                "image_ratio",
+                f"{stored} bytes that decode to {decoded} are over the limit of "
+                f"{limits.image_ratio} to 1",
+            )
+
+    def check_unpacked(self, stored: int, unpacked: int) -> None:
+        """Raise ``LimitExceeded`` when ``stored`` bytes must not unpack to ``unpacked`` bytes."""
+        limits = self.limits
+        if unpacked > _RATIO_FROM and unpacked > limits.unpacked_ratio * max(stored, 1):
+            raise LimitExceeded(
+                "unpacked_ratio",
+                f"{stored} bytes that unpack to {unpacked} or more are over the limit of "
+                f"{limits.unpacked_ratio} to 1",
+            )
+
+    def check_room(self, unpacked: int) -> None:
+        """Raise ``LimitExceeded`` when ``unpacked`` bytes more are over this file's total."""
+        if self.unpacked + unpacked > self.limits.unpacked_bytes:
+            raise LimitExceeded(
+                "unpacked_bytes",
+                f"this file's members unpack to more than {self.limits.unpacked_bytes} bytes; "
+                "raise Limits.unpacked_bytes to read on",
+            )
+
+    def check_window(self, size: int) -> None:
+        """Raise ``LimitExceeded`` when a decompressor must not keep ``size`` bytes in memory."""
+        if size > self.limits.window_bytes:
+            raise LimitExceeded(
+                "window_bytes",
+                f"its decompressor would need {size} bytes of memory; the limit is "
+                f"{self.limits.window_bytes}",
+            )
+
+    def spend(self, decoded: int) -> None:
+        """Book ``decoded`` bytes; raise ``LimitExceeded`` when the file's total is used up."""
+        self.decoded += decoded
+        if self.decoded > self.limits.total_bytes:
+            raise LimitExceeded(
+                "total_bytes",
+                f"the images of this file decode to more than {self.limits.total_bytes} bytes",
+            )

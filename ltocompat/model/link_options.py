@@ -1,0 +1,48 @@
+"""Compile options stored with LTO-IR, and where images of one link differ in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ltocompat.model.image import Image
+from ltocompat.model.place import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A compile option in which LTO-IR images of one link differ.
+
+    nvJitLink links them without a word (64 pairs of options x 15 versions, none diagnosed).
+
+    Attributes:
+        option: e.g. ``-ftz``.
+        values: each value (None: not given) and the places that have it.
+    """
+
+    option: str
+    values: tuple[tuple[str | None, tuple[Place, ...]], ...]
+
+
+def disagreements(images: Sequence[Image]) -> Iterator[Disagreement]:
+    """The options in which images differ, as far as options are stored with them."""
+    told = [(image, parsed(image.options)) for image in images if image.options is not None]
+    for name in dict.fromkeys(name for _, options in told for name in options):
+        places: dict[str | None, list[Place]] = {}
+        for image, options in told:
+            places.setdefault(options.get(name), []).append(image.place)
+        if len(places) > 1:
+            yield Disagreement(name, tuple((v, tuple(found)) for v, found in places.items()))
+
+
+def parsed(options: str | None) -> dict[str, str]:
+    """``-ftz=0 -maxreg 64 -generate-line-info`` as names and values (empty: none)."""
+    found: dict[str, str] = {}
+    name = ""
+    for word in (options or "").split():
+        if word.startswith("-"):
+            name, _, value = word.partition("=")
+            found[name] = value
+        elif name:
+            found[name] = f"{found[name]} {word}".strip()
+    return found

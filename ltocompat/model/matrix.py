@@ -1,0 +1,28 @@
+"""Results laid out in grids, as values: the answer of ``matrix``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ltocompat.model.verdict import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """One artifact against every nvJitLink or every driver, for every architecture.
+
+    Attributes:
+        path: the artifact.
+        what: what its rows are: ``nvJitLink`` (links) or ``driver`` (loads).
+        rows: their names, oldest first: ``12.0`` .. or ``525`` ...
+        columns: architectures: ``sm_75`` ...
+        cells: a result for each row and column.
+        tried: trial links were asked.
+    """
+
+    path: str
+    what: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Result, ...], ...]
+    tried: bool

@@ -1,0 +1,97 @@
+"""Where device code lies, written so that it can be pasted into a shell: ``libx.a::m.o@0x1f40.3``.
+
+``::`` enters a member, ``@`` gives a hexadecimal offset in the innermost file, ``.n`` the entry of
+that fatbin region (counted from 0), ``.n.k`` the image inside a concatenated entry.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+from ltocompat.model.errors import UsageError
+
+_TAIL = re.compile(r"@(0x[0-9a-fA-F]+)((?:\.[0-9]+){0,2})$")
+_UNSAFE = re.compile(r"[^\w./+,:-]|:(?=:)|(?<=:):|^:|:$")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file, a member, a region or an image.
+
+    Attributes:
+        path: the file as the user knows it; ``-`` is standard input.
+        members: names of the members entered, outermost first, as stored (not encoded).
+        offset: byte offset in the innermost file, None for the file as a whole.
+        entry: () for a region, (n,) for an entry, (n, k) for an image in a concatenated entry.
+    """
+
+    path: str
+    members: tuple[str, ...] = ()
+    offset: int | None = None
+    entry: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        text = "::".join(_encode(name) for name in (self.path, *self.members))
+        if self.offset is not None:
+            text += f"@{self.offset:#x}" + "".join(f".{number}" for number in self.entry)
+        return text
+
+    def member(self, name: str) -> Place:
+        """The place of a member of this file."""
+        return Place(self.path, (*self.members, name))
+
+    def at(self, offset: int, *entry: int) -> Place:
+        """The place of a region, or of an entry of it, in this file."""
+        return Place(self.path, self.members, offset, entry)
+
+    def contains(self, other: Place) -> bool:
+        """Whether ``other`` is this place or lies inside it."""
+        if self.path != other.path or self.members != other.members[: len(self.members)]:
+            return False
+        if self.offset is None:
+            return True
+        return (
+            self.members == other.members
+            and self.offset == other.offset
+            and self.entry == other.entry[: len(self.entry)]
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> Place:
+        """Read what ``str()`` wrote, or a plain path; a file that exists under the whole name wins.
+
+        Raises:
+            UsageError: the text is empty.
+        """
+        if not text:
+            raise UsageError("an empty path was given; name a file, a folder, a place or -")
+        if text == "-" or os.path.lexists(text):
+            return cls(text)
+        tail = _TAIL.search(text)
+        body = text[: tail.start()] if tail else text
+        first, *members = body.split("::")
+        path = first if os.path.lexists(first) else _decode(first)
+        offset = int(tail[1], 16) if tail else None
+        entry = tuple(int(number) for number in tail[2].split(".")[1:]) if tail else ()
+        return cls(path, tuple(_decode(member) for member in members), offset, entry)
+
+
+def _encode(name: str) -> str:
+    """Percent-encode what a shell, a terminal or our own grammar would take for something else."""
+    return _UNSAFE.sub(_quoted, name)
+
+
+def _quoted(match: re.Match[str]) -> str:
+    # Imported here, as in _decode: hardly any name needs it.
+    from urllib.parse import quote
+
+    return quote(match[0], safe="", errors="surrogateescape")
+
+
+def _decode(name: str) -> str:
+    """Undo ``_encode``."""
+    from urllib.parse import unquote
+
+    return unquote(name, errors="surrogateescape")

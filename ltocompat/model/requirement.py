@@ -1,0 +1,130 @@
+"""What an artifact asks of wherever it goes, as values: the answer of ``require``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ltocompat.model.arch import Release
+from ltocompat.model.place import Place
+from ltocompat.model.target import DriverVersion
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One requirement of modules of an artifact.
+
+    Attributes:
+        axis: what it is about: ``driver``, ``kernel driver``, ``nvJitLink``, ``link options`` ...
+        constraint: what that has to be, e.g. ``>= 550.54.14``.
+        rule: ID of the rule that says so.
+        subject: what asks, e.g. ``PTX 9.2``.
+        consequence: what happens otherwise.
+        evidence: the bytes that say so.
+        module_count: how many modules ask it.
+        example: the first of them.
+    """
+
+    axis: str
+    constraint: str
+    rule: str
+    subject: str
+    consequence: str
+    evidence: str
+    module_count: int
+    example: Place
+
+
+@dataclass(frozen=True, slots=True)
+class LinkerFloor:
+    """The least nvJitLink that links all LTO-IR (and PTX, and SASS) of an artifact.
+
+    Attributes:
+        possible: no older one can link it all.
+        sure: this one and newer ones of its major surely can; the same as ``possible`` where the
+            evidence is exact or a trial was asked. None where a maker is outside of the tables.
+        ceiling: the major from which on it is no longer documented, e.g. 14.
+        tried: trial links settled it.
+    """
+
+    possible: Release
+    sure: Release | None
+    ceiling: int
+    tried: bool
+
+    @property
+    def exact(self) -> bool:
+        """One floor is left."""
+        return self.possible == self.sure
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """How an artifact serves one GPU architecture.
+
+    Attributes:
+        number: 10 * major + minor of its compute capability.
+        name: the generation, e.g. ``Hopper``; ``next`` for the one after all that are known.
+        how: ``sass``, ``ptx``, ``link`` or ``none``; the best that any module offers.
+        sass: number of modules that serve it by SASS.
+        ptx: by PTX.
+        link: by a link.
+        none: not at all (those without kernels are left out).
+        driver: the least driver there; None where nothing serves, or no floor is known.
+        beyond: no known driver is new enough there.
+    """
+
+    number: int
+    name: str
+    how: str
+    sass: int
+    ptx: int
+    link: int
+    none: int
+    driver: DriverVersion | None
+    beyond: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PasteLine:
+    """A line for a file of the user's.
+
+    Attributes:
+        where: ``pip``, ``conda``, ``container`` (an environment variable of the image).
+        text: the line, e.g. ``nvidia-nvjitlink>=13.3,<14``.
+        note: what to know of it, empty when nothing.
+    """
+
+    where: str
+    text: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Required:
+    """All that an artifact asks.
+
+    Attributes:
+        path: the artifact.
+        modules: how many it has.
+        nvjitlink: the least nvJitLink; None where nothing is linked.
+        driver_sass: the least driver for its SASS; None where it has none or no floor is known.
+        driver_ptx: the least driver that compiles all of its PTX with kernels; likewise.
+        ptx_beyond: some PTX is newer than the tables, so that no known driver compiles it.
+        services: every known architecture that any toolkit since 12.0 targets, then the next one.
+        link_options: options that its links must be given, such as ``-lto``.
+        asked: every requirement, each once.
+        lines: to paste.
+        skipped: places that could not be read and are missing from all this.
+    """
+
+    path: str
+    modules: int
+    nvjitlink: LinkerFloor | None
+    driver_sass: DriverVersion | None
+    driver_ptx: DriverVersion | None
+    ptx_beyond: bool
+    services: tuple[Service, ...]
+    link_options: tuple[str, ...]
+    asked: tuple[Asked, ...]
+    lines: tuple[PasteLine, ...]
+    skipped: int

@@ -1,0 +1,108 @@
+"""What a verdict rests on, of an image and of a module: equal modules are judged once.
+
+A library has thousands of modules and a few dozen shapes; a shape is what is left of a module when
+places, sizes and names are taken away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ltocompat.model.arch import SmArch
+from ltocompat.model.image import (
+    PRELINKED_SECTIONS,
+    Compression,
+    Image,
+    ImageKind,
+    LtoIrVersions,
+    Maker,
+    Module,
+)
+
+
+class Traits(NamedTuple):
+    """One image without its place, size and names.
+
+    Attributes:
+        kind: LTO-IR, PTX, SASS, Tile IR or unknown.
+        arch: as its entry header says, None when not known.
+        made_by: its makers, oldest first.
+        isa: PTX ISA version of PTX, e.g. ``8.4``.
+        ltoir: versions of LTO-IR.
+        generation: of a cubin, 1 or 2.
+        relocatable: needs a device link first; None when not known.
+        prelinked: lies in the section for objects that a device link has used up.
+        compression: how it is stored.
+        scrambled: LTO-IR whose payload only nvJitLink reads.
+        concatenated: lies in an entry that holds several images.
+        in_fatbin: has an entry header; else it stands alone.
+        debug: carries device debug information; None when not known.
+        has_kernels: None when not looked for or not to be known.
+        problem: why its bytes contradict themselves or can't be read, None when they are fine.
+    """
+
+    kind: ImageKind
+    arch: SmArch | None
+    made_by: tuple[Maker, ...] = ()
+    isa: str | None = None
+    ltoir: LtoIrVersions | None = None
+    generation: int | None = None
+    relocatable: bool | None = None
+    prelinked: bool = False
+    compression: Compression = Compression.NONE
+    scrambled: bool = False
+    concatenated: bool = False
+    in_fatbin: bool = True
+    debug: bool | None = None
+    has_kernels: bool | None = None
+    problem: str | None = None
+
+    def __str__(self) -> str:
+        names = {ImageKind.LTOIR: "LTO-IR", ImageKind.PTX: "PTX", ImageKind.SASS: "SASS"}
+        kind = names.get(self.kind, str(self.kind))
+        arch = "" if self.arch is None else f" {self.arch}"
+        return f"{kind} {self.isa}{arch}" if self.isa else f"{kind}{arch}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A module without its place.
+
+    Attributes:
+        images: its images, in file order.
+        registered: the CUDA runtime loads it; None when not known.
+        needs_device_link: it lies in a relocatable object that no device link has used yet.
+    """
+
+    images: tuple[Traits, ...]
+    registered: bool | None
+    needs_device_link: bool = False
+
+
+def shape_of(module: Module) -> Shape:
+    """The shape of a module."""
+    return Shape(tuple(map(traits_of, module.images)), module.registered)
+
+
+def traits_of(image: Image) -> Traits:
+    """The traits of an image."""
+    kernels = None if image.kernels is None else bool(image.kernels)
+    cubin = image.cubin
+    return Traits(
+        image.kind,
+        image.arch,
+        image.made_by,
+        image.needs.ptx_isa,
+        image.ltoir,
+        None if cubin is None else cubin.generation,
+        image.relocatable,
+        image.section in PRELINKED_SECTIONS,
+        image.compression,
+        image.scrambled,
+        len(image.place.entry) > 1,
+        image.kind_number is not None,
+        image.debug,
+        kernels,
+        image.problems[0] if image.problems else None,
+    )

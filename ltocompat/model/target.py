@@ -1,0 +1,124 @@
+"""A deploy target as values: drivers, linkers, GPUs, and where each fact came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from ltocompat.model.arch import Release, SmArch
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class DriverVersion:
+    """A driver by its number.
+
+    Attributes:
+        numbers: ``(550, 54, 15)``; the first is the branch.
+        text: what to call it, where the numbers are no release (``a later 550``).
+    """
+
+    numbers: tuple[int, ...]
+    text: str | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        if self.text is not None:
+            return self.text
+        branch, *rest = self.numbers
+        # NVIDIA writes 525.60.13 and 580.95.05: two digits each behind the branch.
+        return ".".join([str(branch), *(f"{number:02d}" for number in rest)])
+
+    @property
+    def branch(self) -> int:
+        """550 of 550.54.15."""
+        return self.numbers[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Known(Generic[T_co]):
+    """What a target says of one of its parts.
+
+    Attributes:
+        text: as it was written: ``550.54.15``, ``550``, ``>=550``.
+        values: what that can be, oldest first: one, or several for a partial version or a range.
+        every: each of the values must work (a range); else it is one of them, not known which.
+        source: who said so: ``given``, ``prod.toml``, ``requirements.txt``, ``stock 12.4``.
+    """
+
+    text: str
+    values: tuple[T_co, ...]
+    every: bool
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """A GPU that device code is to run on.
+
+    Attributes:
+        name: as it was written: ``h100``, ``sm_90``.
+        arch: its architecture; a suffix (``sm_90a``) is the target of links for it, the GPU itself
+            is the same.
+        data_center: cuda-compat is made for it (data centre GPUs, NGC-ready RTX, Jetson); None
+            where the name doesn't tell.
+        tegra: an integrated GPU (Jetson, DRIVE), where code of discrete GPUs isn't promised to run.
+    """
+
+    name: str
+    arch: SmArch
+    data_center: bool | None = None
+    tegra: bool = False
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """The operating system of a target.
+
+    Attributes:
+        name: ``linux``, ``windows`` or ``wsl2``.
+        machine: ``x86_64`` or ``aarch64``.
+    """
+
+    name: str = "linux"
+    machine: str = "x86_64"
+
+    def __str__(self) -> str:
+        return self.name if self.machine == "x86_64" else f"{self.name}-{self.machine}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where device code is going; None: not known.
+
+    Attributes:
+        name: what to call it in reports.
+        system: operating system.
+        driver: the kernel driver.
+        compat: the cuda-compat package in front of it, by its CUDA release.
+        nvjitlink: nvJitLink, by its minor release (the patch level makes no difference).
+        nvrtc: NVRTC, likewise.
+        nvlink: the offline device linker for objects and archives.
+        gpus: the GPUs; empty when none is known.
+        sources: key -> who said so, for every key that is known.
+    """
+
+    name: str
+    system: System = System()
+    driver: Known[DriverVersion] | None = None
+    compat: Known[Release] | None = None
+    nvjitlink: Known[Release] | None = None
+    nvrtc: Known[Release] | None = None
+    nvlink: Known[Release] | None = None
+    gpus: tuple[Gpu, ...] = ()
+    sources: tuple[tuple[str, str], ...] = ()
+
+
+THIS_MACHINE = "this machine"
+"""The name of the deploy target that a probe of this machine makes."""
+
+ANY_TARGET = Target(name="any target")
+"""What the metadata of a package say, and its project promises, holds on every target alike."""

@@ -1,0 +1,85 @@
+"""What a trial changes: it may lower a verdict and settle an unknown one, never more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.image import ImageKind
+from ltocompat.model.signature import Shape, Traits
+
+TOO_NEW = "ltoir too new"
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a linker or a driver did with a module, alone, for a GPU.
+
+    Attributes:
+        who: what was asked: ``nvJitLink 13.3.33``, ``driver of CUDA 13.0``.
+        outcome: ``accepted`` (only added), ``linked``, ``loaded``, ``refused``, ``crashed`` or
+            ``timed out``.
+        cause: short name of the reason of a refusal, as logs are read; None when it is not known.
+        said: the reason in one sentence.
+    """
+
+    who: str
+    outcome: str
+    cause: str | None = None
+    said: str = ""
+
+    @property
+    def worked(self) -> bool:
+        """It was taken."""
+        return self.outcome in ("accepted", "linked", "loaded")
+
+    @property
+    def proves(self) -> bool:
+        """Its code was used, and not only its header looked at."""
+        return self.outcome in ("linked", "loaded")
+
+    @property
+    def refused_for_age(self) -> bool:
+        """The linker refused it as newer than itself."""
+        return self.outcome == "refused" and self.cause == TOO_NEW
+
+
+TrialKey = tuple[Release | str, str]
+Trials = Mapping[TrialKey, Tried]
+"""By who was asked (see ``link_key`` and ``load_key``) and for which architecture."""
+
+
+def link_key(linker: Release, arch: SmArch) -> TrialKey:
+    """The key of a link with a release of nvJitLink."""
+    return linker, str(arch)
+
+
+def load_key(target: str, arch: SmArch) -> TrialKey:
+    """The key of a load on the machine that a target is; no other target learns of it."""
+    return f"load on {target}", str(arch)
+
+
+def narrowed(shape: Shape, linker: Release, tried: Tried) -> Shape:
+    """The module with the releases of its LTO-IR that the linker's answer leaves."""
+    if not tried.worked and not tried.refused_for_age:
+        return shape
+    images = tuple(_narrow(image, linker, tried) for image in shape.images)
+    return shape if images == shape.images else replace(shape, images=images)
+
+
+def _narrow(image: Traits, linker: Release, tried: Tried) -> Traits:
+    if image.kind is not ImageKind.LTOIR or len(image.made_by) != 1:
+        return image
+    (maker,) = image.made_by
+    older = tuple(one for one in maker.releases if one <= linker)
+    newer = tuple(one for one in maker.releases if one > linker)
+    if not older or not newer:
+        return image
+    left = older if tried.worked else newer
+    said = "accepted" if tried.worked else "refused"
+    version = str(left[0]) if len(left) == 1 else None
+    evidence = f"{maker.evidence}, {said} by {linker}"
+    return image._replace(
+        made_by=(replace(maker, version=version, releases=left, evidence=evidence),)
+    )

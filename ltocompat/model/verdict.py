@@ -1,0 +1,154 @@
+"""Verdicts and findings as values, and how verdicts fold."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ltocompat.model.place import Place
+from ltocompat.model.target import Gpu, Target
+
+
+class Verdict(enum.IntEnum):
+    """What is said of device code on a target, from the best to the worst.
+
+    ``ok``: documented to work. ``jit``: works, the driver compiles PTX at load. ``undocumented``:
+    measured to work, outside of what NVIDIA promises. ``unknown``: a fact is missing, and named.
+    ``fail``: it will not link or load.
+    """
+
+    OK = 0
+    JIT = 1
+    UNDOCUMENTED = 2
+    UNKNOWN = 3
+    FAIL = 4
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The worst of these; ``ok`` when there are none."""
+    return max(verdicts, default=Verdict.OK)
+
+
+class Level(enum.StrEnum):
+    """How loud a finding is."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+LEVELS = {
+    Verdict.OK: Level.NOTE,
+    Verdict.JIT: Level.NOTE,
+    Verdict.UNDOCUMENTED: Level.WARNING,
+    Verdict.UNKNOWN: Level.WARNING,
+    Verdict.FAIL: Level.ERROR,
+}
+
+
+class Route(enum.StrEnum):
+    """How a module gets onto a GPU."""
+
+    LOAD = "load"
+    LINK = "link"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule says of modules of an artifact on a target.
+
+    Attributes:
+        rule: ID of the rule.
+        verdict: what it makes of them.
+        level: how loud it is.
+        message: one sentence: what is wrong, with the values.
+        remedy: what to do; empty when there is nothing to do.
+        evidence: the bytes that say so.
+        source: where the rule comes from.
+        module_count: number of modules that it holds for; 0 for a finding about the target.
+        example: the first of them, None for a finding about the target.
+    """
+
+    rule: str
+    verdict: Verdict
+    level: Level
+    message: str
+    remedy: str
+    evidence: str
+    source: str
+    module_count: int = 0
+    example: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many modules of an artifact serve a GPU.
+
+    Attributes:
+        modules: all of them.
+        sass: served by SASS.
+        ptx: served by PTX.
+        link: linked for it.
+        without_kernels: an image would be picked, but has no kernels, as far as they were counted.
+        none: have nothing for this GPU.
+    """
+
+    modules: int
+    sass: int = 0
+    ptx: int = 0
+    link: int = 0
+    without_kernels: int = 0
+    none: int = 0
+
+    @property
+    def served(self) -> int:
+        """Modules whose kernels get onto the GPU."""
+        return self.sass + self.ptx + self.link
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The verdict on one artifact, target and GPU.
+
+    Attributes:
+        path: the artifact.
+        target: where it is going.
+        gpu: the GPU; None where the target names none.
+        route: how its modules get there, None where each has only one way.
+        verdict: the fold of all that was judged.
+        coverage: how many modules serve.
+        not_judged: halves that the target says too little for: ``load``, ``link``.
+        findings: worst first.
+        why: the reasoning, a sentence a line.
+    """
+
+    path: str
+    target: Target
+    gpu: Gpu | None
+    route: Route | None
+    verdict: Verdict
+    coverage: Coverage
+    not_judged: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    why: tuple[str, ...]
+
+    @property
+    def without_device_code(self) -> bool:
+        """There is no device code, and nothing that hides some; a sound machine is no such file."""
+        nothing = not self.coverage.modules and not self.findings
+        return nothing and self.verdict is Verdict.UNKNOWN
+
+    @property
+    def holds_nothing(self) -> bool:
+        """There is no device code, whatever else is known of the file, package or machine."""
+        known = self.without_device_code or self.verdict is not Verdict.UNKNOWN
+        return known and not self.coverage.modules
+
+    @property
+    def judged(self) -> bool:
+        """There is device code of which something is known."""
+        return bool(self.coverage.modules) and self.verdict is not Verdict.UNKNOWN

@@ -1,0 +1,198 @@
+"""Findings as annotations of GitHub Actions, and all of the answer as the step's summary.
+
+Workflow commands are lines such as ``::error file=x.whl,title=PTX-01::message``; their escapes are
+those of the toolkit that GitHub gives to actions. GitHub shows ten annotations of a level for a
+step and takes a summary of up to 1 MiB.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ltocompat.model.errors import UsageError
+from ltocompat.model.place import Place
+from ltocompat.model.requirement import Required
+from ltocompat.model.verdict import Level
+from ltocompat.report import Options, Report, Writable
+from ltocompat.report.document import Block, Code, Heading, Items, Paragraph
+from ltocompat.report.formats import markdown
+from ltocompat.report.grouped_findings import LEVELS, Gathered, Judgement, gather, sort_out
+from ltocompat.report.matrix_cells import said_cells
+from ltocompat.report.rules import title_of
+from ltocompat.report.text import brief, count, escape
+
+SUMMARY = "GITHUB_STEP_SUMMARY"
+"""The environment variable that names the file of the summary."""
+
+MOST = 10
+"""Annotations of one level that GitHub shows for a step."""
+
+_LARGEST = 1024 * 1024  # bytes of a summary that GitHub takes
+_MOST_LISTED = 2_000  # findings in a summary
+_COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}
+
+
+def write(
+    report: Report[Any], records: Iterable[Judgement], stream: Writable, options: Options
+) -> None:
+    """Write annotations, and append the summary to the file that GitHub names.
+
+    Args:
+        report: what tells the verdicts in the summary.
+        records: the targets and the results.
+        stream: where the annotations go: the output of the step.
+        options: what the reader asked for.
+
+    Raises:
+        UsageError: the file of the summary can't be written.
+    """
+    taken = tuple(records)
+    for line in commands(taken):
+        stream.write(line + "\n")
+    append_summary(summary(report, taken, options), os.environ)
+
+
+def commands(records: Iterable[Judgement]) -> Iterator[str]:
+    """The workflow commands, loudest first, and a last line that counts all findings."""
+    all_ = sort_out(records)
+    found = _found(all_.results)
+    shown, left = _split(found, len(all_.failures))
+    for failure in all_.failures[:MOST]:
+        yield _command("error", "", f"ltocompat: {failure.kind}", failure.message)
+    for one in shown:
+        finding = one.finding
+        (path,) = one.modules
+        title = f"{finding.rule}: {title_of(finding.rule)}".removesuffix(": ")
+        yield _command(_COMMANDS[finding.level], path, title, "\n".join(_lines(one)))
+    yield _tally(found, len(left))
+
+
+def summary(report: Report[Any], records: Iterable[Judgement], options: Options) -> str:
+    """The answer as Markdown, with the findings that were not annotated."""
+    taken = tuple(records)
+    all_ = sort_out(taken)
+    _, left = _split(_found(all_.results), len(all_.failures))
+
+    def blocks(_: Iterable[Any], __: Options) -> Iterator[Block]:
+        yield from report.blocks((one for one in taken if not isinstance(one, Required)), options)
+        for failure in all_.failures:
+            yield Paragraph((f"{failure.kind}: ", Code(brief(failure.message))))
+        if left:
+            yield Heading((f"{count(len(left), 'finding')} without an annotation",))
+            more = len(left) - _MOST_LISTED
+            said = f"and {more:,} more; --format json lists all" if more > 0 else None
+            yield Items("findings", tuple(_item(one) for one in left[:_MOST_LISTED]), said)
+
+    stream = io.StringIO()
+    stream.write("## ltocompat\n\n")
+    markdown.write(Report(blocks, report.document), (), stream, options)
+    return _fitting(stream.getvalue())
+
+
+def append_summary(text: str, environ: Mapping[str, str]) -> None:
+    """Append to the file that the environment names; nothing where it names none.
+
+    Raises:
+        UsageError: the file can't be written.
+    """
+    path = environ.get(SUMMARY)
+    if not path:
+        return
+    try:
+        with open(path, "a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(
+            f"the step summary can't be written to {path!r} ({error.strerror}); "
+            f"unset {SUMMARY}, or let it name a file that can be written"
+        ) from error
+
+
+def _found(results: Iterable[Any]) -> list[Gathered]:
+    return gather(results, lambda result, _: result.path)
+
+
+def _split(found: Sequence[Gathered], failures: int) -> tuple[list[Gathered], list[Gathered]]:
+    """Those that are annotated and those that GitHub would drop; failures are errors too."""
+    used = Counter({Level.ERROR: failures})
+    shown: list[Gathered] = []
+    left: list[Gathered] = []
+    for one in found:
+        used[one.finding.level] += 1
+        (shown if used[one.finding.level] <= MOST else left).append(one)
+    return shown, left
+
+
+def _command(name: str, path: str, title: str, message: str) -> str:
+    place = f"file={_property(path)}," if path else ""
+    return f"::{name} {place}title={_property(title)}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    """A message: its lines are kept, all else that a terminal would obey is shown."""
+    safe = "\n".join(escape(line) for line in brief(text).split("\n"))
+    return safe.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(escape(text)).replace(":", "%3A").replace(",", "%2C")
+
+
+def _lines(one: Gathered) -> Iterator[str]:
+    """The lines of a message."""
+    finding = one.finding
+    yield escape(finding.message)
+    yield escape(f"On: {_cells(one)}")
+    if where := _where(one):
+        yield escape(f"At: {where}")
+    for remedy in one.remedies:
+        yield escape(f"Remedy: {remedy}")
+
+
+def _item(one: Gathered) -> tuple[str, ...]:
+    finding = one.finding
+    (path,) = one.modules
+    remedy = (". Remedy: ", brief("; or ".join(one.remedies))) if one.remedies else ()
+    place = Code(brief(str(finding.example or Place(path))))
+    opening = f"{finding.level} {finding.rule}: "
+    return (opening, brief(finding.message), " on ", Code(_cells(one)), " at ", place, *remedy)
+
+
+def _cells(one: Gathered) -> str:
+    """``prod (h100, l4), edge``: the targets by name, and the GPUs that each names."""
+    names = {cell.target: cell.target for cell in one.cells}
+    said = []
+    for name in names:
+        inner = [cell for cell in one.cells if cell.target == name]
+        gpus = said_cells(inner, [*inner, inner[0]._replace(gpu="another")], {name: name})
+        said.append(f"{name} ({gpus})" if gpus else name)
+    return ", ".join(said)
+
+
+def _where(one: Gathered) -> str:
+    modules = count(one.module_count, "module") if one.module_count else ""
+    place = one.finding.example
+    if place is None:
+        return modules
+    return f"{place} (the first of {modules})" if one.module_count > 1 else str(place)
+
+
+def _tally(found: Sequence[Gathered], left: int) -> str:
+    levels = Counter(one.finding.level for one in found)
+    said = ", ".join(count(levels[level], str(level)) for level in LEVELS if levels[level])
+    more = f"; {left:,} without an annotation are in the step summary" if left else ""
+    return f"ltocompat: {said or 'no findings'}{more}"
+
+
+def _fitting(text: str) -> str:
+    """As many lines as GitHub takes."""
+    raw = text.encode("utf-8", "backslashreplace")
+    if len(raw) < _LARGEST:
+        return text
+    end = "\nThe rest is left out: GitHub takes 1 MiB. --format json lists all.\n"
+    kept = raw[: _LARGEST - len(end) - 1].decode("utf-8", "ignore")
+    return kept.rpartition("\n")[0] + "\n" + end

@@ -1,0 +1,143 @@
+"""One HTML page that needs nothing else: no network, no server, and no script to be read.
+
+Every text passes ``html_words.said``; a policy in the page forbids all that it does not bring
+itself, so that even a name that slipped through could load and run nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable
+from importlib.resources import files
+from typing import Any
+
+from ltocompat import __version__
+from ltocompat.model.target import ANY_TARGET
+from ltocompat.model.verdict import Verdict
+from ltocompat.report import Failure, Options, Report, Writable
+from ltocompat.report.formats.html_coverage import coverage
+from ltocompat.report.formats.html_findings import findings
+from ltocompat.report.formats.html_verdicts import key, targets, verdicts
+from ltocompat.report.formats.html_words import badge, said, section, sprite
+from ltocompat.report.grouped_findings import Gathered, Judgement, Judgements, gather, sort_out
+from ltocompat.report.matrix_cells import cell_of, target_facts
+from ltocompat.report.text import count
+
+
+def write(
+    report: Report[Any],  # noqa: ARG001 - every format is called alike
+    records: Iterable[Judgement],
+    stream: Writable,
+    options: Options,  # noqa: ARG001 - as above
+) -> None:
+    """Write the page.
+
+    Args:
+        report: is not asked: the page shows more than its blocks.
+        records: the targets and the results; with what artifacts require, the page shows all
+            architectures, else those of the targets' GPUs.
+        stream: where it goes.
+        options: make no difference: the page folds what would be too much.
+    """
+    for piece in _pieces(sort_out(records)):
+        stream.write(piece + "\n")
+
+
+def _pieces(all_: Judgements) -> Iterable[str]:
+    style, script = _asset("page.css"), _asset("page.js")
+    title = _title(all_)
+    found = gather(all_.results, lambda *_: ())
+    sections = _sections(all_, found)
+    yield (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, script)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f'<meta name="generator" content="ltocompat {__version__}">\n'
+        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n{sprite()}"
+    )
+    links = "".join(f'<li><a href="#{name}">{word}</a></li>' for name, word, _ in sections)
+    yield (
+        '<a class="skip" href="#main">Skip to the content</a>\n'
+        f"<header>\n<h1>{title}</h1>\n{_lede(all_, found)}\n"
+        f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n</header>\n'
+        '<main id="main" tabindex="-1">'
+    )
+    for _, _, text in sections:
+        yield text
+    yield (
+        f"</main>\n<footer><p>Made by ltocompat {__version__}.</p></footer>\n"
+        f"<script>{script}</script>\n</body>\n</html>"
+    )
+
+
+def _sections(all_: Judgements, found: list[Gathered]) -> list[tuple[str, str, str]]:
+    """ID, title and HTML of each section that has something to say."""
+    names = all_.names
+    every = list(dict.fromkeys(cell_of(one) for one in all_.results))
+    ids = {key(one.finding): f"finding-{number}" for number, one in enumerate(found)}
+    facts = {target.name: target_facts(target) for target in all_.targets}
+    parts = []
+    if all_.failures:
+        parts.append(("errors", "Errors", _errors(all_.failures)))
+    if all_.targets:
+        parts.append(("targets", "Deploy targets", targets(all_, facts)))
+    if all_.results:
+        matrix, why = verdicts(all_, ids)
+        parts.append(("verdicts", "Verdicts", matrix))
+        parts.append(("coverage", "Coverage", coverage(all_)))
+        parts.append(("findings", "Findings", findings(found, every, names)))
+        parts.append(("why", "Why", why))
+    return [part for part in parts if part[2]]
+
+
+def _errors(failures: Iterable[Failure]) -> str:
+    lines = "".join(f"<li><b>{said(one.kind)}</b>: {said(one.message)}</li>" for one in failures)
+    return section("errors", "Errors", [f'<ul class="errors">{lines}</ul>'])
+
+
+def _title(all_: Judgements) -> str:
+    paths = list(dict.fromkeys(one.path for one in all_.results))
+    if not paths:
+        return "Nothing was judged"
+    what = said(paths[0].rsplit("/", 1)[-1]) if len(paths) == 1 else count(len(paths), "artifact")
+    on = count(len(all_.targets), "deploy target") if all_.targets else ANY_TARGET.name
+    return f"{what} on {on}"
+
+
+def _lede(all_: Judgements, found: list[Gathered]) -> str:
+    """The answer in one line: how many artifacts fare how, and how much was found."""
+    worst: dict[str, Verdict] = {}
+    for one in all_.results:
+        worst[one.path] = max(worst.get(one.path, Verdict.OK), one.verdict)
+    fates = list(worst.values())
+    said_ = [
+        badge(verdict, f"<small>{count(fates.count(verdict), 'artifact')}</small>")
+        for verdict in reversed(Verdict)
+        if verdict in fates
+    ]
+    if all_.results:
+        said_.append(f"<span>{count(len(found), 'finding') if found else 'no findings'}</span>")
+    if all_.empty:
+        said_.append(f"<span>{count(len(all_.empty), 'file')} without device code</span>")
+    if all_.failures:
+        said_.append(f"<span>{count(len(all_.failures), 'error')}</span>")
+    return f'<p class="lede">{" ".join(said_)}</p>'
+
+
+def _asset(name: str) -> str:
+    return (files("ltocompat.report") / name).read_text("utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing from outside, and of what is inside only the one style and the one script."""
+    return (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"

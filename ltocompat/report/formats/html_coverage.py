@@ -1,0 +1,133 @@
+"""Which GPU architectures an artifact serves, and by what, as a picture in an HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from ltocompat.model.requirement import Required
+from ltocompat.model.verdict import Result
+from ltocompat.report.formats.html_words import said, scrolling, section
+from ltocompat.report.grouped_findings import Judgements
+from ltocompat.report.text import count
+
+_OPEN = 4  # artifacts whose pictures are unfolded at first
+_STEPS = 10
+
+
+class _Column(NamedTuple):
+    """An architecture and what serves it.
+
+    Attributes:
+        arch: ``sm_90``, or ``next`` for the one after all that are known.
+        name: the generation; empty where it isn't known.
+        sass: number of modules by SASS.
+        ptx: by PTX.
+        link: by a link.
+        driver: the least one there; empty where nothing serves or no floor is known.
+    """
+
+    arch: str
+    name: str
+    sass: int
+    ptx: int
+    link: int
+    driver: str
+
+    @property
+    def told(self) -> tuple[int, int, int, str]:
+        """All but its name."""
+        return (self.sass, self.ptx, self.link, self.driver)
+
+
+_ROWS = (("SASS", "sass"), ("PTX", "ptx"), ("LTO-IR and other links", "link"))
+
+
+def coverage(all_: Judgements) -> str:
+    """The section with a picture an artifact; empty where nothing is known."""
+    paths = dict.fromkeys((*(one.path for one in all_.results), *all_.required))
+    drawn: list[str] = []
+    for path in paths:
+        required = all_.required.get(path)
+        own = [one for one in all_.results if one.path == path]
+        columns = list(_asked(required) if required else _seen(own))
+        modules = required.modules if required else max(one.coverage.modules for one in own)
+        if columns and modules:
+            drawn.append(_picture(path, columns, modules, unfolded=len(drawn) < _OPEN))
+    if not drawn:
+        return ""
+    intro = (
+        '<p class="intro">How many modules of an artifact serve an architecture, and by what: '
+        "SASS runs as it is, PTX is compiled by the driver, LTO-IR is linked first.</p>"
+    )
+    return section("coverage", "Coverage", [intro, *drawn])
+
+
+def _asked(required: Required) -> Iterator[_Column]:
+    for one in required.services:
+        driver = f"{one.driver}" if one.driver else "none known" if one.beyond else ""
+        arch = "next" if one.name == "next" else f"sm_{one.number}"
+        name = "" if one.name == "next" else one.name
+        yield _Column(arch, name, one.sass, one.ptx, one.link, driver)
+
+
+def _seen(results: Iterable[Result]) -> Iterator[_Column]:
+    """The architectures of the targets' GPUs; of several verdicts on one, the most modules."""
+    found: dict[str, _Column] = {}
+    for one in results:
+        if one.gpu is None:
+            continue
+        arch, told = str(one.gpu.arch), one.coverage
+        old = found.get(arch, _Column(arch, "", 0, 0, 0, ""))
+        numbers = (max(old.sass, told.sass), max(old.ptx, told.ptx), max(old.link, told.link))
+        found[arch] = _Column(arch, "", *numbers, "")
+    yield from sorted(found.values(), key=lambda column: (len(column.arch), column.arch))
+
+
+def _picture(path: str, columns: Sequence[_Column], modules: int, *, unfolded: bool) -> str:
+    """A table in which neighbours that are served alike share a column."""
+    runs = [tuple(run) for _, run in groupby(columns, key=lambda one: one.told)]
+    heads = "".join(_head(run) for run in runs)
+    rows = []
+    for word, field in _ROWS:
+        cells = "".join(_cell(getattr(run[0], field), modules) for run in runs)
+        rows.append(f'<tr class="by-{field}"><th scope="row">{word}</th>{cells}</tr>')
+    if any(one.driver for one in columns):
+        cells = "".join(f"<td>{said(run[0].driver) or _nothing()}</td>" for run in runs)
+        rows.append(f'<tr class="least"><th scope="row">least driver</th>{cells}</tr>')
+    table = (
+        f'<table class="coverage"><caption class="unseen">Modules of {said(path)} that serve each '
+        f"architecture</caption><thead><tr><td></td>{heads}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
+    return (
+        f'<details class="card"{" open" if unfolded else ""}><summary>'
+        f'<span class="where">{said(path)}</span>: {count(modules, "module")}</summary>'
+        f"{scrolling(f'Coverage of {path}', table)}</details>"
+    )
+
+
+def _head(run: Sequence[_Column]) -> str:
+    archs = _span([one.arch for one in run])
+    names = _span(list(dict.fromkeys(one.name for one in run if one.name)))
+    return f'<th scope="col">{archs} <small>{names}</small></th>'
+
+
+def _span(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    last = names[-1].removeprefix("sm_")
+    return said(names[0]) if len(names) == 1 else f"{said(names[0])} to {said(last)}"
+
+
+def _cell(number: int, modules: int) -> str:
+    if not number:
+        return f"<td>{_nothing()}</td>"
+    step = max(1, round(_STEPS * min(number / modules, 1)))
+    return f'<td class="fill fill-{step}">{number:,}</td>'
+
+
+def _nothing() -> str:
+    dash = '<span aria-hidden="true">\u2013</span>'
+    return f'<span class="none">{dash}<span class="unseen">none</span></span>'

@@ -1,0 +1,107 @@
+"""Findings in an HTML page: by rule, folded, with a filter that a script brings to life."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from ltocompat.report.formats.html_words import badge, code, inside, said, section
+from ltocompat.report.grouped_findings import LEVELS, Gathered
+from ltocompat.report.matrix_cells import Cell, said_cells
+from ltocompat.report.rules import known
+from ltocompat.report.text import count
+
+_OPEN = 25  # findings of a rule up to which they are shown at once
+_MOST_PLACES = 20  # places of a finding that are listed
+
+
+def findings(found: Sequence[Gathered], every: Sequence[Cell], names: dict[str, str]) -> str:
+    """The section; the ID of a finding is its number in ``found``.
+
+    Args:
+        found: worst first.
+        every: all cells that were judged.
+        names: what to call each target.
+    """
+    if not found:
+        return section("findings", "Findings", ['<p class="intro">There is none.</p>'])
+    by_rule: dict[str, list[tuple[int, Gathered]]] = {}
+    for number, one in enumerate(found):
+        by_rule.setdefault(one.finding.rule, []).append((number, one))
+    groups = [_group(rule, held, every, names) for rule, held in by_rule.items()]
+    return section("findings", "Findings", [_filter(found), *groups])
+
+
+def _filter(found: Sequence[Gathered]) -> str:
+    """Hidden until the script shows it: without a script it could do nothing."""
+    numbers = Counter(one.finding.level for one in found)
+    boxes = "".join(
+        f'<label><input type="checkbox" name="level" value="{level}" checked>'
+        f"{badge(level, f'<small>{numbers[level]:,}</small>')}</label>"
+        for level in LEVELS
+        if numbers[level]
+    )
+    return (
+        '<form id="filter" role="search" aria-label="Findings" hidden>'
+        '<label class="text"><span>Filter</span><input type="search" name="text" '
+        'autocomplete="off" placeholder="rule, library, GPU, word"></label>'
+        f'<fieldset><legend class="unseen">Levels</legend>{boxes}</fieldset>'
+        '<span class="buttons"><button type="button" id="unfold">Unfold all</button>'
+        '<button type="button" id="fold">Fold all</button></span>'
+        f'<output id="shown" aria-live="polite">{count(len(found), "finding")}</output></form>'
+    )
+
+
+def _group(
+    rule_id: str, held: list[tuple[int, Gathered]], every: Sequence[Cell], names: dict[str, str]
+) -> str:
+    rule = known().get(rule_id)
+    title = f": {said(rule.title)}" if rule else ""
+    about = f"<p>{said(rule.statement)}</p>" if rule else ""
+    unfolded = " open" if len(held) <= _OPEN else ""
+    inner = "".join(_finding(number, one, every, names) for number, one in held)
+    return (
+        f'<details class="card rule"{unfolded}><summary><h3>{said(rule_id)}{title}</h3> '
+        f'<span class="number">{count(len(held), "finding")}</span></summary>'
+        f'<div class="about">{about}</div>{inner}</details>'
+    )
+
+
+def _finding(number: int, one: Gathered, every: Sequence[Cell], names: dict[str, str]) -> str:
+    finding = one.finding
+    rows = "".join(f"<dt>{word}</dt><dd>{text}</dd>" for word, text in _facts(one, every, names))
+    return (
+        f'<details class="finding" id="finding-{number}" data-level="{finding.level}"><summary>'
+        f"{badge(finding.level)} <span>{said(finding.message)}</span></summary>"
+        f'<dl class="body">{rows}</dl></details>'
+    )
+
+
+def _facts(
+    one: Gathered, every: Sequence[Cell], names: dict[str, str]
+) -> Iterator[tuple[str, str]]:
+    finding = one.finding
+    if one.remedies:
+        yield "Remedy", "<br>".join(said(remedy) for remedy in one.remedies)
+    yield "Verdict", badge(finding.verdict)
+    cells = said_cells(one.cells, every, names)
+    if cells:
+        yield "On", "all targets" if cells == "all" else said(cells)
+    yield "In", "<br>".join(_artifacts(one))
+    places = [inside(place, place.path) for place in one.places.values()]
+    listed = "<br>".join(code(place) for place in places[:_MOST_PLACES])
+    if places:
+        more = len(places) - _MOST_PLACES
+        yield "First at", listed + (f"<br>and {more:,} more" if more > 0 else "")
+    if finding.evidence:
+        yield "Evidence", said(finding.evidence)
+    if finding.source:
+        yield "Source", said(finding.source)
+
+
+def _artifacts(one: Gathered) -> Iterator[str]:
+    for number, (path, modules) in enumerate(one.modules.items()):
+        if number == _MOST_PLACES:
+            yield f"and {len(one.modules) - number:,} more"
+            return
+        yield said(path) + (f" ({count(modules, 'module')})" if modules else "")

@@ -1,0 +1,209 @@
+"""The matrix of artifacts and targets in an HTML page, and why each cell says what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ltocompat.model.target import ANY_TARGET
+from ltocompat.model.verdict import Finding, Result, Verdict
+from ltocompat.report.formats.html_words import badge, code, said, scrolling, section, shorten
+from ltocompat.report.grouped_findings import Judgements
+from ltocompat.report.matrix_cells import Cell, cell_of, said_cells
+from ltocompat.report.text import count
+from ltocompat.report.verbs.matrix import MEANINGS
+
+_OPEN = 4  # artifacts up to which the cells of each are listed at once
+
+FindingIds = Mapping[tuple[object, ...], str]
+"""Key of a finding -> ID of its element in the page."""
+
+
+def key(one: Finding) -> tuple[object, ...]:
+    """What makes findings of several cells one in the page."""
+    return (one.rule, one.verdict, one.level, one.message)
+
+
+@dataclass(slots=True)
+class _Alike:
+    """Cells of an artifact for which the same is said.
+
+    Attributes:
+        id: of the element that tells why.
+        result: of the first cell.
+        cells: all of them.
+    """
+
+    id: str
+    result: Result
+    cells: list[Cell] = field(default_factory=list)
+
+
+def verdicts(all_: Judgements, ids: FindingIds) -> tuple[str, str]:
+    """Two sections: the matrix, and the reasons that its cells lead to."""
+    names = all_.names
+    alike = _alike(all_.results)
+    used = {one.verdict for one in all_.results}
+    legend = "".join(f"<li>{badge(one)} {MEANINGS[one]}</li>" for one in Verdict if one in used)
+    intro = '<p class="intro">Each verdict leads to its reasons.</p>'
+    parts = [
+        intro,
+        _matrix(all_, alike, names),
+        f'<ul class="legend" aria-label="Verdicts">{legend}</ul>',
+    ]
+    unfolded = len(alike) <= _OPEN
+    reasons = [
+        _reasons(path, groups, names, ids, unfolded=unfolded) for path, groups in alike.items()
+    ]
+    return section("verdicts", "Verdicts", parts), section("why", "Why", reasons)
+
+
+def _alike(results: Sequence[Result]) -> dict[str, list[_Alike]]:
+    groups: dict[str, dict[tuple[object, ...], _Alike]] = {}
+    number = 0
+    for one in results:
+        of_path = groups.setdefault(one.path, {})
+        same = (one.verdict, one.not_judged, one.why, tuple(map(key, one.findings)))
+        if same not in of_path:
+            number += 1
+            of_path[same] = _Alike(f"why-{number}", one)
+        of_path[same].cells.append(cell_of(one))
+    return {path: [*of_path.values()] for path, of_path in groups.items()}
+
+
+def _matrix(all_: Judgements, alike: dict[str, list[_Alike]], names: dict[str, str]) -> str:
+    results = {(one.path, cell_of(one)): one for one in all_.results}
+    ids = {
+        (path, cell): group.id
+        for path, groups in alike.items()
+        for group in groups
+        for cell in group.cells
+    }
+    columns = list(dict.fromkeys((cell.target, cell.gpu) for _, cell in results))
+    columns.sort(key=lambda pair: list(names).index(pair[0]) if pair[0] in names else -1)
+    routes = list(dict.fromkeys(cell.route for _, cell in results))
+    routed = any(routes)
+    rows = []
+    for path in alike:
+        own = list(dict.fromkeys(cell.route for at, cell in results if at == path))
+        for number, route in enumerate(own):
+            cells = [
+                _cell(results.get((path, cell)), ids.get((path, cell), ""))
+                for cell in (Cell(target, gpu, route) for target, gpu in columns)
+            ]
+            span = f' rowspan="{len(own)}"' if len(own) > 1 else ""
+            scope = "rowgroup" if len(own) > 1 else "row"
+            head = (
+                f'<th scope="{scope}"{span} class="artifact">{said(path)}</th>'
+                if number == 0
+                else ""
+            )
+            way = f'<th scope="row" class="way">{said(route) or "any"}</th>' if routed else ""
+            rows.append(f"<tr>{head}{way}{''.join(cells)}</tr>")
+    table = (
+        '<table class="matrix"><caption class="unseen">Verdicts on artifacts by deploy target and '
+        f"GPU</caption><thead>{_heads(columns, names, routed=routed)}</thead>"
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
+    return scrolling("Artifacts by deploy target and GPU", table)
+
+
+def _heads(columns: list[tuple[str, str]], names: dict[str, str], *, routed: bool) -> str:
+    gpus = any(gpu for _, gpu in columns)
+    deep = ' rowspan="2"' if gpus else ""
+    first = f'<th scope="col"{deep} class="artifact">artifact</th>'
+    if routed:
+        first += f'<th scope="col"{deep} class="way">route</th>'
+    targets = list(dict.fromkeys(target for target, _ in columns))
+    for target in targets:
+        wide = sum(one == target for one, _ in columns)
+        name = said(names.get(target, target))
+        kind = "colgroup" if gpus else "col"
+        first += f'<th scope="{kind}" colspan="{wide}" class="target">{name}</th>'
+    if not gpus:
+        return f"<tr>{first}</tr>"
+    unnamed = {ANY_TARGET.name: "any GPU"}
+    second = "".join(
+        f'<th scope="col">{said(gpu) or unnamed.get(target, "no GPU")}</th>'
+        for target, gpu in columns
+    )
+    return f"<tr>{first}</tr><tr>{second}</tr>"
+
+
+def _cell(result: Result | None, why: str) -> str:
+    if result is None:
+        return '<td><span class="none" aria-label="not judged">\u2013</span></td>'
+    coverage = result.coverage
+    more = ""
+    if result.verdict < Verdict.UNKNOWN and coverage.modules > 1:
+        more = f"<small>{coverage.served:,} of {coverage.modules:,}</small>"
+    if result.not_judged:
+        more += f"<small>not judged: {', '.join(result.not_judged)}</small>"
+    return f'<td><a href="#{why}">{badge(result.verdict, more)}</a></td>'
+
+
+def _reasons(
+    path: str,
+    groups: list[_Alike],
+    names: dict[str, str],
+    ids: FindingIds,
+    *,
+    unfolded: bool,
+) -> str:
+    every = [cell for group in groups for cell in group.cells]
+    told = "".join(_told(path, group, every, names, ids) for group in groups)
+    worst = max(group.result.verdict for group in groups)
+    return (
+        f'<details class="card"{" open" if unfolded else ""}><summary>{badge(worst)} '
+        f"<h3>{said(path)}</h3></summary>{told}</details>"
+    )
+
+
+def _told(
+    path: str, group: _Alike, every: list[Cell], names: dict[str, str], ids: FindingIds
+) -> str:
+    one = group.result
+    cells = said_cells(group.cells, every, names) or one.target.name
+    where = "all targets" if cells == "all" else cells
+    halves = f"; not judged: {', '.join(one.not_judged)}" if one.not_judged else ""
+    return (
+        f'<details id="{group.id}"><summary>{badge(one.verdict)} '
+        f'<span class="where">on {said(where)}{halves}</span></summary>'
+        f'<div class="body">{"".join(_because(path, one, ids))}</div></details>'
+    )
+
+
+def _because(path: str, one: Result, ids: FindingIds) -> Iterator[str]:
+    coverage = one.coverage
+    if coverage.modules:
+        yield (
+            f"<p>{coverage.served:,} of {count(coverage.modules, 'module')} serve this GPU: "
+            f"{coverage.sass:,} by SASS, {coverage.ptx:,} by PTX, {coverage.link:,} by a link."
+            "</p>"
+        )
+    if one.findings:
+        links = "".join(
+            f'<li>{badge(each.level)} <a href="#{ids[key(each)]}">{said(each.rule)}</a>: '
+            f"{said(each.message)}</li>"
+            for each in {key(each): each for each in one.findings}.values()
+        )
+        yield f'<ul class="links">{links}</ul>'
+    if one.why:
+        lines = "".join(f"<li>{said(shorten(line, path))}</li>" for line in one.why)
+        yield f'<ul class="reasons">{lines}</ul>'
+
+
+def targets(all_: Judgements, facts: Mapping[str, str]) -> str:
+    """The section that says what each target is.
+
+    Args:
+        all_: what was judged.
+        facts: what to say of each target by name.
+    """
+    names = all_.names
+    rows = []
+    for target in all_.targets:
+        label = names[target.name]
+        letter = f"<b>{said(label)}</b> " if label != target.name else ""
+        rows.append(f"<dt>{letter}{code(target.name)}</dt><dd>{said(facts[target.name])}</dd>")
+    return section("targets", "Deploy targets", [f'<dl class="targets">{"".join(rows)}</dl>'])

@@ -1,0 +1,80 @@
+"""Words of an HTML page: everything that comes from a file passes ``said`` on its way."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+
+from ltocompat.model.place import Place
+from ltocompat.model.verdict import Level, Verdict
+from ltocompat.report.text import brief, escape
+
+# Drawn around the origin; those of verdicts are the same in pictures of grids. Colour is never all.
+_SHAPES = {
+    "ok": "M-5 .5l3.4 3.5L5-4",
+    "jit": "M-3-5H3M1-5v7.2a2.8 2.8 0 0 1-5.4 0",
+    "undocumented": "M-6 1.5c2-4.5 4-4.5 6-1.5s4 3 6-1.5",
+    "unknown": "M-3-2.6a3 3 0 1 1 4.4 2.7Q0 .9 0 2.3M0 5.6v.1",
+    "fail": "M-4-4l8 8M4-4l-8 8",
+    "error": "M-4-4l8 8M4-4l-8 8",
+    "warning": "M0-5v6.4M0 5v.1",
+    "note": "M0-1.4V5M0-5v.1",
+}
+
+
+def said(text: object) -> str:
+    """A text that may hold anything, as HTML; also good inside of a quoted attribute."""
+    return html.escape(escape(brief(str(text))))
+
+
+def code(text: object) -> str:
+    """A place, a path or a version."""
+    return f"<code>{said(text)}</code>"
+
+
+def badge(word: Verdict | Level, more: str = "") -> str:
+    """A verdict or a level: its shape and its word.
+
+    Args:
+        word: the verdict or level.
+        more: HTML behind the word.
+    """
+    behind = f" {more}" if more else ""
+    return f'<span class="badge is-{word}">{icon(word)}<span>{word}</span>{behind}</span>'
+
+
+def icon(word: Verdict | Level) -> str:
+    """The shape of a verdict or a level, for eyes alone."""
+    shape = f'<use href="#s-{word}"/>'
+    return f'<svg class="icon" viewBox="-8 -8 16 16" aria-hidden="true">{shape}</svg>'
+
+
+def sprite() -> str:
+    """All shapes, for ``icon`` to refer to."""
+    symbols = "".join(f'<path id="s-{name}" d="{path}"/>' for name, path in _SHAPES.items())
+    return f'<svg class="sprite" aria-hidden="true"><defs>{symbols}</defs></svg>'
+
+
+def inside(place: Place, path: str) -> str:
+    """A place in an artifact that is named already: without it, where that leaves some."""
+    return shorten(str(place), path)
+
+
+def shorten(text: str, path: str) -> str:
+    """A sentence without the path of the artifact that it is about, wherever members follow."""
+    return text.replace(f"{Place(path)}::", "")
+
+
+def section(name: str, title: str, parts: Iterable[str]) -> str:
+    """A landmark with a heading."""
+    inner = "\n".join(parts)
+    return (
+        f'<section id="{name}" aria-labelledby="{name}-title">\n'
+        f'<h2 id="{name}-title">{title}</h2>\n{inner}\n</section>'
+    )
+
+
+def scrolling(label: str, table: str) -> str:
+    """A table that may be wider than the page; the keyboard reaches it to scroll."""
+    about = f'role="region" tabindex="0" aria-label="{said(label)}"'
+    return f'<div class="scroll" {about}>{table}</div>'

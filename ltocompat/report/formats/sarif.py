@@ -1,0 +1,262 @@
+"""Findings as SARIF 2.1.0, for code scanning and for viewers.
+
+Sections of the standard are those of OASIS SARIF 2.1.0 with errata 01. One result is one finding
+on one file of an artifact and one deploy target; GPUs and routes that share it are in its
+properties.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from ltocompat import __version__
+from ltocompat.commands.policy.fingerprint import fingerprint
+from ltocompat.model.place import Place
+from ltocompat.model.target import ANY_TARGET, Target
+from ltocompat.model.verdict import Finding, Level, Result
+from ltocompat.report import Failure, Options, Report, Writable
+from ltocompat.report.formats.jsonstream import Array, encode, failure_value
+from ltocompat.report.grouped_findings import Gathered, Judgement, gather, sort_out
+from ltocompat.report.text import brief, count, escape
+from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.rule import Rule
+
+SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+FINGERPRINT = "ltocompat/v1"
+"""The key of our fingerprint; what it is made of changes only with the number."""
+
+_GITHUB = "primaryLocationLineHash"  # the one key that GitHub matches alerts by
+_LONGEST = 1024  # characters of a description that GitHub takes
+
+Value = dict[str, Any]
+
+
+def write(
+    report: Report[Any],  # noqa: ARG001 - every format is called alike
+    records: Iterable[Judgement],
+    stream: Writable,
+    options: Options,  # noqa: ARG001 - as above
+) -> None:
+    """Write one SARIF log with one run, a result a line.
+
+    Args:
+        report: is not asked: SARIF tells findings, not verdicts.
+        records: the targets and the results; a failure becomes a notification.
+        stream: where it goes.
+        options: make no difference.
+    """
+    all_ = sort_out(records)
+    found = gather(all_.results, _apart)
+    rules = _Rules(found)
+    files = _Files()
+    stream.write(f'{{"$schema": {encode(SCHEMA)}, "version": "2.1.0", "runs": [{{\n')
+    stream.write(f'"tool": {{"driver": {encode(rules.tool())}}},\n"results": [')
+    rows = Array()
+    seen: Counter[str] = Counter()
+    for one in found:
+        stream.write(rows.element(encode(_result(one, rules, files, seen))))
+    stream.write(f'\n],\n"artifacts": {encode(files.values)},\n')
+    stream.write(f'"invocations": [{encode(_invocation(all_.failures))}],\n')
+    stream.write(f'"properties": {encode({"targets": [_target(one) for one in all_.targets]})}\n')
+    stream.write("}]}\n")
+
+
+def _apart(result: Result, one: Finding) -> tuple[object, ...]:
+    return (result.path, result.target.name, one.example.members if one.example else ())
+
+
+def _result(one: Gathered, rules: _Rules, files: _Files, seen: Counter[str]) -> Value:
+    finding = one.finding
+    (path,) = one.modules
+    target = next(iter(one.cells)).target
+    place = finding.example or Place(path)
+    digest = fingerprint(path, target, finding)
+    seen[digest] += 1
+    return {
+        "ruleId": finding.rule,
+        "ruleIndex": rules.index(finding.rule),
+        "level": str(finding.level),
+        "message": {"text": _message(one, target)},
+        "locations": [_location(place, files)],
+        "partialFingerprints": {FINGERPRINT: digest, _GITHUB: f"{digest}:{seen[digest]}"},
+        "properties": {
+            "verdict": str(finding.verdict),
+            "artifact": path,
+            "place": str(place),
+            "module_count": finding.module_count,
+            "target": target,
+            "gpus": sorted({cell.gpu for cell in one.cells if cell.gpu}),
+            "routes": sorted({cell.route for cell in one.cells if cell.route}),
+            "evidence": finding.evidence,
+            "remedy": finding.remedy,
+            "source": finding.source,
+        },
+    }
+
+
+def _message(one: Gathered, target: str) -> str:
+    """Plain text in full sentences, without what would be a link or an argument (3.11)."""
+    finding = one.finding
+    gpus = ", ".join(dict.fromkeys(cell.gpu for cell in one.cells if cell.gpu))
+    named = target if target == ANY_TARGET.name else f"target {target}"
+    where = named + (f", GPU {gpus}" if gpus else "")
+    modules = f", {count(one.module_count, 'module')}" if one.module_count else ""
+    remedy = f" Remedy: {'; or '.join(one.remedies)}." if one.remedies else ""
+    text = escape(brief(f"{finding.message} ({where}{modules}).{remedy}"))
+    return re.sub(r"\{(\d+)\}", r"{{\1}}", text.replace("](", "] ("))
+
+
+def _location(place: Place, files: _Files) -> Value:
+    index = files.index(place)
+    physical: Value = {"artifactLocation": {"uri": files.uri(index), "index": index}}
+    if place.offset is not None:
+        physical["region"] = {"byteOffset": place.offset}  # of a binary: it has no lines (3.30.1)
+    return {
+        "physicalLocation": physical,
+        "logicalLocations": [{"fullyQualifiedName": str(place), "kind": "module"}],
+    }
+
+
+class _Files:
+    """The artifacts of a run; a member names the file around it as its parent (3.24.3).
+
+    Attributes:
+        values: an artifact object each.
+    """
+
+    def __init__(self) -> None:
+        self.values: list[Value] = []
+        self._indices: dict[tuple[str, ...], int] = {}
+
+    def index(self, place: Place) -> int:
+        """Index of the innermost file of a place."""
+        return self._add((place.path, *place.members))
+
+    def uri(self, index: int) -> str:
+        """The reference of a file: of a member relative to the file around it."""
+        uri: str = self.values[index]["location"]["uri"]
+        return uri
+
+    def _add(self, names: tuple[str, ...]) -> int:
+        if names not in self._indices:
+            *around, name = names
+            value: Value = {"location": {"uri": _member_uri(name) if around else file_uri(name)}}
+            if around:
+                value["parentIndex"] = self._add(tuple(around))
+            self._indices[names] = len(self.values)
+            self.values.append(value)
+        return self._indices[names]
+
+
+def file_uri(path: str) -> str:
+    """A file as users name it, as a URI reference: relative where the path is (RFC 3986, 8089)."""
+    slashed = path.replace(os.sep, "/")
+    if slashed.startswith("//"):  # \\\\server\\share, or what POSIX leaves open
+        return "file:" + _quoted(slashed)
+    if slashed.startswith("/"):
+        return "file://" + _quoted(slashed)
+    if re.match(r"[A-Za-z]:/", slashed):
+        return f"file:///{slashed[:2]}" + _quoted(slashed[2:])
+    return _quoted(slashed.removeprefix("./")) or "."
+
+
+def _member_uri(name: str) -> str:
+    """A member, from the root of the file around it (3.24.2)."""
+    return "/" + _quoted(name.lstrip("/"))
+
+
+def _quoted(path: str) -> str:
+    return quote(path, safe="/+,=@~", errors="surrogateescape")
+
+
+class _Rules:
+    """The rules of a run: all of the catalogue, so that runs differ in their results alone.
+
+    Args:
+        found: findings, which may name rules outside of the catalogue.
+    """
+
+    def __init__(self, found: Sequence[Gathered]) -> None:
+        self._values = [_descriptor(rule) for rule in RULES]
+        known = {rule.id for rule in RULES}
+        others = {one.finding.rule: one.finding for one in found if one.finding.rule not in known}
+        self._values += [_foreign(one) for one in others.values()]
+        self._indices = {value["id"]: index for index, value in enumerate(self._values)}
+
+    def index(self, rule_id: str) -> int:
+        """Where a rule stands."""
+        return self._indices[rule_id]
+
+    def tool(self) -> Value:
+        """The driver component of the tool."""
+        return {
+            "name": "ltocompat",
+            "version": __version__,
+            "semanticVersion": __version__,
+            "rules": self._values,
+        }
+
+
+def _descriptor(rule: Rule) -> Value:
+    sections = (("When", rule.condition), ("Evidence", rule.evidence), ("Remedy", rule.remedy))
+    told = [(word, text) for word, text in (*sections, ("Source", rule.source)) if text]
+    plain = [rule.statement, *(f"{word}: {text}" for word, text in told)]
+    marked = [rule.statement, *(f"**{word}:** {text}" for word, text in told)]
+    if rule.messages:
+        plain.append("Messages: " + "; ".join(rule.messages))
+        marked.append("**Messages:**\n" + "\n".join(f"- `{text}`" for text in rule.messages))
+    words = re.findall(r"[A-Za-z0-9]+", rule.title)
+    return {
+        "id": rule.id,
+        "name": "".join(word[0].upper() + word[1:] for word in words),
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": rule.statement[:_LONGEST]},
+        "help": {"text": "\n".join(plain), "markdown": "\n\n".join(marked)},
+        "defaultConfiguration": {"level": str(_usual_level(rule.verdict))},
+        "properties": {"tags": [rule.id.split("-")[0]], "verdict": rule.verdict},
+    }
+
+
+def _usual_level(verdict: str) -> Level:
+    """Of what a rule says first, such as ``fail (error 222); unknown ...``."""
+    if verdict.startswith("fail"):
+        return Level.ERROR
+    return Level.WARNING if re.match("undocumented|unknown", verdict) else Level.NOTE
+
+
+def _foreign(one: Finding) -> Value:
+    """A rule outside of the catalogue, such as one of a policy: as much as its finding says."""
+    text = escape(brief(one.remedy or one.message))
+    return {
+        "id": one.rule,
+        "shortDescription": {"text": escape(one.rule)},
+        "fullDescription": {"text": text[:_LONGEST]},
+        "help": {"text": text},
+        "defaultConfiguration": {"level": str(one.level)},
+    }
+
+
+def _invocation(failures: Iterable[Failure]) -> Value:
+    told = [
+        {
+            "level": "error",
+            "message": {"text": escape(brief(failure.message))},
+            "descriptor": {"id": failure_value(failure)["kind"]},
+        }
+        for failure in failures
+    ]
+    return {"executionSuccessful": not told, "toolExecutionNotifications": told}
+
+
+def _target(target: Target) -> Value:
+    # Imported here: most of what that module writes isn't needed.
+    from ltocompat.report.verbs.check_json import target_value
+
+    return target_value(target)

@@ -1,0 +1,199 @@
+"""Eighteen thousand images fold into a few rows; the rows are all that is held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ltocompat.model.arch import SmArch
+from ltocompat.model.image import Image, ImageKind, Module
+from ltocompat.report.text import (
+    Few,
+    binary_size,
+    brief,
+    compression_label,
+    evidence_label,
+    fold_archs,
+    kind_label,
+    makers_label,
+    needs_label,
+    stored_size,
+)
+
+OTHER = "other"
+
+_MOST_ROWS = 500
+_MOST_ARCHS = 200
+_MOST_WORDS = 4
+
+Key = tuple[str, ...]
+
+
+def _by_kind(image: Image) -> Key:
+    return (kind_label(image), brief(makers_label(image.made_by)), brief(needs_label(image.needs)))
+
+
+def _by_arch(image: Image) -> Key:
+    return (str(image.arch) if image.arch else "-", kind_label(image))
+
+
+def _by_section(image: Image) -> Key:
+    return (brief(image.section or "-"), kind_label(image))
+
+
+def _by_compression(image: Image) -> Key:
+    return (compression_label(image), kind_label(image))
+
+
+_KEYS: dict[str, Callable[[Image], Key]] = {
+    "kind": _by_kind,
+    "arch": _by_arch,
+    "section": _by_section,
+    "compression": _by_compression,
+}
+
+GROUPS = tuple(_KEYS)
+"""What a summary can be grouped by."""
+
+
+@dataclass(slots=True)
+class SummaryRow:
+    """Images that are alike.
+
+    Attributes:
+        group: value of the grouping; empty when it is the kind and maker itself.
+        kind: kind of all of them.
+        rank: where the row belongs.
+        makers: who made them.
+        evidence: where that was read.
+        needs: versions that a consumer must understand.
+        archs: their architectures.
+        compressions: how they are stored.
+        images: how many.
+        stored: bytes that they take in the file, as far as known.
+        stored_unknown: images whose end nothing records.
+        registered: how many of them lie in registered modules.
+        unregistered: how many lie in modules that are known not to be registered.
+        kernels: how many kernels were read.
+        kernels_unread: images whose kernels could not be read.
+    """
+
+    group: str
+    kind: str
+    rank: tuple[object, ...]
+    makers: Few[str] = field(default_factory=lambda: Few(_MOST_WORDS))
+    evidence: Few[str] = field(default_factory=lambda: Few(_MOST_WORDS))
+    needs: Few[str] = field(default_factory=lambda: Few(_MOST_WORDS))
+    archs: Few[SmArch] = field(default_factory=lambda: Few(_MOST_ARCHS))
+    compressions: Few[str] = field(default_factory=lambda: Few(8))
+    images: int = 0
+    stored: int = 0
+    stored_unknown: int = 0
+    registered: int = 0
+    unregistered: int = 0
+    kernels: int = 0
+    kernels_unread: int = 0
+
+    def add(self, image: Image, registered: bool | None) -> None:  # noqa: FBT001 - a fact, no switch
+        """Count one image."""
+        self.makers.add(brief(makers_label(image.made_by)))
+        if evidence := evidence_label(image.made_by):
+            self.evidence.add(brief(evidence))
+        if needs := needs_label(image.needs):
+            self.needs.add(brief(needs))
+        if image.arch is not None:
+            self.archs.add(image.arch)
+        self.compressions.add(compression_label(image))
+        self.images += 1
+        if image.stored_size is None:
+            self.stored_unknown += 1
+        else:
+            self.stored += image.stored_size
+        self.registered += registered is True
+        self.unregistered += registered is False
+        if image.kernels is None:
+            self.kernels_unread += 1
+        else:
+            self.kernels += len(image.kernels)
+
+    def arch_cell(self) -> str:
+        """``sm_80, 86, 90a``."""
+        return (fold_archs(self.archs) or "-") + (", and more" if self.archs.more else "")
+
+    def maker_cell(self) -> str:
+        """Makers, evidence and needs: ``ptxas 13.0.88 (tkinfo note)``."""
+        said = _joined(self.makers, "; ")
+        if self.evidence and not self.group:
+            said += f" ({_joined(self.evidence, '; ')})"
+        return "; ".join([said, *([_joined(self.needs, ", ")] if self.needs else [])])
+
+    def compression_cell(self) -> str:
+        """``none, zstd``."""
+        return ", ".join(sorted(self.compressions))
+
+    def registered_cell(self) -> str:
+        """How many of the images the CUDA runtime loads by itself."""
+        unknown = self.images - self.registered - self.unregistered
+        if unknown == self.images:
+            return "unknown"
+        said = f"{self.registered:,} of {self.images:,}"
+        return f"{said}, {unknown:,} unknown" if unknown else said
+
+    def stored_cell(self) -> str:
+        """Bytes in the file; a sum with unknown parts says so."""
+        if self.stored_unknown == self.images:
+            return stored_size(None)
+        return binary_size(self.stored) + (" and more" if self.stored_unknown else "")
+
+    def kernels_cell(self) -> str:
+        """How many kernels, and how many images would not tell."""
+        if self.kernels_unread == self.images:
+            return "-"
+        said = f"{self.kernels:,}"
+        return f"{said}, {self.kernels_unread:,} unread" if self.kernels_unread else said
+
+
+def _joined(values: Few[str], separator: str) -> str:
+    return separator.join(values) + (f"{separator}and more" if values.more else "")
+
+
+class Summary:
+    """The rows of one artifact; memory grows with the number of rows, which is bounded."""
+
+    def __init__(self, by: str = "kind") -> None:
+        self._by = by
+        self._key = _KEYS[by]
+        self._rows: dict[Key, SummaryRow] = {}
+        self.modules = 0
+        self.images = 0
+
+    def add(self, module: Module) -> None:
+        """Fold the images of one module."""
+        self.modules += 1
+        for image in module.images:
+            self.images += 1
+            self._row(image).add(image, module.registered)
+
+    def rows(self) -> list[SummaryRow]:
+        """The rows: by kind and then the most images first, or by the value of the grouping."""
+        return sorted(self._rows.values(), key=lambda row: (*row.rank, -row.images))
+
+    def _row(self, image: Image) -> SummaryRow:
+        key = self._key(image)
+        row = self._rows.get(key)
+        if row is None:
+            if len(self._rows) >= _MOST_ROWS:
+                # Only a hostile file says so many different things; the rest shares a row a kind.
+                key = (OTHER, str(image.kind))
+            row = self._rows.setdefault(key, self._new_row(image, key))
+        return row
+
+    def _new_row(self, image: Image, key: Key) -> SummaryRow:
+        kind = list(ImageKind).index(image.kind)
+        if self._by == "kind":
+            return SummaryRow("", kind_label(image), (kind,))
+        rank: object = key[0]
+        if self._by == "arch":
+            arch = image.arch
+            rank = (arch.number, arch.suffix, arch.form) if arch else (1 << 32, "", "")
+        return SummaryRow(key[0], kind_label(image), (rank, kind))

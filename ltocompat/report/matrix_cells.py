@@ -1,0 +1,120 @@
+"""Which cells of a check (targets, GPUs, routes) a thing holds for, in few words."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ltocompat.model.target import Known, Target
+from ltocompat.model.verdict import Result
+from ltocompat.report.text import clip
+
+_LONGEST_NAME = 16  # of a target's name that is used as it is
+
+
+class Cell(NamedTuple):
+    """One cell of an artifact.
+
+    Attributes:
+        target: name of the deploy target.
+        gpu: name of the GPU; empty where the target names none.
+        route: ``load`` or ``link``; empty where modules go one way only.
+    """
+
+    target: str
+    gpu: str
+    route: str
+
+
+def cell_of(result: Result) -> Cell:
+    """The cell that a result stands in."""
+    return Cell(
+        result.target.name,
+        result.gpu.name if result.gpu else "",
+        str(result.route) if result.route else "",
+    )
+
+
+def labels(names: Sequence[str]) -> dict[str, str]:
+    """What to call targets in tables: their names, or letters where one of those is long."""
+    if all(len(name) <= _LONGEST_NAME for name in names):
+        return {name: name for name in names}
+    return {name: _letters(number) for number, name in enumerate(names)}
+
+
+def _letters(number: int) -> str:
+    """A, B .. Z, AA, AB .. as spreadsheets count."""
+    said = ""
+    number += 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        said = string.ascii_uppercase[rest] + said
+    return said
+
+
+def said_cells(some: Iterable[Cell], every: Sequence[Cell], names: dict[str, str]) -> str:
+    """``all``, ``h100 and rtx4090``, ``A (h100), B``; empty where there is one cell in all."""
+    held = set(some)
+    if len(every) < 2:
+        return ""
+    if held.issuperset(every):
+        return "all"
+    one_target = len({cell.target for cell in every}) == 1
+    said = []
+    for target in dict.fromkeys(cell.target for cell in every if cell in held):
+        of_target = [cell for cell in every if cell.target == target]
+        inner = [cell for cell in of_target if cell in held]
+        if one_target:
+            said.append(_within(inner))
+        elif len(inner) == len(of_target):
+            said.append(names[target])
+        else:
+            said.append(f"{names[target]} ({_within(inner)})")
+    return ", ".join(said)
+
+
+def _within(cells: Iterable[Cell]) -> str:
+    """Cells as their target calls them: ``h100, l4 by link``."""
+    routes: dict[str, list[str]] = {}
+    for cell in cells:
+        routes.setdefault(cell.gpu, []).append(cell.route)
+    gpus: dict[str, list[str]] = {}
+    for gpu, ways in routes.items():
+        gpus.setdefault(" and ".join(filter(None, ways)), []).append(gpu)
+    said = []
+    for way, names in gpus.items():
+        by = f"by {way}" if way else ""
+        said.append(" ".join(part for part in (", ".join(filter(None, names)), by) if part))
+    return "; ".join(said)
+
+
+def target_facts(target: Target) -> str:
+    """What a target says, and who said it, where that is not plain from its name."""
+    said = []
+    for word, known in (
+        ("driver", target.driver),
+        ("cuda-compat", target.compat),
+        ("nvJitLink", target.nvjitlink),
+        ("NVRTC", target.nvrtc),
+        ("nvlink", target.nvlink),
+    ):
+        if known is not None:
+            said.append(f"{word} {_version(known)} ({known.source})")
+    if target.gpus:
+        sources = dict(target.sources)
+        source = f" ({sources['gpu']})" if "gpu" in sources else ""
+        said.append(f"GPU {', '.join(map(str, target.gpus))}{source}")
+    said.append(f"on {target.system}")
+    return ", ".join(said)
+
+
+def _version(known: Known[object]) -> str:
+    """As it was written; where that is no version, what it came to."""
+    values = ", ".join(map(str, known.values[:3])) + (", .." if len(known.values) > 3 else "")
+    return known.text if known.text[:1].isdigit() or not values else clip(values, 40)
+
+
+def sources_are_plain(target: Target) -> bool:
+    """Everything was given inline and is its name."""
+    return "=" in target.name and all(source == "given" for _, source in target.sources)

@@ -1,0 +1,243 @@
+"""The answer of ``audit`` as blocks: passed or failed and by what, then as ``check`` tells it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from ltocompat.commands.audit_result import Audit
+from ltocompat.commands.policy.gate import Assessed, Audited, Standing, unused
+from ltocompat.commands.policy.values import Policy
+from ltocompat.model.place import Place
+from ltocompat.model.target import Target
+from ltocompat.model.verdict import Finding, Result, Verdict
+from ltocompat.report import Failure, Options, Report
+from ltocompat.report.document import Block, Code, Items, Paragraph
+from ltocompat.report.grouped_findings import Gathered, Judgement, gather
+from ltocompat.report.text import brief, count
+from ltocompat.report.verbs.check import blocks as checked
+
+_FORGIVEN = (Standing.KNOWN, Standing.IGNORED)
+_MOST = 20
+_TRIAL = "--trial-link"
+_OWN = ("POL-01", "POL-02", "PKG-09", "PKG-10")  # rules on what a project itself asks
+
+
+def report(audit: Audit) -> Report[Judgement]:
+    """How this very audit is told; whatever records are handed to it are its own."""
+
+    def document(_: Iterable[Judgement | Failure], options: Options) -> Iterator[str]:
+        # Imported here: a table needs no JSON.
+        from ltocompat.report.verbs.audit_json import document as said
+
+        return said(audit, options)
+
+    return Report(lambda _, options: blocks(audit, options), document)
+
+
+def blocks(audit: Audit, options: Options) -> Iterator[Block]:
+    """The outcome and what decides it; the tables and findings of ``check``; what is forgiven.
+
+    Args:
+        audit: what was found.
+        options: what the reader asked for.
+    """
+    yield from _outcome(audit)
+    records: list[Target | Result | Failure] = [
+        *audit.policy.targets,
+        *map(_shown, audit.audits),
+        *audit.failures,
+    ]
+    yield from checked(records, options)
+    yield from _forgiven(audit)
+    old = unused(audit.policy, audit.audits)
+    if old and audit.audits:
+        lines = [(f"{one}: nothing needs it any more; take it out",) for one in old]
+        yield Items("ignores", tuple(lines))
+
+
+def _outcome(audit: Audit) -> Iterator[Block]:
+    yield from _headline(audit)
+    if not audit.policy.given:
+        yield Paragraph(
+            (
+                "a policy adds verdicts on the drivers, nvJitLinks and GPUs that it names: write ",
+                Code("[tool.ltocompat.targets.oldest]"),
+                " with ",
+                Code('driver = "580"'),
+                " and ",
+                Code('gpu = ["h100"]'),
+                " into ",
+                Code("pyproject.toml"),
+            )
+        )
+
+
+def _headline(audit: Audit) -> Iterator[Block]:
+    policy = audit.policy
+    if audit.failed:
+        found = sorted(_gathered(audit, Standing.COUNTS), key=_weight)
+        if found:
+            yield from _because("audit failed: ", found, policy)
+        else:
+            said = f"audit failed: a verdict is {policy.fail_on} or worse; "
+            yield Paragraph((said, *_held_to(policy)))
+    elif audit.undecided:
+        open_ = [one for one in _gathered(audit, Standing.PASSES) if _is_open(one.finding)]
+        if open_:
+            yield from _because("audit undecided: ", open_, policy)
+        else:
+            allow = _allow_empty(policy) if audit.empty else ()
+            yield Paragraph(("audit judged nothing: ", *allow, *_held_to(policy)))
+    else:
+        without = "there is no device code; " if audit.empty else ""
+        yield Paragraph(("audit passed: ", without, *_held_to(policy), *_not_counted(audit)))
+
+
+def _because(opening: str, found: list[Gathered], policy: Policy) -> Iterator[Block]:
+    """The first of some findings, what to do, and how to go on."""
+    first, others = found[0], len(found) - 1
+    yield Paragraph((opening, *_told(first)))
+    todo = _ask_linkers(policy) if _needs_trial(first, policy) else _remedies(first)
+    if todo:
+        yield Paragraph(("what to do: ", *todo))
+    if policy.given:
+        yield Paragraph(("see it alone: ", Code(_again(first, policy))))
+    more = f"; {count(others, 'more finding')} below" if others else ""
+    rule = Code(f"ltocompat explain {first.finding.rule}")
+    yield Paragraph(("about the rule: ", rule, "; ", *_held_to(policy), more))
+
+
+def _held_to(policy: Policy) -> tuple[str, ...]:
+    return ("policy ", Code(policy.source)) if policy.given else ("no policy",)
+
+
+def _remedies(one: Gathered) -> tuple[str, ...]:
+    return (brief("; or ".join(one.remedies)),) if one.remedies else ()
+
+
+def _is_open(finding: Finding) -> bool:
+    return finding.verdict is Verdict.UNKNOWN
+
+
+def _needs_trial(one: Gathered, policy: Policy) -> bool:
+    """Whether a finding says that a trial link decides it, and none was made."""
+    said = (one.finding.message, *one.remedies)
+    return _is_open(one.finding) and not policy.trial_links and any(_TRIAL in text for text in said)
+
+
+def _ask_linkers(policy: Policy) -> tuple[str, ...]:
+    if not policy.given:
+        return ("let nvJitLink decide: add ", Code(_TRIAL))
+    key = Code("trial-links = true")
+    return ("let nvJitLink decide: add ", Code(_TRIAL), ", or write ", key, *_under(policy))
+
+
+def _allow_empty(policy: Policy) -> tuple[str, ...]:
+    key = (", or write ", Code('no-device-code = "pass"'), *_under(policy)) if policy.given else ()
+    option = ("add ", Code("--allow-empty"), *key, "; ")
+    return ("there is no device code; where that is right, ", *option)
+
+
+def _under(policy: Policy) -> tuple[str, ...]:
+    return (" under ", Code(policy.table), " in ", Code(policy.source))
+
+
+def _not_counted(audit: Audit) -> Iterator[str]:
+    standings = (Standing.KNOWN, Standing.IGNORED)
+    numbers = [(len(_gathered(audit, one)), one) for one in standings]
+    said = [f"{number:,} {one}" for number, one in numbers if number]
+    if said:
+        yield f"; not counted: {', '.join(said)}"
+
+
+def _again(one: Gathered, policy: Policy) -> str:
+    """The command that finds the same: what a project asks of its code is seen in its needs."""
+    (path,) = one.modules
+    if one.finding.rule in _OWN:
+        return f"ltocompat require {shlex.quote(path)}"
+    known = [target.name for target in policy.targets]
+    (name, *_) = [cell.target for cell in one.cells if cell.target in known] or known
+    trial = f" {_TRIAL}" if policy.trial_links else ""
+    goal = shlex.quote(f"{policy.source}:{name}")
+    return f"ltocompat check {shlex.quote(path)} --deploy-target {goal}{trial}"
+
+
+def _weight(one: Gathered) -> tuple[int, bool]:
+    """The worst first; what is wrong with an artifact as a whole before single modules."""
+    return -one.finding.verdict, one.module_count > 0
+
+
+def _told(one: Gathered) -> tuple[str, ...]:
+    """``nothing in it is for sm_90 (SASS-06 in dist/x.whl on prod (h100))``."""
+    (path,) = one.modules
+    cells: dict[str, list[str]] = {}
+    for cell in one.cells:
+        cells.setdefault(cell.target, []).append(cell.gpu)
+    on = [
+        f"{name} ({', '.join(dict.fromkeys(gpus))})" if any(gpus) else name
+        for name, gpus in cells.items()
+    ]
+    where = ("; ", one.finding.rule, " in ", Code(Place(path)), " on ", ", ".join(on))
+    return (brief(one.finding.message), *where)
+
+
+def _only(audit: Audit, *standings: Standing) -> Iterator[Result]:
+    """The results with only these findings."""
+    for one in audit.audits:
+        found = tuple(finding for finding, _ in one.having(*standings))
+        if found:
+            yield replace(one.result, findings=found)
+
+
+def _gathered(audit: Audit, standing: Standing) -> list[Gathered]:
+    return gather(_only(audit, standing), lambda result, _: result.path)
+
+
+def _shown(one: Audited) -> Result:
+    """A result without what is forgiven, and each finding once, whatever files it is in."""
+    folded: dict[tuple[object, ...], Finding] = {}
+    for finding, _ in one.having(Standing.COUNTS, Standing.PASSES):
+        key = (finding.rule, finding.verdict, finding.level, finding.message)
+        before = folded.get(key)
+        modules = finding.module_count + (before.module_count if before else 0)
+        folded[key] = replace(before or finding, module_count=modules)
+    return replace(one.result, findings=tuple(folded.values()))
+
+
+@dataclass(slots=True)
+class _Forgiven:
+    """A finding that does not count, the places and targets of it, and why."""
+
+    finding: Finding
+    why: str
+    path: str
+    targets: dict[str, None] = field(default_factory=dict)
+
+
+def _forgiven(audit: Audit) -> Iterator[Block]:
+    found: dict[tuple[str, ...], _Forgiven] = {}
+    for one in audit.audits:
+        for finding, said in one.having(*_FORGIVEN):
+            why, path = _why(audit, said), one.result.path
+            key = (why, path, finding.rule, finding.message)
+            kept = found.setdefault(key, _Forgiven(finding, why, path))
+            kept.targets.setdefault(one.result.target.name)
+    if not found:
+        return
+    lines = tuple(_line(one) for one in list(found.values())[:_MOST])
+    left_out = len(found) - _MOST
+    more = f"and {left_out:,} more; --format json lists all" if left_out > 0 else None
+    yield Items("not counted", lines, more)
+
+
+def _why(audit: Audit, said: Assessed) -> str:
+    if said.ignore is None:
+        return f"known ({audit.baseline.source})"
+    return f"ignored until {said.ignore.expires} ({said.ignore.reason})"
+
+
+def _line(one: _Forgiven) -> tuple[str, ...]:
+    rule = f"{one.finding.verdict} {one.finding.rule} on {', '.join(one.targets)}: "
+    return (brief(one.why), ": ", rule, brief(one.finding.message), " in ", Code(Place(one.path)))

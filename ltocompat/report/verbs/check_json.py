@@ -1,0 +1,153 @@
+"""The answer of ``check`` as ``ltocompat/check/v1``, written as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ltocompat.model.target import Gpu, Known, Target
+from ltocompat.model.verdict import Coverage, Finding, Result, Verdict
+from ltocompat.report import Failure, Options
+from ltocompat.report.formats.jsonstream import (
+    Array,
+    encode,
+    error_document,
+    failure_value,
+    head,
+    tail,
+)
+
+SCHEMA = "ltocompat/check/v1"
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the end of a document says of all its results."""
+
+    artifacts: dict[str, None] = field(default_factory=dict)
+    empty: set[str] = field(default_factory=set)
+    verdicts: dict[str, int] = field(default_factory=dict)
+    worst: Verdict | None = None
+
+    def add(self, result: Result) -> bool:
+        """Count a result; False when it is about a file without device code."""
+        if result.without_device_code:
+            self.empty.add(result.path)
+            return False
+        self.artifacts.setdefault(result.path)
+        word = str(result.verdict)
+        self.verdicts[word] = self.verdicts.get(word, 0) + 1
+        self.worst = result.verdict if self.worst is None else max(self.worst, result.verdict)
+        return True
+
+    def value(self, failures: Iterable[Failure]) -> dict[str, object]:
+        """The summary."""
+        return {
+            "artifacts": len(self.artifacts),
+            "without_device_code": len(self.empty),
+            "verdict": None if self.worst is None else str(self.worst),
+            "verdicts": self.verdicts,
+            "errors": [failure_value(failure) for failure in failures],
+        }
+
+
+def document(records: Iterable[Target | Result | Failure], _: Options) -> Iterator[str]:
+    """The pieces of the JSON document."""
+    rows = Array()
+    tally = Tally()
+    failures: list[Failure] = []
+    targets: list[dict[str, object]] = []
+    begun = False
+    for record in records:
+        if isinstance(record, Failure):
+            failures.append(record)
+        elif isinstance(record, Target):
+            targets.append(target_value(record))
+        elif tally.add(record):
+            if not begun:
+                yield head(SCHEMA, "results", targets=targets)
+                begun = True
+            yield rows.element(f"  {encode(result_value(record))}")
+    if failures and not begun and not tally.empty:
+        yield error_document(failures)
+        return
+    if not begun:
+        yield head(SCHEMA, "results", targets=targets)
+    yield from tail(summary=tally.value(failures))
+
+
+def target_value(target: Target) -> dict[str, object]:
+    """A deploy target as JSON says it."""
+    return {
+        "name": target.name,
+        "system": {"name": target.system.name, "machine": target.system.machine},
+        "driver": _known(target.driver),
+        "compat": _known(target.compat),
+        "nvjitlink": _known(target.nvjitlink),
+        "nvrtc": _known(target.nvrtc),
+        "nvlink": _known(target.nvlink),
+        "gpus": [_gpu(gpu) for gpu in target.gpus],
+        "sources": dict(target.sources),
+    }
+
+
+def _known(known: Known[Any] | None) -> dict[str, object] | None:
+    if known is None:
+        return None
+    return {
+        "text": known.text,
+        "values": [str(value) for value in known.values],
+        "every": known.every,
+        "source": known.source,
+    }
+
+
+def _gpu(gpu: Gpu) -> dict[str, object]:
+    return {
+        "name": gpu.name,
+        "arch": str(gpu.arch),
+        "data_center": gpu.data_center,
+        "tegra": gpu.tegra,
+    }
+
+
+def result_value(result: Result) -> dict[str, object]:
+    """A verdict as JSON says it."""
+    return {
+        "path": result.path,
+        "target": result.target.name,
+        "gpu": None if result.gpu is None else result.gpu.name,
+        "route": None if result.route is None else str(result.route),
+        "verdict": str(result.verdict),
+        "coverage": _coverage(result.coverage),
+        "not_judged": list(result.not_judged),
+        "findings": [_finding(one) for one in result.findings],
+        "why": list(result.why),
+    }
+
+
+def _coverage(coverage: Coverage) -> dict[str, int]:
+    return {
+        "modules": coverage.modules,
+        "served": coverage.served,
+        "sass": coverage.sass,
+        "ptx": coverage.ptx,
+        "link": coverage.link,
+        "without_kernels": coverage.without_kernels,
+        "none": coverage.none,
+    }
+
+
+def _finding(one: Finding) -> dict[str, object]:
+    return {
+        "rule": one.rule,
+        "verdict": str(one.verdict),
+        "level": str(one.level),
+        "message": one.message,
+        "remedy": one.remedy,
+        "evidence": one.evidence,
+        "source": one.source,
+        "module_count": one.module_count,
+        "example": None if one.example is None else str(one.example),
+    }

@@ -1,0 +1,180 @@
+"""The answer of ``diff`` as blocks: both sides, what moved, and what is forbidden of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ltocompat.model.arch import SmArch
+from ltocompat.model.diff import KINDS, Change, Diff, Said, Summary
+from ltocompat.model.place import Place
+from ltocompat.model.requirement import LinkerFloor
+from ltocompat.report import Failure, Options, Report
+from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
+from ltocompat.report.text import binary_size, brief, clip, count, fold_archs
+
+_MOST_ROWS = 200
+_MOST_WORDS = 6
+_MOST_SYMBOLS = 2
+_MOST_NAMES = 5
+_LONGEST_NAME = 160
+
+_SIDES = (Column(""), Column("old", width=16), Column("new", width=16))
+_CHANGES = (
+    Column("change", width=12),
+    Column("of", width=8),
+    Column("old", width=14),
+    Column("new", width=14),
+    Column("in", width=14),
+)
+_BYTES = ("size", "stored")
+_ARCHS = ("arch-lost", "arch-gained")
+_KERNELS = ("kernels-lost", "kernels-gained")
+
+
+def blocks(records: Iterable[Diff | Failure], _: Options) -> Iterator[Block]:
+    """Both sides side by side, every change, what is forbidden, and what is not known."""
+    found = False
+    for record in records:
+        if not isinstance(record, Failure):
+            found = True
+            yield from _diff(record)
+    if not found:
+        yield Paragraph(("nothing was compared",))
+
+
+def _diff(diff: Diff) -> Iterator[Block]:
+    said = count(len(diff.changes), "change") if diff.changes else "nothing changed"
+    if diff.forbidden:
+        said += f", {len(diff.broken):,} forbidden"
+    yield Heading((_path(diff.old), " to ", _path(diff.new), f": {said}"))
+    yield Table(_SIDES, tuple(_sides(diff.old, diff.new)))
+    if diff.changes:
+        yield Table(_CHANGES, tuple(_row(change) for change in diff.changes[:_MOST_ROWS]))
+    left_out = len(diff.changes) - _MOST_ROWS
+    if left_out > 0:
+        yield Paragraph((f"and {left_out:,} more changes; --format json lists all",))
+    yield from _names(diff.changes)
+    if diff.broken:
+        lines = tuple(_forbidden(change) for change in diff.broken[:_MOST_ROWS])
+        yield Items("forbidden", lines)
+    if diff.unknown:
+        yield Items("not known", tuple((brief(line),) for line in diff.unknown))
+
+
+def _path(side: Summary) -> Code:
+    return Code(side.path)
+
+
+def _sides(old: Summary, new: Summary) -> Iterator[tuple[str, str, str]]:
+    sides = (old, new)
+    if old.metadata or new.metadata:
+        yield _line("package", *(_package(one) for one in sides))
+    yield _line("size", *("unknown" if s.size is None else binary_size(s.size) for s in sides))
+    yield _line("files", *(f"{side.files:,}" for side in sides))
+    yield _line("modules", *(f"{side.modules:,}" for side in sides))
+    yield _line("images", *(f"{side.images:,} ({binary_size(side.stored)})" for side in sides))
+    if old.kernels is not None:
+        yield _line("kernels compared", *(f"{side.kernels or 0:,}" for side in sides))
+    yield _line("nvJitLink from", *(_linker(side.nvjitlink) for side in sides))
+    if old.imports or new.imports:
+        yield _line("nvJitLink for imports", *(str(side.imports or "-") for side in sides))
+    yield _line("driver for SASS", *(str(side.driver_sass or "-") for side in sides))
+    yield _line("driver for PTX", *(_driver_ptx(side) for side in sides))
+
+
+def _line(name: str, old: str, new: str) -> tuple[str, str, str]:
+    return name, old, new
+
+
+def _package(side: Summary) -> str:
+    said = side.metadata
+    return f"{said.name} {said.version}" if said else "-"
+
+
+def _linker(floor: LinkerFloor | None) -> str:
+    if floor is None:
+        return "-"
+    if floor.exact:
+        return str(floor.possible)
+    sure = f"{floor.sure} surely" if floor.sure else "perhaps newer than all that are known"
+    return f"{floor.possible} possibly, {sure}"
+
+
+def _driver_ptx(side: Summary) -> str:
+    return "newer than every known one" if side.ptx_beyond else str(side.driver_ptx or "-")
+
+
+def _row(change: Change) -> tuple[str, ...]:
+    return (
+        KINDS[change.kind],
+        change.about or "-",
+        *_cells(change),
+        Code(change.subject) if change.subject else "-",
+    )
+
+
+def _cells(change: Change) -> tuple[str, str]:
+    if change.kind in _KERNELS:
+        number = f"{change.count:,}"
+        return ("-", number) if change.old is None else (number, "-")
+    return _cell(change, change.old), _cell(change, change.new)
+
+
+def _cell(change: Change, said: Said) -> str:
+    if said is None or said == ():
+        return "-"
+    if isinstance(said, int):
+        return binary_size(said) if change.kind in _BYTES else f"{said:,}"
+    if change.kind in _ARCHS:
+        return fold_archs(map(SmArch.parse, said))
+    most = _MOST_SYMBOLS if change.kind == "imports" else _MOST_WORDS
+    more = f" and {len(said) - most:,} more" if len(said) > most else ""
+    return ", ".join(brief(word) for word in said[:most]) + more
+
+
+def _names(changes: Iterable[Change]) -> Iterator[Items]:
+    """Some kernels; once for kinds of images that lost or gained the same."""
+    alike: dict[tuple[str, str, tuple[str, ...]], list[Change]] = {}
+    for change in changes:
+        said = change.old if change.new is None else change.new
+        if change.kind in _KERNELS and isinstance(said, tuple):
+            shown = tuple(name for name in said if name)[:_MOST_NAMES]
+            alike.setdefault((change.kind, change.subject, shown), []).append(change)
+    for (kind, subject, shown), several in alike.items():
+        of = ", ".join(f"{change.about} {change.count:,}" for change in several)
+        left_out = any(change.count > len(shown) for change in several)
+        yield Items(
+            f"{KINDS[kind]} ({of})",
+            tuple((Code(clip(name, _LONGEST_NAME)), *_in(subject)) for name in shown),
+            "and more; --format json lists all" if left_out else None,
+        )
+
+
+def _in(subject: str) -> tuple[str, ...]:
+    return (" in ", Code(subject)) if subject else ()
+
+
+def _forbidden(change: Change) -> tuple[str, ...]:
+    old, new = _cells(change)
+    about = f" of {change.about}" if change.about else ""
+    moved = f"{old} to {new}" if "-" not in (old, new) else old if new == "-" else new
+    place = (" (at ", Code(_example(change.places)), ")") if change.places else ()
+    return (
+        f"{change.breaking}: {KINDS[change.kind]}{about}: {moved}",
+        *_in(change.subject),
+        *place,
+    )
+
+
+def _example(places: tuple[Place, ...]) -> Place:
+    return places[-1]
+
+
+def _document(records: Iterable[Diff | Failure], options: Options) -> Iterator[str]:
+    # Imported here: a table needs no JSON.
+    from ltocompat.report.verbs.diff_json import document
+
+    return document(records, options)
+
+
+REPORT: Report[Diff] = Report(blocks, _document)

@@ -1,0 +1,141 @@
+"""The answer of ``env``: a machine in tables, and as ``ltocompat/env/v1``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from ltocompat.report import Failure, Options, Report
+from ltocompat.report.document import Block, Code, Column, Items, Table
+from ltocompat.report.verbs.env_json import document
+
+if TYPE_CHECKING:
+    from ltocompat.commands.env import Surroundings
+    from ltocompat.rules.rule import Flaw
+    from ltocompat.targets.machine.environment import (
+        Compiler,
+        Environment,
+        KernelDriver,
+        Pick,
+        UserDriver,
+    )
+
+_FACTS = (Column("what"), Column("found", width=24), Column("said by", width=16))
+_LIBRARIES = (
+    Column("library"),
+    Column("version"),
+    Column("picked by", width=12),
+    Column("path", width=24, middle=True),
+)
+_NAMES = {"nvJitLink": "nvJitLink", "nvrtc": "NVRTC", "nvvm": "libNVVM"}
+
+
+def blocks(records: Iterable[Surroundings | Failure], _: Options) -> Iterator[Block]:
+    """Facts with their sources, then libraries and who picks them, then what is wrong."""
+    for record in records:
+        if isinstance(record, Failure):
+            continue
+        found = record.environment
+        yield Table(_FACTS, tuple(_facts(found)))
+        libraries = tuple(_libraries(found))
+        if libraries:
+            yield Table(_LIBRARIES, libraries)
+        if record.flaws:
+            yield Items("findings", tuple(map(_flaw, record.flaws)))
+        if found.problems:
+            yield Items("not found out", tuple((problem,) for problem in found.problems))
+
+
+def _facts(found: Environment) -> Iterator[tuple[str, str, str]]:
+    yield "system", _system(found), "its files"
+    if found.jetson is not None:
+        yield (
+            "board",
+            str(found.jetson.model or "Jetson"),
+            f"L4T {found.jetson.release or 'unknown'}",
+        )
+    yield "kernel driver", *_kernel(found.kernel_driver)
+    yield "libcuda", *_user(found.user_driver)
+    for folder in found.compat_folders:
+        if not folder.in_front:
+            listed = ", ".join(folder.listed_by) or "nothing leads there"
+            yield "cuda-compat", f"not in front: {folder.driver.real}", listed
+    for gpu in found.gpus:
+        arch = f" ({gpu.arch})" if gpu.arch else ""
+        yield "GPU", f"{gpu.name}{arch}", gpu.source
+    if not found.gpus:
+        yield "GPU", "none", ""
+    for toolkit in found.toolkits:
+        said = f"{toolkit.version or 'version unknown'} in {toolkit.root}"
+        yield "toolkit", said, ", ".join(toolkit.reached)
+    if found.conda is not None:
+        packages = ", ".join(f"{one.name} {one.version}" for one in found.conda.packages)
+        yield "conda", f"{found.conda.prefix}: {packages or 'no CUDA package'}", "conda-meta"
+    for one in found.wheels:
+        yield "package", f"{one.name} {one.version}", one.folder
+    for name, value in found.variables:
+        yield "variable", f"{name}={value}", "environment"
+
+
+def _system(found: Environment) -> str:
+    more = ["WSL2"] if found.wsl2 and found.system.name != "wsl2" else []
+    more += [f"container ({found.container})"] if found.container else []
+    return ", ".join([str(found.system), *more])
+
+
+def _kernel(driver: KernelDriver | None) -> tuple[str, str]:
+    if driver is None:
+        return "none", ""
+    modules = {True: ", open modules", False: ", proprietary modules", None: ""}[driver.open]
+    return f"{driver.version}{modules}", driver.source
+
+
+def _user(driver: UserDriver | None) -> tuple[str, str]:
+    if driver is None:
+        return "none", ""
+    parts = [str(driver.version) if driver.version else "version unknown"]
+    if driver.cuda:
+        parts.append(f"CUDA {driver.cuda}")
+    if driver.stub:
+        parts.append("a stub")
+    if driver.is_compat:
+        parts.append(f"cuda-compat ({'; '.join(driver.compat)})")
+    if driver.missing:
+        parts.append(f"without {', '.join(driver.missing)}")
+    return f"{', '.join(parts)}: {driver.real}", driver.found_by
+
+
+def _libraries(found: Environment) -> Iterator[tuple[str, str, str, str]]:
+    """Every copy, and which ways of loading pick it; a way that finds nothing is no row."""
+    for linker in found.nvjitlinks:
+        picked = _ways(found.picks, "nvJitLink", linker.path)
+        yield "nvJitLink", linker.version, picked, linker.path
+    for one in found.compilers:
+        yield (
+            _NAMES[one.library],
+            _version(one),
+            _ways(found.picks, one.library, one.path),
+            one.path,
+        )
+
+
+def _version(one: Compiler) -> str:
+    builtins = [str(release) for release in one.builtins]
+    other = builtins and one.release is not None and str(one.release) not in builtins
+    return f"{one.version or '?'}, builtins {', '.join(builtins)}" if other else one.version or "?"
+
+
+def _ways(picks: tuple[Pick, ...], library: str, path: str) -> str:
+    ways = (one for one in picks if one.library == library and path in (one.path, one.real))
+    return ", ".join(dict.fromkeys(f"{one.way} ({one.found_by})" for one in ways)) or "nothing"
+
+
+def _flaw(flaw: Flaw) -> tuple[str, ...]:
+    from ltocompat.model.verdict import Verdict
+
+    level = "note" if flaw.verdict is Verdict.OK else str(flaw.verdict)
+    remedy = f". Remedy: {flaw.remedy}" if flaw.remedy else ""
+    return (f"{level} {flaw.rule}: {flaw.message} (", Code(flaw.evidence), f"){remedy}")
+
+
+REPORT: Report[Surroundings] = Report(blocks, document)

@@ -1,0 +1,275 @@
+"""The answer of ``inspect`` as blocks: a summary for each artifact, or one row an image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from ltocompat.model.image import Artifact, Host, Image, Module, Record, Skipped
+from ltocompat.model.place import Place
+from ltocompat.report import Failure, Options, Report
+from ltocompat.report.document import (
+    Block,
+    Code,
+    Column,
+    Heading,
+    Items,
+    Listing,
+    Paragraph,
+    Row,
+    Table,
+)
+from ltocompat.report.host_needs import HostNeeds
+from ltocompat.report.image_summary import Summary, SummaryRow
+from ltocompat.report.text import (
+    binary_size,
+    brief,
+    compression_label,
+    count,
+    evidence_label,
+    kind_label,
+    makers_label,
+    needs_label,
+    stored_size,
+)
+
+_MOST_ITEMS = 20
+
+_LISTED = (
+    Column("kind", width=7),
+    Column("arch", width=12),
+    Column("made by", width=26),
+    Column("stored as", width=14, optional=True),
+    Column("registered", width=10, optional=True),
+    Column("stored", right=True, width=10),
+    Column("place", middle=True),
+)
+
+
+_STORED_AS = (Column("stored as", width=9), Column("stored as", width=9, optional=True))
+_GROUP_HEADS = {"arch": "arch", "section": "section", "compression": "stored as"}
+
+
+@dataclass(slots=True)
+class _Fold:
+    """What is remembered of the artifact that is being read."""
+
+    summary: Summary
+    path: str | None = None
+    needs: HostNeeds = field(default_factory=HostNeeds)
+    hosts: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+    skipped_count: int = 0
+    problems: list[tuple[Place, str]] = field(default_factory=list)
+    problem_count: int = 0
+
+    def add(self, record: Module | Skipped | Host) -> None:
+        """Fold one record."""
+        self.path = self.path or record.place.path
+        if isinstance(record, Module):
+            self.summary.add(record)
+            for image in record.images:
+                self._note_problems(image)
+        elif isinstance(record, Host):
+            self.hosts += 1
+            self.needs.add(record)
+        else:
+            self.skipped_count += 1
+            if len(self.skipped) < _MOST_ITEMS:
+                self.skipped.append(record)
+
+    def _note_problems(self, image: Image) -> None:
+        for problem in image.problems:
+            self.problem_count += 1
+            if len(self.problems) < _MOST_ITEMS:
+                self.problems.append((image.place, problem))
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing was said of this artifact."""
+        return self.path is None
+
+
+def blocks(records: Iterable[Record | Failure], options: Options) -> Iterator[Block]:
+    """The answer, artifact by artifact; failures are said on standard error, not here."""
+    stream = iter(records)
+    empty = unmatched = 0
+    fold = _new_fold(options)
+    for record in stream:
+        closing: Artifact | None = None
+        if isinstance(record, Module) and options.images:
+            listing = _Listing(fold, record, stream, options)
+            yield Heading((Code(record.place.path),))
+            yield Listing(_LISTED, listing.rows())
+            closing = listing.closing
+        elif isinstance(record, Artifact):
+            closing = record
+        elif not isinstance(record, Failure):
+            fold.add(record)
+            continue
+        if closing is not None and fold.silent and closing.path not in options.named:
+            empty += not closing.images
+            unmatched += closing.images > 0
+        elif closing is not None or not fold.silent:
+            yield from _artifact(closing, fold, options)
+        fold = _new_fold(options)
+    if not fold.silent:  # the stream broke off
+        yield from _artifact(None, fold, options)
+    if empty:
+        yield Paragraph((f"{count(empty, 'file')} without device code",))
+    if unmatched:
+        yield Paragraph(
+            (f"{count(unmatched, 'file')} with device code that no filter lets through",)
+        )
+
+
+def _new_fold(options: Options) -> _Fold:
+    return _Fold(Summary(options.by))
+
+
+class _Listing:
+    """Rows of one artifact, taken from the stream that the other records come from."""
+
+    def __init__(
+        self, fold: _Fold, first: Module, rest: Iterator[Record | Failure], options: Options
+    ) -> None:
+        self._fold = fold
+        self._first = first
+        self._rest = rest
+        self._short = options.width is not None
+        self.closing: Artifact | None = None
+
+    def rows(self) -> Iterator[Row]:
+        """One row an image, until the artifact closes."""
+        record: Record | Failure | None = self._first
+        while record is not None and not isinstance(record, Failure):
+            if isinstance(record, Artifact):
+                self.closing = record
+                return
+            self._fold.add(record)
+            if isinstance(record, Module):
+                for image in record.images:
+                    yield _image_row(image, record.registered, short=self._short)
+            record = next(self._rest, None)
+
+
+def _image_row(image: Image, registered: bool | None, *, short: bool) -> Row:  # noqa: FBT001
+    made_by = makers_label(image.made_by)
+    if evidence := evidence_label(image.made_by):
+        made_by += f" ({evidence})"
+    if needs := needs_label(image.needs):
+        made_by += f"; {needs}"
+    place = str(image.place)
+    if short:  # the heading names the file; a terminal has no room to repeat it
+        place = place.removeprefix(str(Place(image.place.path))) or place
+    below = [("sha256", image.sha256)] if image.sha256 else []
+    below += [("kernel", name) for name in image.kernels or ()]
+    below += [("problem", brief(problem)) for problem in image.problems]
+    cells = (
+        kind_label(image),
+        str(image.arch) if image.arch else "-",
+        made_by,
+        compression_label(image),
+        {True: "yes", False: "no", None: "unknown"}[registered],
+        stored_size(image.stored_size),
+        Code(place),
+    )
+    return Row(cells, tuple(below))
+
+
+def _artifact(closing: Artifact | None, fold: _Fold, options: Options) -> Iterator[Block]:
+    """The blocks about one artifact; ``closing`` is None where reading broke off."""
+    heading = _heading(closing, fold)
+    yield Paragraph(heading) if options.images and fold.summary.images else Heading(heading)
+    if not options.images and fold.summary.images:
+        yield _table(fold.summary.rows(), options)
+    yield from _problems(fold)
+    if fold.skipped:
+        left_out = fold.skipped_count - len(fold.skipped)
+        yield Items(
+            "skipped",
+            tuple(
+                (Code(skipped.place), ": ", brief(skipped.reason), _extent(skipped))
+                for skipped in fold.skipped
+            ),
+            _more(left_out),
+        )
+    if needs := fold.needs.items():
+        yield needs
+
+
+def _heading(closing: Artifact | None, fold: _Fold) -> tuple[str, ...]:
+    path = fold.path or (closing.path if closing else "")
+    facts = [binary_size(closing.size)] if closing else ["not read to its end"]
+    if fold.hosts > 1:
+        facts.append(count(fold.hosts, "host file"))
+    facts += fold.needs.formats
+    summary = fold.summary
+    modules = closing.modules if closing else summary.modules
+    images = closing.images if closing else summary.images
+    said = [_of(summary.modules, modules, "module"), _of(summary.images, images, "image")]
+    if not images and not modules:
+        said = ["no image was read" if fold.skipped_count else "no device code"]
+    if fold.skipped_count:
+        said.append(f"{count(fold.skipped_count, 'place')} skipped")
+    separated = [part for fact in facts for part in ("; ", fact)][1:]
+    return (Code(Place(path)), " (", *separated, f"): {', '.join(said)}")
+
+
+def _of(shown: int, found: int, noun: str) -> str:
+    """How many; where a filter left some out, of how many."""
+    return count(found, noun) if shown == found else f"{shown:,} of {count(found, noun)}"
+
+
+def _table(rows: list[SummaryRow], options: Options) -> Table:
+    grouped = options.by != "kind"
+    columns = [
+        *([Column(_GROUP_HEADS[options.by], width=10)] if grouped else []),
+        Column("kind", width=7),
+        Column("made by", width=8),
+        *([Column("archs", width=10)] if options.by != "arch" else []),
+        *([_STORED_AS[grouped]] if options.by != "compression" else []),
+        Column("registered", width=10),
+        *([Column("kernels", right=True, width=7)] if options.kernels else []),
+        Column("images", right=True, width=6),
+        Column("stored", right=True, width=9),
+    ]
+    return Table(tuple(columns), tuple(_cells(row, options) for row in rows))
+
+
+def _cells(row: SummaryRow, options: Options) -> tuple[str, ...]:
+    return (
+        *([row.group] if row.group else []),
+        row.kind,
+        row.maker_cell(),
+        *([row.arch_cell()] if options.by != "arch" else []),
+        *([row.compression_cell()] if options.by != "compression" else []),
+        row.registered_cell(),
+        *([row.kernels_cell()] if options.kernels else []),
+        f"{row.images:,}",
+        row.stored_cell(),
+    )
+
+
+def _problems(fold: _Fold) -> Iterator[Block]:
+    if fold.problems:
+        lines = tuple((Code(place), ": ", brief(text)) for place, text in fold.problems)
+        yield Items("problems", lines, _more(fold.problem_count - len(fold.problems)))
+
+
+def _extent(skipped: Skipped) -> str:
+    return f" ({binary_size(skipped.size)})" if skipped.size is not None else ""
+
+
+def _more(left_out: int) -> str | None:
+    return f"and {left_out:,} more; --format json lists all" if left_out else None
+
+
+def _document(records: Iterable[Record | Failure], options: Options) -> Iterator[str]:
+    # Imported here: a table needs no JSON.
+    from ltocompat.report.verbs.inspect_json import document
+
+    return document(records, options)
+
+
+REPORT: Report[Record] = Report(blocks, _document)

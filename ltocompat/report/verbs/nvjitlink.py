@@ -1,0 +1,132 @@
+"""The answers of ``nvjitlink list``, ``install`` and ``remove``, ``ltocompat/nvjitlink/v1``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from ltocompat.model.image import Skipped
+from ltocompat.report import Failure, Options, Report
+from ltocompat.report.document import Block, Code, Column, Entry, Items, Paragraph, Table
+from ltocompat.report.formats.jsonstream import (
+    Array,
+    encode,
+    error_document,
+    failure_value,
+    head,
+    tail,
+)
+from ltocompat.report.text import binary_size, count
+from ltocompat.report.verbs.inspect_json import skipped_value
+
+if TYPE_CHECKING:
+    from ltocompat.commands.nvjitlink import Change, Plan
+    from ltocompat.targets.nvjitlink import NvJitLink
+
+SCHEMA = "ltocompat/nvjitlink/v1"
+
+_COLUMNS = (
+    Column("version"),
+    Column("known by", optional=True),
+    Column("found via", width=12),
+    Column("for"),
+    Column("path"),
+)
+_NONE = "no nvJitLink is at hand; get one for trials with: ltocompat nvjitlink install 12.4"
+
+
+def list_blocks(records: Iterable[NvJitLink | Skipped | Failure], _: Options) -> Iterator[Block]:
+    """One row a library, and what was skipped."""
+    rows, skipped = [], []
+    for record in records:
+        if isinstance(record, Skipped):
+            skipped.append((Code(record.place), ": ", record.reason))
+        elif not isinstance(record, Failure):
+            use = "trials only" if record.for_trials else f"programs on {record.machine}"
+            rows.append((record.version, record.evidence, record.found_via, use, record.path))
+    if rows:
+        yield Table(_COLUMNS, tuple(rows))
+    else:
+        yield Paragraph((_NONE,))
+    if skipped:
+        yield Items("skipped", tuple(skipped))
+
+
+def change_blocks(records: Iterable[Plan | Change | Failure], _: Options) -> Iterator[Block]:
+    """The size of what is downloaded, and a line for each version."""
+    from ltocompat.commands.nvjitlink import Plan
+
+    for record in records:
+        if isinstance(record, Failure):
+            continue
+        if isinstance(record, Plan):
+            if record.downloads:
+                yield Entry((_announced(record),))
+            continue
+        action = {"kept": "already there"}.get(record.action, record.action)
+        linker = record.linker
+        said = f"nvJitLink {linker.version}: {action}, {binary_size(record.size)}, "
+        yield Entry((said, Code(linker.path)))
+
+
+def _announced(plan: Plan) -> str:
+    size = binary_size(plan.size) if plan.size else "of unknown size"
+    return f"{count(plan.downloads, 'wheel')} to download, {size}"
+
+
+def document(
+    records: Iterable[NvJitLink | Skipped | Plan | Change | Failure], _: Options
+) -> Iterator[str]:
+    """The pieces of the JSON document; a list and a change have the same rows."""
+    from ltocompat.commands.nvjitlink import Plan
+
+    rows = Array()
+    failures: list[Failure] = []
+    skipped: list[dict[str, object]] = []
+    written = download = 0
+    for record in records:
+        if isinstance(record, Failure):
+            failures.append(record)
+        elif isinstance(record, Skipped):
+            skipped.append(skipped_value(record))
+        elif isinstance(record, Plan):
+            download = record.size
+        else:
+            if not written:
+                yield head(SCHEMA, "nvjitlinks")
+            written += 1
+            yield rows.element(f"  {encode(_row(record))}")
+    if failures and not written:
+        yield error_document(failures)
+        return
+    if not written:
+        yield head(SCHEMA, "nvjitlinks")
+    summary = {
+        "nvjitlinks": written,
+        "skipped": len(skipped),
+        "download": download,
+        "errors": [failure_value(failure) for failure in failures],
+    }
+    yield from tail(skipped=skipped, summary=summary)
+
+
+def _row(record: NvJitLink | Change) -> dict[str, object]:
+    from ltocompat.commands.nvjitlink import Change
+
+    change = record if isinstance(record, Change) else None
+    linker = record.linker if isinstance(record, Change) else record
+    return {
+        "release": str(linker.release),
+        "version": linker.version,
+        "path": linker.path,
+        "found_via": linker.found_via.split(", "),
+        "evidence": linker.evidence,
+        "for_trials": linker.for_trials,
+        "machine": linker.machine,
+        "action": change and change.action,
+        "size": change and change.size,
+    }
+
+
+LISTING: Report[NvJitLink | Skipped] = Report(list_blocks, document)
+CHANGES: Report[Plan | Change] = Report(change_blocks, document)

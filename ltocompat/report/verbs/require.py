@@ -1,0 +1,222 @@
+"""The answer of ``require``: floors, GPUs served, lines to paste; ``ltocompat/require/v1``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ltocompat.model.place import Place
+from ltocompat.model.requirement import Asked, LinkerFloor, PasteLine, Required, Service
+from ltocompat.model.target import DriverVersion
+from ltocompat.report import Failure, Options, Report
+from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
+from ltocompat.report.formats.jsonstream import (
+    Array,
+    encode,
+    error_document,
+    failure_value,
+    head,
+    tail,
+)
+from ltocompat.report.text import brief, count
+
+SCHEMA = "ltocompat/require/v1"
+
+_GPU_COLUMNS = (
+    Column("GPUs", width=20),
+    Column("served by", width=8),
+    Column("modules"),
+    Column("driver from"),
+)
+_NEXT = "next"
+_MOST = 20
+
+
+def blocks(records: Iterable[Required | Failure], _: Options) -> Iterator[Block]:
+    """For each artifact what it needs at least, which GPUs it serves, and what to paste."""
+    empty = asked = 0
+    for record in records:
+        if isinstance(record, Failure):
+            continue
+        if has_nothing(record):
+            empty += 1
+            continue
+        asked += 1
+        yield from _artifact(record)
+    if empty:
+        yield Paragraph((f"{count(empty, 'file')} without device code",))
+    if not asked and not empty:
+        yield Paragraph(("nothing was read",))
+
+
+def has_nothing(one: Required) -> bool:
+    """There is no device code, and nothing that hides some."""
+    return not one.modules and not one.skipped
+
+
+def _artifact(one: Required) -> Iterator[Block]:
+    unread = f"; {count(one.skipped, 'place')} not read, so that all this may be too little"
+    said = count(one.modules, "module") if one.modules else "no module was read"
+    yield Heading((Code(Place(one.path)), f": {said}", unread if one.skipped else ""))
+    yield Table((Column("needs"), Column("at least", width=24)), tuple(_floors(one)))
+    if one.services:
+        yield Table(_GPU_COLUMNS, tuple(_gpus(one.services)))
+    if one.lines:
+        yield Items("to paste", tuple(_line(line) for line in one.lines))
+    if one.asked:
+        left_out = len(one.asked) - _MOST
+        more = f"and {left_out:,} more; --format json lists all" if left_out > 0 else None
+        yield Items("because", tuple(_asked(each) for each in one.asked[:_MOST]), more)
+
+
+def _floors(one: Required) -> Iterator[tuple[str, str]]:
+    yield "nvJitLink", "nothing is linked" if one.nvjitlink is None else _linker(one.nvjitlink)
+    yield "driver for SASS", _driver(one.driver_sass, one.services, "sass")
+    beyond = "newer than every known driver" if one.ptx_beyond else None
+    yield "driver for PTX", beyond or _driver(one.driver_ptx, one.services, "ptx")
+    if one.link_options:
+        yield "link options", " ".join(one.link_options)
+
+
+def _linker(floor: LinkerFloor) -> str:
+    end = f"documented up to the last {floor.ceiling - 1}.x"
+    if floor.exact:
+        tried = ", as a trial link showed" if floor.tried else ""
+        return f"{floor.possible}{tried}; {end}"
+    hint = "no trial could tell" if floor.tried else "--trial-link tells"
+    if floor.sure is None:
+        return f"{floor.possible}, perhaps a newer one than all that are known ({hint}); {end}"
+    return f"{floor.possible} possibly, {floor.sure} surely ({hint}); {end}"
+
+
+def _from(one: Service) -> str:
+    return "none known" if one.beyond else _text(one.driver) or ""
+
+
+def _driver(floor: DriverVersion | None, services: Iterable[Service], how: str) -> str:
+    if floor is not None:
+        return str(floor)
+    used = any(getattr(service, how) for service in services)
+    return "no floor is known" if used else f"no {how.upper()} is loaded"
+
+
+def _gpus(services: Iterable[Service]) -> Iterator[tuple[str, ...]]:
+    """A row for architectures that fare alike."""
+    alike: dict[tuple[str, str, str], list[Service]] = {}
+    for one in services:
+        alike.setdefault((*_served(one), _from(one)), []).append(one)
+    for (by, modules, driver), several in alike.items():
+        yield (_archs(several), by, modules, driver)
+
+
+def _archs(several: list[Service]) -> str:
+    known = ", ".join(str(one.number) for one in several if one.name != _NEXT)
+    coming = "".join(f"sm_{one.number} to come" for one in several if one.name == _NEXT)
+    return ", ".join(part for part in (f"sm_{known}" if known else "", coming) if part)
+
+
+def _served(one: Service) -> tuple[str, str]:
+    """By what, and how many modules of those that have kernels."""
+    ways = (("SASS", one.sass), ("PTX", one.ptx), ("link", one.link))
+    used = [(way, number) for way, number in ways if number]
+    if not used:
+        return "nothing", ""
+    total = sum(number for _, number in used)
+    said = [way if number == total else f"{way} {number:,}" for way, number in used]
+    return ", ".join(said), f"{total:,} of {total + one.none:,}"
+
+
+def _line(line: PasteLine) -> tuple[str, ...]:
+    note = f": {line.note}" if line.note else ""
+    return (Code(line.text), f"  ({line.where}{note})")
+
+
+def _asked(one: Asked) -> tuple[str, ...]:
+    number = f"{count(one.module_count, 'module')}, first " if one.module_count > 1 else ""
+    said = f"{one.axis} {one.constraint} for {one.subject}, else {one.consequence}"
+    evidence = f"; evidence: {one.evidence}" if one.evidence else ""
+    return (f"{one.rule}: ", brief(said), f" ({number}at ", Code(one.example), brief(evidence), ")")
+
+
+def document(records: Iterable[Required | Failure], _: Options) -> Iterator[str]:
+    """The pieces of the JSON document."""
+    rows = Array()
+    failures: list[Failure] = []
+    artifacts = empty = 0
+    for record in records:
+        if isinstance(record, Failure):
+            failures.append(record)
+        elif has_nothing(record):
+            empty += 1
+        else:
+            if not artifacts:
+                yield head(SCHEMA, "artifacts")
+            artifacts += 1
+            yield rows.element(f"  {encode(_value(record))}")
+    if failures and not artifacts and not empty:
+        yield error_document(failures)
+        return
+    if not artifacts:
+        yield head(SCHEMA, "artifacts")
+    errors = [failure_value(failure) for failure in failures]
+    summary = {"artifacts": artifacts, "without_device_code": empty, "errors": errors}
+    yield from tail(summary=summary)
+
+
+def _value(one: Required) -> dict[str, object]:
+    return {
+        "path": one.path,
+        "modules": one.modules,
+        "nvjitlink": None if one.nvjitlink is None else _linker_value(one.nvjitlink),
+        "driver_sass": _text(one.driver_sass),
+        "driver_ptx": _text(one.driver_ptx),
+        "ptx_beyond": one.ptx_beyond,
+        "services": [_service_value(service) for service in one.services],
+        "link_options": list(one.link_options),
+        "requirements": [_asked_value(each) for each in one.asked],
+        "lines": [{"where": x.where, "text": x.text, "note": x.note} for x in one.lines],
+        "skipped": one.skipped,
+    }
+
+
+def _text(value: object | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def _linker_value(floor: LinkerFloor) -> dict[str, object]:
+    return {
+        "possible": str(floor.possible),
+        "sure": _text(floor.sure),
+        "exact": floor.exact,
+        "ceiling": floor.ceiling,
+        "tried": floor.tried,
+    }
+
+
+def _service_value(one: Service) -> dict[str, object]:
+    return {
+        "arch": f"sm_{one.number}",
+        "name": one.name,
+        "how": one.how,
+        "sass": one.sass,
+        "ptx": one.ptx,
+        "link": one.link,
+        "none": one.none,
+        "driver": _text(one.driver),
+        "beyond": one.beyond,
+    }
+
+
+def _asked_value(one: Asked) -> dict[str, object]:
+    return {
+        "axis": one.axis,
+        "constraint": one.constraint,
+        "rule": one.rule,
+        "subject": one.subject,
+        "consequence": one.consequence,
+        "evidence": one.evidence,
+        "module_count": one.module_count,
+        "example": str(one.example),
+    }
+
+
+REPORT: Report[Required] = Report(blocks, document)

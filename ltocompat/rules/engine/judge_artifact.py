@@ -1,0 +1,306 @@
+"""How the verdicts on modules fold into one on an artifact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from ltocompat.model.arch import Release
+from ltocompat.model.artifact_summary import Group, Study, own_linker
+from ltocompat.model.image import Host, ImageKind
+from ltocompat.model.link_options import disagreements
+from ltocompat.model.place import Place
+from ltocompat.model.signature import Traits
+from ltocompat.model.target import Gpu, Known, Target
+from ltocompat.model.verdict import LEVELS, Coverage, Finding, Level, Result, Route, Verdict, worst
+from ltocompat.rules import rule
+from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.engine.judge_host import judge_host
+from ltocompat.rules.engine.judge_module import Judged, judge, possible_ways, ways
+
+UNREADABLE = "IMG-02"
+HALVES = ("load", "link")
+LEFT_OPEN = "TGT-01"
+_NOTHING_SERVES = "SASS-06"
+
+
+class _Judged(NamedTuple):
+    """Equal modules, what is said of each, and the way that they go."""
+
+    group: Group
+    said: Judged
+    way: Route
+
+
+def routes(study: Study, wanted: Route | None) -> tuple[Route | None, ...]:
+    """The lines that an artifact gets: one, or one a route where modules can go both ways."""
+    if wanted is not None:
+        return (wanted,)
+    both = any(len(ways(group.shape)) > 1 for group in study.groups)
+    return (Route.LOAD, Route.LINK) if both else (None,)
+
+
+def results(study: Study, target: Target, wanted: Route | None = None) -> Iterator[Result]:
+    """The verdicts on an artifact for every GPU of a target."""
+    gpus: tuple[Gpu | None, ...] = target.gpus or (None,)
+    goal = _with_own_linker(study, target)
+    for gpu in gpus:
+        for route in routes(study, wanted):
+            yield replace(_result(study, goal, gpu, route), target=target)
+
+
+def _with_own_linker(study: Study, target: Target) -> Target:
+    """The target with the nvJitLink that the artifact brings itself."""
+    own = own_linker(study)
+    if own is None or own.version is None:
+        return target
+    release = Release.parse(own.version)
+    known = Known(own.version, (release,), every=True, source=own.evidence)
+    return replace(target, nvjitlink=known)
+
+
+def _result(study: Study, target: Target, gpu: Gpu | None, route: Route | None) -> Result:
+    judged = [_judge(group, target, gpu, route) for group in study.groups]
+    hosts = [
+        (host, said) for host in study.hosts if (said := judge_host(host, target, gpu)) is not None
+    ]
+    parts = [*(one.said for one in judged), *(said for _, said in hosts)]
+    not_judged = frozenset[str]().union(*(one.not_judged for one in parts))
+    findings = _counted(judged, apart=study.apart)
+    findings += [replace(one, example=host.place) for host, said in hosts for one in said.findings]
+    findings += _of_whole(study, judged, gpu)
+    known = [one.verdict for one in parts if one.verdict is not None]
+    nothing = _nothing_judged(judged, hosts, not_judged)
+    if not_judged:
+        findings.append(_left_open(study, target, gpu, not_judged, alone=nothing))
+    known += [Verdict.UNKNOWN] if nothing else []
+    verdict = worst((*known, *(one.verdict for one in findings)))
+    findings.sort(key=lambda one: (-one.verdict, -one.module_count, one.rule))
+    return Result(
+        study.path,
+        target,
+        gpu,
+        route,
+        verdict,
+        _coverage(judged),
+        tuple(half for half in HALVES if half in not_judged),
+        tuple(findings),
+        tuple(_reasons(judged, hosts)),
+    )
+
+
+def _judge(group: Group, target: Target, gpu: Gpu | None, route: Route | None) -> _Judged:
+    possible = [way for way in possible_ways(group.shape) if way is route]
+    (way, *_) = possible or ways(group.shape)
+    return _Judged(group, judge(group.shape, target, gpu, way, group.trials), way)
+
+
+def _nothing_judged(
+    judged: list[_Judged], hosts: list[tuple[Host, Judged]], not_judged: frozenset[str]
+) -> bool:
+    """Whether no device code was judged; what has no kernels is judged by their absence."""
+    if not judged:
+        return all(said.verdict is None for _, said in hosts)
+    return bool(not_judged) and all(one.said.verdict is None for one in judged)
+
+
+def _of_whole(study: Study, judged: list[_Judged], gpu: Gpu | None) -> Iterator[Finding]:
+    """What is said of an artifact rather than of its modules one by one."""
+    said = any(one.said.verdict is not None or one.said.not_judged for one in judged)
+    if study.skipped_count:  # what serves may lie where nothing could be read
+        yield _unreadable(study)
+    elif not said and gpu is not None and any(_missing(one.said) for one in judged):
+        yield _nothing_serves(judged, gpu)
+    yield from _lacking(judged, gpu)
+    yield from _notes(study, judged)
+
+
+def _missing(said: Judged) -> bool:
+    return said.how == "none" and not said.empty
+
+
+def _lacking(judged: list[_Judged], gpu: Gpu | None) -> Iterator[Finding]:
+    """Objects that have nothing for the target of a device link, beside others that do."""
+    waiting = [one for one in judged if one.group.shape.needs_device_link]
+    missing = [one for one in waiting if one.said.how == "none"]
+    if gpu is None or not missing or len(missing) == len(waiting):
+        return
+    said = rule("BLD-03")
+    yield Finding(
+        said.id,
+        Verdict.UNKNOWN,
+        LEVELS[Verdict.UNKNOWN],
+        f"objects without code for {gpu.arch} are left out of the device link, and what is called "
+        "in them is then undefined",
+        said.remedy,
+        "architectures in entry headers",
+        said.source,
+        sum(one.group.count for one in missing),
+        missing[0].group.example,
+    )
+
+
+def _reasons(judged: list[_Judged], hosts: list[tuple[Host, Judged]]) -> Iterator[str]:
+    if not judged:
+        yield "it holds no device code"
+    yield from dict.fromkeys(_why(one.group, one.said) for one in judged)
+    for _, said in hosts:
+        yield f"{'not judged' if said.verdict is None else said.verdict}: {said.why}"
+
+
+def _why(group: Group, judged: Judged) -> str:
+    said = "not for this GPU" if judged.verdict is None else str(judged.verdict)
+    if judged.not_judged and judged.verdict is None:
+        said = "not judged"
+    modules = f"{group.count:,} module{'s' if group.count != 1 else ''}"
+    return f"{modules} (e.g. {group.example}): {said}: {judged.why}"
+
+
+def _coverage(judged: list[_Judged]) -> Coverage:
+    counts: dict[str, int] = {}
+    for one in judged:
+        counts[one.said.how] = counts.get(one.said.how, 0) + one.group.count
+    return Coverage(
+        sum(counts.values()),
+        counts.get("sass", 0),
+        counts.get("ptx", 0),
+        counts.get("link", 0),
+        counts.get("without kernels", 0),
+        counts.get("none", 0),
+    )
+
+
+def _counted(judged: list[_Judged], *, apart: bool) -> list[Finding]:
+    """Findings of all modules, each once, with how many modules it holds for.
+
+    ``apart``: each once for every innermost file.
+    """
+    found: dict[tuple[object, ...], Finding] = {}
+    for group, said, _ in judged:
+        inside = group.example.members if apart else ()
+        for finding in said.findings:
+            key = (finding.rule, finding.verdict, finding.message, inside)
+            before = found.get(key)
+            found[key] = replace(
+                before or finding,
+                module_count=group.count + (before.module_count if before else 0),
+                example=before.example if before else group.example,
+            )
+    return list(found.values())
+
+
+def _nothing_serves(judged: list[_Judged], gpu: Gpu) -> Finding:
+    """Why no module is for a GPU: by the rule that excludes all images, where one does."""
+    reasons: dict[str, str] = {}
+    obstacles: set[str] = set()
+    for group, _, way in judged:
+        for image in group.shape.images:
+            rule_id, reason = _excluded(image, gpu, way)
+            obstacles.add(rule_id)
+            reasons.setdefault(str(image), reason)
+    (only,) = obstacles if len(obstacles) == 1 else (_NOTHING_SERVES,)
+    route = judged[0].way
+    objects = all(one.group.shape.needs_device_link for one in judged)
+    said = rule("BLD-03" if objects else only if route is Route.LINK else _NOTHING_SERVES)
+    end = " (error 209, no kernel image is available)" if route is Route.LOAD else ""
+    listed = "; ".join(f"{image} {reason}" for image, reason in list(reasons.items())[:4])
+    more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""
+    return Finding(
+        said.id,
+        Verdict.FAIL,
+        Level.ERROR,
+        f"nothing in it is for {gpu.arch}{end}: {listed}{more}",
+        said.remedy,
+        "architectures in entry headers",
+        said.source,
+        sum(one.group.count for one in judged),
+        judged[0].group.example,
+    )
+
+
+def _excluded(image: Traits, gpu: Gpu, way: Route) -> tuple[str, str]:
+    for one in RULES:
+        reason = one.excludes(image, gpu, way) if one.excludes else None
+        if reason:
+            return one.id, reason
+    if image.kind is ImageKind.LTOIR and way is Route.LOAD:
+        return _NOTHING_SERVES, "is not linked by the driver"
+    return _NOTHING_SERVES, "is not picked"
+
+
+def _left_open(
+    study: Study, target: Target, gpu: Gpu | None, halves: frozenset[str], *, alone: bool
+) -> Finding:
+    """Which keys a target lacks; the verdict itself, where nothing else could be judged."""
+    said, keys = [], []
+    if "link" in halves:
+        offline = any(group.shape.needs_device_link for group in study.groups)
+        keys.append("nvlink= or nvjitlink=" if offline else "nvjitlink=")
+        said.append("its links")
+    if "load" in halves:
+        keys += [key for key, known in (("gpu=", gpu), ("driver=", target.driver)) if not known]
+        said.append("loading it" if keys else "loading its Tile IR")
+    lacks = f": the target lacks {' and '.join(keys)}" if keys else ""
+    verdict = Verdict.UNKNOWN if alone else Verdict.OK
+    rule_ = rule(LEFT_OPEN)
+    return Finding(
+        rule_.id,
+        verdict,
+        LEVELS[verdict],
+        f"{' and '.join(said)} can't be judged{lacks}",
+        f"add {' and '.join(keys)} to the deploy target" if keys else rule_.remedy,
+        "the keys of the target",
+        rule_.source,
+    )
+
+
+def _unreadable(study: Study) -> Finding:
+    first = study.skipped[0]
+    said = rule(UNREADABLE)
+    return Finding(
+        UNREADABLE,
+        Verdict.UNKNOWN,
+        Level.ERROR,
+        f"{_places(study.skipped_count)} can't be read and may hold device code: {first.reason}",
+        said.remedy,
+        "the bytes there",
+        said.source,
+        study.skipped_count,
+        first.place,
+    )
+
+
+def _places(count: int) -> str:
+    return "one place" if count == 1 else f"{count:,} places"
+
+
+def _notes(study: Study, judged: list[_Judged]) -> Iterator[Finding]:
+    """What is worth knowing of the artifact as a whole and changes no verdict."""
+    linked = [(group, one) for group, one, way in judged if way is Route.LINK and one.how == "link"]
+    if linked:
+        for one in disagreements(study.options):
+            values = ", ".join("not given" if v is None else v or "given" for v, _ in one.values)
+            said = f"LTO-IR of one link differs in {one.option} ({values}), and nvJitLink links it "
+            yield _note("LTO-12", f"{said}without a word", 0, one.values[0][1][0])
+    kinds = {image.kind for _, one in linked for image in one.picked}
+    if ImageKind.LTOIR in kinds and len(kinds) > 1:
+        plain = [(g, o) for g, o in linked if o.picked[0].kind is not ImageKind.LTOIR]
+        count = sum(group.count for group, _ in plain)
+        text = "modules without LTO-IR are linked as they are: the link is optimised only in part"
+        yield _note("LTO-08", text, count, plain[0][0].example)
+
+
+def _note(rule_id: str, message: str, count: int, example: Place | None) -> Finding:
+    said = rule(rule_id)
+    return Finding(
+        rule_id,
+        Verdict.OK,
+        Level.NOTE,
+        message,
+        said.remedy,
+        "images side by side",
+        said.source,
+        count,
+        example,
+    )

@@ -1,0 +1,55 @@
+"""Whose kernels to count: a picked image that has none harms nobody, whatever a rule says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ltocompat.model.image import ImageKind
+from ltocompat.model.signature import Shape
+from ltocompat.model.target import Target
+from ltocompat.model.verdict import Route, Verdict
+from ltocompat.rules.engine.judge_module import judge, ways
+from ltocompat.rules.selection import Missed, pick_for_driver
+
+
+class Worth(NamedTuple):
+    """Numbers of a shape's images whose kernels decide something.
+
+    Attributes:
+        picked: each by itself: a driver picks it.
+        any_of: all together: the module is not for some GPU, and misses nothing there if none of
+            them has kernels.
+    """
+
+    picked: tuple[int, ...] = ()
+    any_of: tuple[int, ...] = ()
+
+
+def worth_counting(shape: Shape, targets: Iterable[Target]) -> Worth:
+    """Whose kernels decide about a verdict on these targets.
+
+    PTX that a driver would pick always does; of SASS only what a rule objects to, since reading the
+    kernels of every cubin costs ten times as much as reading its headers. Of a module that is not
+    for a GPU it decides whether it has any: compilers leave modules without kernels everywhere.
+    """
+    if Route.LOAD not in ways(shape):
+        return Worth()
+    found: set[int] = set()
+    missed = False
+    for target in targets:
+        for gpu in target.gpus:
+            pick = pick_for_driver(shape, gpu.arch.number)
+            missed = missed or pick.missed is Missed.NOT_FOR_GPU
+            objected = judge(shape, target, gpu, Route.LOAD, {}).verdict
+            for image in pick.images:
+                ptx = image.kind is ImageKind.PTX
+                if image.has_kernels is None and (ptx or (objected or Verdict.OK) > Verdict.OK):
+                    found.add(shape.images.index(image))
+    return Worth(tuple(sorted(found)), code_images(shape) if missed else ())
+
+
+def code_images(shape: Shape) -> tuple[int, ...]:
+    """The images that show their kernels, the first of them first."""
+    code = (ImageKind.SASS, ImageKind.PTX)
+    return tuple(n for n, image in enumerate(shape.images) if image.kind in code)

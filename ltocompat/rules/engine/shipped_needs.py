@@ -1,0 +1,262 @@
+"""What a package needs of nvJitLink and NVRTC: by imports, by file names to open, by its LTO-IR."""
+
+from __future__ import annotations
+
+import enum
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ltocompat.files.objects.libraries import library_name
+from ltocompat.model.arch import Release
+from ltocompat.model.image import Host, ImageKind
+from ltocompat.packages.resolving import Way, together, ways_to
+from ltocompat.packages.values import Kind, Shipped
+from ltocompat.packages.versions import Allowed, suffix_major
+from ltocompat.rules import floors, linker_imports
+
+LIBRARIES = {"nvjitlink": "libnvJitLink", "nvrtc": "libnvrtc"}
+TITLES = {"nvjitlink": "nvJitLink", "nvrtc": "NVRTC"}
+_WHEELS = {"nvjitlink": "nvidia-nvjitlink", "nvrtc": "nvidia-cuda-nvrtc"}
+_CONDA = {"nvjitlink": "libnvjitlink", "nvrtc": "cuda-nvrtc"}
+_MAJOR = re.compile(r"\.so\.(\d+)|_(\d+)\d_\d", re.IGNORECASE)
+_LAST_WITH_SUFFIX = 12
+_STEP = " -> "
+
+
+class Strength(enum.Enum):
+    """How much a package needs a library."""
+
+    LOADED = "the loader brings it (DT_NEEDED)"
+    LINKED = "it is opened by name, and there is LTO-IR to link"
+    OPENED = "it is opened by name, if at all"
+    HANDED_OUT = "there is LTO-IR, which is linked by whoever asks for it"
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a package needs of one library.
+
+    Attributes:
+        part: ``nvjitlink`` or ``nvrtc``.
+        strength: how much.
+        majors: those that do, by the file names that are asked for.
+        possible: no older release does; None where nothing says (NVRTC).
+        sure: this one surely does; None where the tables end before.
+        why: what asks, as the start of a sentence: ``libx.so needs libnvrtc.so.13``.
+        doubt: what leaves room between the two floors, likewise.
+        conda: it is a conda package.
+        tried: trial links were asked, and left that room.
+    """
+
+    part: str
+    strength: Strength
+    majors: tuple[int, ...]
+    possible: Release | None
+    sure: Release | None
+    why: str
+    conda: bool
+    doubt: str = ""
+    tried: bool = False
+
+    @property
+    def hard(self) -> bool:
+        """Whether something in the package fails without."""
+        return self.strength in (Strength.LOADED, Strength.LINKED)
+
+    @property
+    def exact(self) -> bool:
+        """Whether one floor is left."""
+        return self.possible == self.sure
+
+    @property
+    def line(self) -> str:
+        """The line that should be in the metadata."""
+        major = self.majors[-1]
+        floor = self.sure or self.possible or Release(major, 0)
+        versions = f">={floor},<{floor.major + 1}"
+        if self.conda:
+            return f"depends: {_CONDA[self.part]} {versions}"
+        suffix = "-cu12" if floor.major <= _LAST_WITH_SUFFIX else ""
+        return f"Requires-Dist: {_WHEELS[self.part]}{suffix}{versions}"
+
+    @property
+    def advice(self) -> str:
+        """To write that line; where it may ask too much, what tells."""
+        if self.exact:
+            return f"write {self.line}"
+        # Who asked the linkers of deploy targets has not asked all that are possible.
+        how = "ltocompat require --trial-link" if self.tried else "--trial-link"
+        return f"write {self.line}, or ask by {how} whether {self.possible} is enough"
+
+
+def need_of(part: str, shipped: Shipped) -> Need | None:
+    """What a package needs of a library; None for nothing, or where it brings it itself."""
+    library = LIBRARIES[part]
+    own = set(_own_files(shipped, library))
+    hosts = [host for host in shipped.hosts if host.linked]
+    inside = {
+        host.place
+        for host in hosts
+        for one in host.libraries
+        if _is_copy(one.how, library, one.name)
+    }
+    asking = [host for host in hosts if host.place not in inside]
+    loaded = list(_asked(asking, library, "needed", own))
+    opened = list(_asked(asking, library, "opened", own))
+    if own or (inside and not loaded):
+        return None
+    linked = part == "nvjitlink" and has_ltoir(shipped)
+    if loaded:
+        strength, named = Strength.LOADED, loaded
+    elif opened:
+        strength, named = (Strength.LINKED if linked else Strength.OPENED), opened
+    elif linked:
+        strength, named = Strength.HANDED_OUT, []
+    else:
+        return None
+    conda = shipped.package.kind is Kind.CONDA
+    if part == "nvrtc":
+        majors = _majors(file for _, file in named)
+        return (
+            Need(part, strength, majors, None, None, _says(named, strength), conda)
+            if majors
+            else None
+        )
+    return _nvjitlink(shipped, strength, named, linked=linked, conda=conda)
+
+
+def ways_of(need: Need, shipped: Shipped) -> dict[tuple[str, str | None], tuple[Allowed, Way]]:
+    """What the metadata admits of a library: (package, extra) -> that, and the way there."""
+    return together(ways_to(need.part, shipped.package, shipped.others))
+
+
+def siblings(
+    need: Need, ways: dict[tuple[str, str | None], tuple[Allowed, Way]]
+) -> Iterator[tuple[str, Allowed, Way]]:
+    """Ways to another major that begin with the same line as a right one: cuda-toolkit>=12."""
+    right = {
+        (way.line.partition(_STEP)[0], extra)
+        for (package, extra), (admitted, way) in ways.items()
+        if admits_right_major(package, admitted, need)
+    }
+    for (package, extra), (admitted, way) in ways.items():
+        same = (way.line.partition(_STEP)[0], extra) in right
+        if same and not admits_right_major(package, admitted, need):
+            yield package, admitted, way
+
+
+def has_ltoir(shipped: Shipped) -> bool:
+    """Whether it has LTO-IR that is linked while it runs, not when something is built with it."""
+    return any(
+        image.kind is ImageKind.LTOIR
+        for shape, _ in shipped.shapes
+        if not shape.registered and not shape.needs_device_link
+        for image in shape.images
+    )
+
+
+def major_of(file: str) -> int | None:
+    """12 of ``libnvrtc.so.12`` and ``nvrtc64_120_0.dll``; None where no major is named."""
+    match = _MAJOR.search(file)
+    return int(match[1] or match[2]) if match else None
+
+
+def _nvjitlink(
+    shipped: Shipped,
+    strength: Strength,
+    named: list[tuple[Host, str]],
+    *,
+    linked: bool,
+    conda: bool,
+) -> Need | None:
+    imports = [
+        (floor, host, name)
+        for host, _ in named
+        for name in host.nvjitlink_imports
+        if (floor := _floor_of(name)) is not None
+    ]
+    linker = shipped.required.nvjitlink if linked else None
+    majors = _majors(file for _, file in named)
+    newest = max(imports, key=lambda one: one[0], default=None)
+    if linker is not None:
+        # Of several names to open, those of majors that can't link what is inside don't count.
+        majors = tuple(one for one in majors if one >= linker.possible.major) or majors
+        majors = majors or (linker.possible.major,)
+    if not majors:
+        return None
+    lows = [Release(majors[0], 0)]
+    lows += [newest[0]] if newest else []
+    possible = max([*lows, *([linker.possible] if linker else [])])
+    sure = max([*lows, linker.sure]) if linker and linker.sure else None if linker else max(lows)
+    ltoir = _ltoir_of(shipped) if linker is not None else ""
+    why = _says(named, strength)
+    if newest is not None and newest[0] == possible:
+        why = f"{linker_imports.short(_path(newest[1]))} imports {newest[2]}"
+    elif linker is not None and linker.possible == possible:
+        why = ltoir or why
+    tried = linker is not None and linker.tried
+    return Need("nvjitlink", strength, majors, possible, sure, why, conda, ltoir or why, tried)
+
+
+def _floor_of(name: str) -> Release | None:
+    """The least nvJitLink that has a symbol."""
+    version = linker_imports.version_of(name)
+    least = floors.linker("linked-ltoir") if linker_imports.wants_ltoir(name) else None
+    if version is None and least is None:
+        plain = linker_imports.is_plain(name)
+        return floors.linker("unversioned-symbols") if plain else None
+    return max(one for one in (version, least) if one is not None)
+
+
+def _ltoir_of(shipped: Shipped) -> str:
+    """The LTO-IR that asks for the newest linker, as requirements call it."""
+    asked = [one for one in shipped.required.asked if one.rule == "LTO-01"]
+    if not asked:
+        return ""
+    return f"{asked[0].subject if len(asked) == 1 else 'LTO-IR'} is inside"
+
+
+def _is_copy(how: str, library: str, name: str) -> bool:
+    return how == "static" and name == library
+
+
+def _own_files(shipped: Shipped, library: str) -> Iterator[str]:
+    """Names of the library's files that the package brings."""
+    names = [posixpath.basename(file) for file in shipped.package.files]
+    names += [host.soname for host in shipped.hosts if host.soname]
+    return (name for name in names if library_name(name) == library and not name.endswith(".a"))
+
+
+def _asked(
+    hosts: Iterable[Host], library: str, how: str, own: set[str]
+) -> Iterator[tuple[Host, str]]:
+    for host in hosts:
+        for one in host.libraries:
+            if one.name == library and one.how == how and one.file and one.file not in own:
+                yield host, one.file
+
+
+def _majors(files: Iterable[str]) -> tuple[int, ...]:
+    return tuple(sorted({major for file in files if (major := major_of(file)) is not None}))
+
+
+def _says(named: list[tuple[Host, str]], strength: Strength) -> str:
+    if not named:
+        return "LTO-IR is inside"
+    host, file = named[0]
+    does = "needs" if strength is Strength.LOADED else "opens"
+    return f"{linker_imports.short(_path(host))} {does} {file}"
+
+
+def _path(host: Host) -> str:
+    return host.place.members[-1] if host.place.members else host.place.path
+
+
+def admits_right_major(package: str, admitted: Allowed, need: Need) -> bool:
+    """Whether a dependency admits a major that does."""
+    major = suffix_major(package)
+    if not admitted.releases:
+        return major in need.majors if major else True
+    return any(one.major in need.majors for one in admitted.releases)

@@ -1,0 +1,25 @@
+"""Floors from the tables, as values that constraints take."""
+
+from __future__ import annotations
+
+from ltocompat.facts import drivers, floors
+from ltocompat.model.arch import Release
+from ltocompat.model.target import DriverVersion
+
+
+def driver(name: str) -> DriverVersion:
+    """A floor on drivers; a bare branch stands for its first production release."""
+    value = floors.floor(name).value
+    numbers = tuple(int(part) for part in value.split("."))
+    return drivers.first_production(numbers[0]) if len(numbers) == 1 else DriverVersion(numbers)
+
+
+def linker(name: str) -> Release:
+    """A floor on nvJitLinks."""
+    return Release.parse(floors.floor(name).value)
+
+
+def major(number: int) -> DriverVersion | None:
+    """The least driver for code of a major release (minor-version compatibility)."""
+    row = drivers.major_floor(number)
+    return None if row is None else drivers.first_production(row.branch)

@@ -1,0 +1,69 @@
+"""What rules ask of a module on its way: the images of one kind that go one route."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ltocompat.model.arch import SmArch
+from ltocompat.model.image import ImageKind
+from ltocompat.model.signature import Traits
+from ltocompat.model.target import Gpu
+from ltocompat.model.verdict import Route
+from ltocompat.rules.rule import Subject
+from ltocompat.rules.selection import family, same_arch
+
+
+def loaded(subject: Subject, kind: ImageKind) -> Iterator[Traits]:
+    """The images of this kind that the driver takes as they are."""
+    if subject.route is Route.LOAD:
+        yield from (image for image in subject.picked if image.kind is kind)
+
+
+def linked(subject: Subject, kind: ImageKind) -> Iterator[Traits]:
+    """The images of this kind that a linker takes."""
+    if subject.route is Route.LINK:
+        yield from (image for image in subject.picked if image.kind is kind)
+
+
+def real(gpu: Gpu) -> str:
+    """``sm_90`` of a GPU, whatever its name and the suffix of links for it."""
+    return f"sm_{gpu.arch.number}"
+
+
+def not_this_one(image: Traits, gpu: Gpu, route: Route) -> str | None:
+    """Why code with suffix ``a`` is not for a GPU; None where it is, or has no such suffix.
+
+    An entry of a fatbin is matched by a linker with the whole name of the target; everything else
+    goes by numbers.
+    """
+    arch = image.arch
+    if arch is None or arch.suffix != "a":
+        return None
+    if route is Route.LINK and image.in_fatbin:
+        if arch.number == gpu.arch.number and gpu.arch.suffix == "a":
+            return None
+        return f"serves the link target sm_{arch.number}a alone"
+    if same_arch(arch.number) == same_arch(gpu.arch.number):
+        return None
+    return f"is for sm_{arch.number} alone"
+
+
+def not_its_family(image: Traits, gpu: Gpu) -> str | None:
+    """Why code with suffix ``f`` is not for a GPU; None where it is, or where it has no suffix."""
+    arch = image.arch
+    if arch is None or arch.suffix != "f" or in_family(arch, gpu.arch.number):
+        return None
+    return f"is for {served(arch)} alone"
+
+
+def in_family(arch: SmArch, number: int) -> bool:
+    """Whether family-specific code of an architecture serves a GPU of this number."""
+    mine, its = same_arch(arch.number), same_arch(number)
+    return mine <= its and its in family(mine)
+
+
+def served(arch: SmArch) -> str:
+    """``sm_103 and sm_107``: the GPUs that family-specific code of an architecture serves."""
+    mine = same_arch(arch.number)
+    *most, last = [f"sm_{one}" for one in sorted(family(mine)) if one >= mine]
+    return f"{', '.join(most)} and {last}" if most else last

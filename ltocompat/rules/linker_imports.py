@@ -1,0 +1,117 @@
+"""The nvJitLink functions that a host file imports, and what a loader says where one is missing.
+
+A library M.m exports every function as ``__nvJitLinkX_M_0`` .. ``__nvJitLinkX_M_m`` of its own
+major, and from 12.3 on without a suffix, too (``readelf --dyn-syms`` of 16 wheels, 12.0 to 13.5).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+from ltocompat.model.arch import Release
+from ltocompat.model.image import Host
+from ltocompat.rules import floors
+from ltocompat.targets.machine.library import Library
+from ltocompat.targets.machine.loaded import Resolved
+
+NVJITLINK = "libnvJitLink"
+_NAME = re.compile(r"(?:__)?nvJitLink([A-Za-z]+)(?:_(\d+)_(\d+))?")
+_LINKED_LTOIR = ("GetLinkedLTOIR", "GetLinkedLTOIRSize")
+_FUNCTIONS = (
+    "Create",
+    "AddData",
+    "AddFile",
+    "Complete",
+    "Destroy",
+    "GetLinkedCubin",
+    "GetLinkedCubinSize",
+    "GetLinkedPtx",
+    "GetLinkedPtxSize",
+    "GetErrorLog",
+    "GetErrorLogSize",
+    "GetInfoLog",
+    "GetInfoLogSize",
+)
+MESSAGES = tuple(f"undefined symbol: __nvJitLink{name}_12_4" for name in _FUNCTIONS)
+"""What loaders say where nvJitLink is too old, one for each function."""
+
+
+def version_of(name: str) -> Release | None:
+    """12.4 of ``__nvJitLinkCreate_12_4``; None for a name without a version."""
+    match = _NAME.fullmatch(name)
+    return Release(int(match[2]), int(match[3])) if match and match[2] else None
+
+
+def wants_ltoir(name: str) -> bool:
+    """Whether it is one of the functions that give linked LTO-IR."""
+    match = _NAME.fullmatch(name)
+    return bool(match) and match is not None and match[1] in _LINKED_LTOIR
+
+
+def is_plain(name: str) -> bool:
+    """Whether it is a function of nvJitLink without a version."""
+    match = _NAME.fullmatch(name)
+    return match is not None and match[2] is None
+
+
+def exports(release: Release, name: str) -> bool:
+    """Whether an nvJitLink of this release has a symbol."""
+    if wants_ltoir(name) and release < floors.linker("linked-ltoir"):
+        return False
+    version = version_of(name)
+    if version is None:
+        return release >= floors.linker("unversioned-symbols")
+    return version.major == release.major and version.minor <= release.minor
+
+
+def lacking(library: Library) -> str | None:
+    """The first name, as the loader binds, that the nvJitLink which a library gets doesn't have."""
+    release = library.release
+    if release is None:
+        return None
+    names = library.host.nvjitlink_imports
+    return next((name for name in names if not exports(release, name)), None)
+
+
+def sonames(host: Host, *how: str) -> tuple[str, ...]:
+    """The file names of nvJitLink that a host file asks for in these ways (``needed`` ...)."""
+    return tuple(
+        one.file for one in host.libraries if one.name == NVJITLINK and one.file and one.how in how
+    )
+
+
+def major_of(file: str) -> int | None:
+    """12 of ``libnvJitLink.so.12`` and ``nvJitLink_120_0.dll``; None where no major is named."""
+    match = re.search(r"\.so\.(\d+)|nvJitLink_(\d+)0_\d", file, re.IGNORECASE)
+    return int(match[1] or match[2]) if match else None
+
+
+def said(host: Host, name: str) -> str:
+    """What a linker or loader says of a symbol that is missing."""
+    if host.format != "ELF":
+        return f"the specified procedure could not be found (error 127): {name}"
+    if host.type == "object":
+        return f"undefined reference to `{name}'"
+    version = version_of(name)
+    named = sonames(host, "needed")
+    node = named[0] if named else f"{NVJITLINK}.so.{version.major}" if version else ""
+    return f"undefined symbol: {name}, version {node}" if node else f"undefined symbol: {name}"
+
+
+def opened_text(host: Host, file: str) -> str:
+    """What a loader says of a library that isn't there."""
+    if host.format != "ELF":
+        return f"the specified module could not be found (error 126): {file}"
+    return f"{file}: cannot open shared object file: No such file or directory"
+
+
+def missing(resolved: Iterable[Resolved]) -> list[Resolved]:
+    """The needed libraries that the loader doesn't find or can't read, as it meets them."""
+    return [one for one in resolved if one.loaded is None and one.needed_by is not None]
+
+
+def short(path: str) -> str:
+    """The file's name, to start a sentence with."""
+    return os.path.basename(path) or path

@@ -1,0 +1,177 @@
+"""A rule, what it looks at, and the requirements that it finds: the vocabulary of this room."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.image import Host
+from ltocompat.model.signature import Shape, Traits
+from ltocompat.model.target import DriverVersion, Gpu
+from ltocompat.model.verdict import Route, Verdict
+from ltocompat.packages.values import Shipped
+from ltocompat.rules.selection import Missed
+from ltocompat.targets.machine.environment import Environment
+from ltocompat.targets.machine.library import Library
+
+
+class Axis(enum.StrEnum):
+    """The part of a target that a requirement is about."""
+
+    DRIVER = "driver"  # the user-mode driver: that of cuda-compat where one is in front
+    KERNEL = "kernel driver"
+    LINKER = "nvJitLink"
+    NVRTC = "NVRTC"
+    COMPAT = "cuda-compat"  # in play only where a package is in front of the driver
+    OPTIONS = "link options"
+    NONE = "device code"  # no target changes it
+
+
+class Constraint(Protocol):
+    """What the value on an axis has to be; ``str`` gives it as ``>= 550.54.14``."""
+
+    def judge(self, value: Any, /) -> Verdict:  # noqa: ANN401 - each axis has its own type
+        """What a known value on the axis makes of it."""
+
+    def noted(self, value: Any, /) -> bool:  # noqa: ANN401 - as above
+        """Whether a value that is ``ok`` is worth a note all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompatUse:
+    """The value on the axis of cuda-compat.
+
+    Attributes:
+        package: the package in front, by its CUDA release.
+        kernel: the kernel driver beneath; None when it is not known.
+        gpu: the GPU.
+        system: ``linux``, ``windows`` or ``wsl2``.
+    """
+
+    package: Release
+    kernel: DriverVersion | None
+    gpu: Gpu
+    system: str
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """What an image asks of one part of its target.
+
+    Attributes:
+        axis: the part.
+        constraint: what it has to be.
+        rule: ID of the rule that says so.
+        subject: what asks, as the start of a sentence: ``PTX 9.2``.
+        consequence: what happens otherwise, as the end of one.
+        remedy: what to do then.
+        evidence: the bytes that say so.
+        doubt: what to say instead of the consequence where the verdict is unknown.
+    """
+
+    axis: Axis
+    constraint: Constraint
+    rule: str
+    subject: str
+    consequence: str
+    remedy: str
+    evidence: str
+    doubt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a rule looks at: a module on its way to a GPU.
+
+    Attributes:
+        shape: the module.
+        route: the way that it goes.
+        gpu: the GPU.
+        picked: the images that the driver or the linker picks; empty when there is none.
+        missed: why none is picked, else None.
+        linker: on the way of a link: the release of the linker; None when it is not known.
+        offline: that linker is nvlink rather than nvJitLink.
+        linker_refused: a trial with this linker said that LTO-IR is too new for it (True), or not
+            (False); None without a trial.
+    """
+
+    shape: Shape
+    route: Route
+    gpu: Gpu
+    picked: tuple[Traits, ...]
+    missed: Missed | None = None
+    linker: Release | None = None
+    offline: bool = False
+    linker_refused: bool | None = None
+
+    @property
+    def link_target(self) -> SmArch:
+        """The target of a link for this GPU."""
+        return self.gpu.arch
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Something wrong with a machine, with a library on it, or with a package.
+
+    Attributes:
+        rule: ID of the rule that says so.
+        verdict: what it means for device code there: ``fail``, ``unknown``, or ``ok`` for a note.
+        message: one sentence, with the values.
+        remedy: what to do.
+        evidence: where it was seen: a file, a variable, a symbol.
+    """
+
+    rule: str
+    verdict: Verdict
+    message: str
+    remedy: str
+    evidence: str
+
+
+def nothing(_: Subject) -> Iterable[Requirement]:
+    """The requirements of a rule that speaks elsewhere: of selection, or of whole artifacts."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of the catalogue.
+
+    Attributes:
+        id: its ID, ``PTX-01``.
+        title: what is wrong, in a few words.
+        statement: what holds, in full sentences.
+        condition: when the rule speaks.
+        evidence: which bytes or facts it goes by.
+        verdict: what it says then.
+        messages: what users see: exact error texts, without the parts that vary.
+        remedy: what to do.
+        source: where the rule comes from, and what was measured.
+        requirements: finds them in a module on its way.
+        excludes: of a rule of selection: why an image is not picked for a GPU (a clause such as
+            ``runs on sm_90 alone``), or None where this rule is no obstacle.
+        of_host: the requirements of a host file: of its symbols and needed libraries.
+        of_machine: the flaws of a machine, whatever is to run on it.
+        of_library: the flaws of a library on a machine: of what the loader gives it.
+        of_package: the flaws of a package: of its metadata against its bytes.
+    """
+
+    id: str
+    title: str
+    statement: str
+    condition: str
+    evidence: str
+    verdict: str
+    messages: tuple[str, ...]
+    remedy: str
+    source: str
+    requirements: Callable[[Subject], Iterable[Requirement]] = nothing
+    excludes: Callable[[Traits, Gpu, Route], str | None] | None = None
+    of_host: Callable[[Host], Iterable[Requirement]] | None = None
+    of_machine: Callable[[Environment], Iterable[Flaw]] | None = None
+    of_library: Callable[[Library], Iterable[Flaw]] | None = None
+    of_package: Callable[[Shipped], Iterable[Flaw]] | None = None

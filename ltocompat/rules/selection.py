@@ -1,0 +1,230 @@
+"""Which image of a module the driver or a linker picks for a GPU, or why none.
+
+Both go by entry headers, and there is no second choice: what is picked and then refused is an
+error, whatever lies beside it. Source: measured with handmade fatbins on an H200 with driver
+580.159.04, and with nvJitLink 12.0 .. 13.5 on fatbins of one LTO-IR entry for each of 11
+architectures and 17 targets (tests/data/selection.json).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ltocompat.facts import gpus
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.image import ImageKind
+from ltocompat.model.signature import Shape, Traits
+
+# From this release on, nvJitLink minds the suffix of an LTO-IR entry.
+_SUFFIX_MINDED = Release(13, 0)
+
+
+class Missed(enum.StrEnum):
+    """Why nothing of a module is picked."""
+
+    NOT_FOR_GPU = "none of its images is for this GPU"
+    LTO_ONLY = "it holds LTO-IR alone, which the driver doesn't link"
+    EMPTY = "it holds no image"
+    OTHER_KIND = "its only image for this GPU is of a kind that is not judged"
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """The images that are used: one, or all that a link takes; or why there are none."""
+
+    images: tuple[Traits, ...]
+    missed: Missed | None = None
+
+
+def same_arch(number: int) -> int:
+    """The number that an architecture goes by now: sm_101 was renamed to sm_110 in CUDA 13.0."""
+    return 110 if number == 101 else number
+
+
+def runs(code: SmArch, gpu: int) -> bool:
+    """Whether SASS of an architecture runs on a GPU of compute capability ``gpu`` (90 for 9.0).
+
+    It runs on the same major with no older minor; ``a`` on this one only; ``f`` on its family.
+    Source: CUDA C++ programming guide, binary compatibility; nvcc guide 5.1; for Tegra link trials.
+    """
+    mine, its = same_arch(code.number), same_arch(gpu)
+    if code.suffix == "a":
+        return mine == its
+    if code.suffix == "f":
+        return mine <= its and its in family(mine)
+    if mine == its:
+        return True
+    if mine // 10 != its // 10 or mine > its:
+        return False
+    # Before 8.x, code of an integrated GPU and of a discrete one are not exchangeable.
+    return its >= 80 or _tegra(mine) == _tegra(its)
+
+
+def compiles(code: SmArch, gpu: int) -> bool:
+    """Whether PTX or LTO-IR of an architecture can be compiled for a GPU.
+
+    It can for any that is no older; ``a`` for this one only; ``f`` for its family. Source: PTX ISA
+    9.1, ``.target``.
+    """
+    mine, its = same_arch(code.number), same_arch(gpu)
+    if code.suffix == "a":
+        return mine == its
+    if code.suffix == "f":
+        return mine <= its and its in family(mine)
+    return mine <= its
+
+
+def family(number: int) -> frozenset[int]:
+    """Architectures that run family-specific (``f``) code of this one, this one among them."""
+    row = gpus.sm(number)
+    return frozenset(map(same_arch, row.family)) if row else frozenset({number})
+
+
+def _tegra(number: int) -> bool:
+    row = gpus.sm(number)
+    return row is not None and row.tegra
+
+
+def pick_for_driver(shape: Shape, gpu: int) -> Pick:
+    """What the driver picks of a module that is loaded as it is."""
+    if not shape.images:
+        return Pick((), Missed.EMPTY)
+    final = [image for image in shape.images if not image.prelinked]
+    if shape.registered is not None and _integrated_only(final, gpu):
+        # A library knows Orin from a desktop GPU: cuFFT 12.5 has 155 cubins for sm_87 alone.
+        return Pick((), Missed.NOT_FOR_GPU)
+    best = _driver_choice(final, gpu)
+    if best is not None:
+        return Pick((best,))
+    relinked = tuple(
+        image
+        for image in shape.images
+        if image.prelinked and image.kind is ImageKind.PTX and _usable(image, gpu)
+    )
+    if relinked:
+        return Pick(relinked)
+    return Pick((), _missed(shape, gpu))
+
+
+def _integrated_only(images: Iterable[Traits], gpu: int) -> bool:
+    """Whether all that a discrete GPU could use was made for an integrated one."""
+    usable = [image for image in images if _usable(image, gpu)]
+    return bool(usable) and not _tegra(gpu) and all(map(_for_integrated, usable))
+
+
+def _for_integrated(image: Traits) -> bool:
+    return image.kind is ImageKind.SASS and image.arch is not None and _tegra(image.arch.number)
+
+
+def _driver_choice(images: Iterable[Traits], gpu: int) -> Traits | None:
+    """SASS for exactly this ``a`` target, else the highest SASS, then the same of PTX."""
+    usable = [image for image in images if _usable(image, gpu)]
+    for kind in (ImageKind.SASS, ImageKind.PTX):
+        # max gives the first of equals, as the driver does
+        of_kind = [one for one in usable if one.kind is kind]
+        if not _tegra(gpu):
+            # Which of sm_80 and sm_87 a desktop GPU gets was not measured; NVIDIA's libraries ship
+            # both in one module for desktops, so that the documented one is taken to serve.
+            of_kind = [one for one in of_kind if not _for_integrated(one)] or of_kind
+        if of_kind:
+            return max(of_kind, key=_rank)
+    return None
+
+
+def _usable(image: Traits, gpu: int) -> bool:
+    if image.arch is None:
+        return False
+    fits = runs if image.kind is ImageKind.SASS else compiles
+    return fits(image.arch, gpu)
+
+
+def _rank(image: Traits) -> tuple[bool, int]:
+    arch = image.arch
+    return (False, 0) if arch is None else (arch.suffix == "a", same_arch(arch.number))
+
+
+def _missed(shape: Shape, gpu: int) -> Missed:
+    kinds = {image.kind for image in shape.images}
+    if kinds == {ImageKind.LTOIR}:
+        return Missed.LTO_ONLY
+    others = (i for i in shape.images if i.kind in (ImageKind.TILEIR, ImageKind.UNKNOWN))
+    if any(image.arch is None or compiles(image.arch, gpu) for image in others):
+        return Missed.OTHER_KIND
+    return Missed.NOT_FOR_GPU
+
+
+def pick_for_linker(shape: Shape, target: SmArch, linker: Release | None) -> Pick:
+    """What nvJitLink picks of a module.
+
+    Of a fatbin: the highest LTO-IR entry that serves the target, then SASS, then PTX. An image that
+    stands alone is taken as it is.
+
+    Args:
+        shape: the module.
+        target: of the link, with its suffix.
+        linker: release of the linker; None takes the newest rules.
+    """
+    if not shape.images:
+        return Pick((), Missed.EMPTY)
+    if not any(image.in_fatbin for image in shape.images):
+        return _alone(shape, target)
+    order: tuple[tuple[ImageKind, Callable[[SmArch], bool]], ...] = (
+        (ImageKind.LTOIR, lambda arch: _serves(arch, target, linker)),
+        (ImageKind.SASS, lambda arch: _links(arch, target)),
+        (ImageKind.PTX, lambda arch: _compiles_to(arch, target)),
+    )
+    for kind, serves in order:
+        found = [i for i in shape.images if i.kind is kind and i.arch and serves(i.arch)]
+        if found:
+            return Pick((max(found, key=_rank_for_link),))
+    return Pick((), _missed_by_linker(shape))
+
+
+def _alone(shape: Shape, target: SmArch) -> Pick:
+    """An image without an entry header, which is judged by its number only."""
+    kinds = {ImageKind.SASS: runs, ImageKind.PTX: compiles}
+    for image in shape.images:
+        if image.kind in kinds and image.arch and not kinds[image.kind](image.arch, target.number):
+            return Pick((), Missed.NOT_FOR_GPU)
+        lto = image.kind is ImageKind.LTOIR and image.arch is not None
+        if lto and image.arch and same_arch(image.arch.number) > same_arch(target.number):
+            return Pick((), Missed.NOT_FOR_GPU)
+    return Pick(shape.images) if shape.images else Pick((), Missed.EMPTY)
+
+
+def _rank_for_link(image: Traits) -> tuple[int, bool]:
+    arch = image.arch
+    return (0, False) if arch is None else (same_arch(arch.number), bool(arch.suffix))
+
+
+def _serves(entry: SmArch, target: SmArch, linker: Release | None) -> bool:
+    """Whether an LTO-IR entry serves a target; before 13.0 the suffix made no difference.
+
+    An entry for an architecture that came after the linker is not found.
+    """
+    row = gpus.sm(entry.number)
+    if linker is not None and row is not None and row.first_toolkit > linker:
+        return False
+    if linker is not None and linker < _SUFFIX_MINDED:
+        return same_arch(entry.number) <= same_arch(target.number)
+    return _compiles_to(entry, target)
+
+
+def _compiles_to(entry: SmArch, target: SmArch) -> bool:
+    if entry.suffix == "a":
+        return entry.number == target.number and target.suffix == "a"
+    return compiles(entry, target.number)
+
+
+def _links(code: SmArch, target: SmArch) -> bool:
+    if code.suffix == "a":
+        return code.number == target.number and target.suffix == "a"
+    return runs(code, target.number)
+
+
+def _missed_by_linker(shape: Shape) -> Missed:
+    kinds = {image.kind for image in shape.images}
+    other = kinds <= {ImageKind.TILEIR, ImageKind.UNKNOWN}
+    return Missed.OTHER_KIND if other else Missed.NOT_FOR_GPU

@@ -1,0 +1,73 @@
+"""Cutting an image out of its file: its bytes as a file of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ltocompat.files.fatbin import StoredImage, StoredModule
+from ltocompat.files.fatbin.region import single_entry_region
+from ltocompat.model.errors import Malformed
+from ltocompat.model.image import ImageKind, Skipped
+from ltocompat.model.place import Place
+from ltocompat.scan import walk
+from ltocompat.scan.describe import image_bytes
+
+_NAMES = {
+    ImageKind.SASS: "cubin",
+    ImageKind.PTX: "ptx",
+    ImageKind.LTOIR: "ltoir",
+    ImageKind.TILEIR: "tileir",
+    ImageKind.UNKNOWN: "bin",
+}
+_SCRAMBLED = "scrambled by its vendor: kept in a fatbin of one entry, which nvJitLink reads"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """An image on its own.
+
+    Attributes:
+        data: its bytes.
+        what: ``cubin``, ``ptx``, ``ltoir``, ``tileir``, ``bin``, or ``fatbin`` around an image
+            whose bytes can't be read.
+        note: what a user should know of it, None when nothing.
+    """
+
+    data: bytes
+    what: str
+    note: str | None = None
+
+
+def cut(stored: StoredImage) -> Cut:
+    """The image as a file of its own: decoded where that is possible.
+
+    Raises:
+        Malformed: its bytes can't be decoded, or nothing tells where it ends.
+    """
+    if stored.scrambled:
+        if stored.entry_header is None:
+            raise Malformed("it is scrambled inside a concatenated entry and can't be cut out")
+        data = stored.payload.stored.all()
+        return Cut(single_entry_region(stored.entry_header, data), "fatbin", _SCRAMBLED)
+    if stored.stored_size is None:
+        raise Malformed("its length is not recorded, so that it can't be cut out")
+    return Cut(image_bytes(stored), _NAMES[stored.kind])
+
+
+def images_at(place: Place, settings: walk.Settings) -> Iterator[StoredImage | Skipped]:
+    """Every image at a place, as it is stored, while its file is open.
+
+    Raises:
+        UnreadableInput: the path can't be opened.
+    """
+    for path in walk.files(place, settings.limits):
+        if isinstance(path, Skipped):
+            yield path
+            continue
+        with walk.opened(path.path, settings.limits) as view:
+            for stored in walk.stored_in_file(view, path, settings):
+                if isinstance(stored, StoredModule):
+                    yield from stored.images
+                elif isinstance(stored, Skipped):
+                    yield stored

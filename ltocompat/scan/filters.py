@@ -1,0 +1,131 @@
+"""Which images a user asked for: by kind, by architecture, by who made them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ltocompat.model.arch import ArchForm, SmArch
+from ltocompat.model.errors import UsageError
+from ltocompat.model.image import Image, ImageKind, Maker
+
+UNKNOWN = "unknown"
+
+_VERSION = re.compile(r"\d+(?:\.\d+)*")
+_NAME = re.compile(r"[A-Za-z][\w.+-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class ArchFilter:
+    """One architecture asked for.
+
+    Attributes:
+        number: 90 of ``sm_90a``.
+        suffix: ``a`` of ``sm_90a``; it must be equal, so ``90`` does not match ``sm_90a``.
+        form: real, virtual or LTO; None for any.
+    """
+
+    number: int
+    suffix: str
+    form: ArchForm | None
+
+    def matches(self, arch: SmArch | None) -> bool:
+        """Whether ``arch`` is the one asked for; an unknown architecture never is."""
+        return (
+            arch is not None
+            and arch.number == self.number
+            and arch.suffix == self.suffix
+            and self.form in (None, arch.form)
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> ArchFilter:
+        """Read ``sm_90a`` (that form only) or ``90a`` (any form).
+
+        Raises:
+            UsageError: the text is not an architecture.
+        """
+        arch = SmArch.parse(text)
+        return cls(arch.number, arch.suffix, arch.form if text.strip()[0].isalpha() else None)
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFilter:
+    """The images asked for; several values of one sort are alternatives, the sorts must all hold.
+
+    Attributes:
+        kinds: kinds asked for; empty for any.
+        archs: architectures asked for; empty for any.
+        made_by: releases (``12.4``), exact versions (``13.3.73``), names of tools or roles
+            (``nvlink``, ``linker``) or ``unknown``; empty for any.
+    """
+
+    kinds: frozenset[ImageKind] = frozenset()
+    archs: tuple[ArchFilter, ...] = ()
+    made_by: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.kinds or self.archs or self.made_by)
+
+    def matches(self, image: Image) -> bool:
+        """Whether ``image`` is one of those asked for."""
+        return (
+            (not self.kinds or image.kind in self.kinds)
+            and (not self.archs or any(arch.matches(image.arch) for arch in self.archs))
+            and (not self.made_by or any(_made_by(image, wanted) for wanted in self.made_by))
+        )
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        kinds: Iterable[str] = (),
+        archs: Iterable[str] = (),
+        made_by: Iterable[str] = (),
+    ) -> ImageFilter:
+        """Read the values of ``--kind``, ``--arch`` and ``--made-by``; commas separate values.
+
+        Raises:
+            UsageError: a value has no meaning; the sentence names those that have one.
+        """
+        return cls(
+            frozenset(_kind(text) for text in _split(kinds)),
+            tuple(ArchFilter.parse(text) for text in _split(archs)),
+            tuple(_maker(text) for text in _split(made_by)),
+        )
+
+
+def _split(values: Iterable[str]) -> list[str]:
+    return [part.strip() for value in values for part in value.split(",")]
+
+
+def _kind(text: str) -> ImageKind:
+    try:
+        return ImageKind(text.lower())
+    except ValueError:
+        valid = ", ".join(ImageKind)
+        raise UsageError(f"{text!r} is not a kind of image; give one of: {valid}") from None
+
+
+def _maker(text: str) -> str:
+    if _VERSION.fullmatch(text) or _NAME.fullmatch(text):
+        return text
+    raise UsageError(
+        f"{text!r} is not a maker; give a release (12.4), an exact version (13.3.73), a tool "
+        "(nvlink), a role (compiler, linker, finalizer) or unknown"
+    )
+
+
+def _made_by(image: Image, wanted: str) -> bool:
+    if wanted.lower() == UNKNOWN:
+        return not image.made_by
+    return any(_is(maker, wanted) for maker in image.made_by)
+
+
+def _is(maker: Maker, wanted: str) -> bool:
+    if not _VERSION.fullmatch(wanted):
+        return wanted.lower() in (maker.role, (maker.tool or "").lower())
+    # The dot keeps 12.4 from matching 12.40.
+    known = [maker.version or "", *map(str, maker.releases)]
+    return any(f"{version}.".startswith(f"{wanted}.") for version in known)

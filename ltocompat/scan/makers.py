@@ -1,0 +1,148 @@
+"""Who made an image: what its bytes say, together with the tables of releases. Never a guess."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from ltocompat.files.images.cubin_notes import ToolNote
+from ltocompat.files.images.ptx import Ptx
+from ltocompat.model.arch import Release
+from ltocompat.model.image import LtoIrVersions, Maker, Role
+
+# How the tools that name themselves in cubins begin; the name is that of the program file, so that
+# a suffix such as nvlink-13.5 is possible. "nvJIT API" is nvJitLink without LTO. Every other tool
+# is taken for a compiler: ptxas, and nvasm_internal, NVIDIA's assembler for hand-written kernels.
+_TOOL_ROLES = (
+    ("nvlink", Role.LINKER),
+    ("nvJIT API", Role.LINKER),
+    ("finalizer", Role.FINALIZER),
+)
+
+
+@lru_cache(maxsize=1024)
+def tool_role(tool: str) -> Role:
+    """The role of a tool that names itself in a note."""
+    return next((role for start, role in _TOOL_ROLES if tool.startswith(start)), Role.COMPILER)
+
+
+@lru_cache(maxsize=1024)
+def ltoir_makers(versions: LtoIrVersions, *, linked: bool = False) -> tuple[Maker, ...]:
+    """The maker of an LTO-IR image.
+
+    An exact minor release by its NVVM IR version where that can be read, else the set of releases
+    that write its container. nvJitLink stamps LTO-IR that it emits with its own release, whatever
+    went in: then the linker is named, and the origin stays unknown. A scrambled image doesn't show
+    which of both it is.
+    """
+    if versions.nvvm_ir is None:
+        return (_container_maker(versions.container),)
+    from ltocompat import facts
+
+    known = facts.ltoir_releases()
+    release = known.get(versions.nvvm_ir)
+    evidence = f"NVVM IR {versions.nvvm_ir}" + (", linker's mark" if linked else "")
+    if release is None:
+        sets: dict[str, tuple[Release, ...]] = {text: (one,) for text, one in known.items()}
+        return (_outside(versions.nvvm_ir, sets, evidence),)
+    role = Role.LINKER if linked else Role.COMPILER
+    return (Maker(role, None, str(release), (release,), evidence),)
+
+
+def _container_maker(container: str) -> Maker:
+    evidence = f"LTO-IR container {container}"
+    from ltocompat import facts
+
+    containers = facts.ltoir_containers()
+    releases = containers.get(container, ())
+    if not releases:
+        return _outside(container, containers, evidence)
+    version = str(releases[0]) if len(releases) == 1 else None
+    return Maker(Role.COMPILER, None, version, releases, evidence)
+
+
+def _outside(version: str, known: dict[str, tuple[Release, ...]], evidence: str) -> Maker:
+    """A maker for a version that the table has no row for: newer, older or between; no release."""
+    if not re.fullmatch(r"\d+\.\d+", version):
+        return Maker(Role.COMPILER, None, None, (), evidence)
+    number = _number(version)
+    below = [releases[-1] for text, releases in known.items() if _number(text) < number]
+    above = [releases[0] for text, releases in known.items() if _number(text) > number]
+    if not above:
+        said = f"newer than {max(below)}"
+    elif not below:
+        said = f"older than {min(above)}"
+    else:
+        said = f"between {max(below)} and {min(above)}"
+    return Maker(Role.COMPILER, None, said, (), evidence)
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def ptx_makers(ptx: Ptx) -> tuple[Maker, ...]:
+    """The compiler that named itself in the comment of a PTX text; fatbins have it stripped."""
+    if ptx.toolkit is not None:
+        release = Release.parse(ptx.toolkit)
+        return (Maker(Role.COMPILER, "NVVM", ptx.toolkit, (release,), "PTX comment"),)
+    if ptx.generator is not None:
+        return (Maker(Role.COMPILER, ptx.generator, None, (), "PTX comment"),)
+    return ()
+
+
+@lru_cache(maxsize=1024)
+def cubin_makers(
+    tools: tuple[ToolNote, ...],
+    toolkit: int | None,
+    api_versions: frozenset[int],
+    *,
+    header_toolkit: int | None,
+) -> tuple[Maker, ...]:
+    """The makers of a cubin, oldest first.
+
+    Args:
+        tools: notes on tools (generation 2), newest first.
+        toolkit: compiler by the cuinfo note (generation 2), 10 * major + minor.
+        api_versions: CUDA_API_VERSION of the kernels, 10 * major + minor.
+        header_toolkit: ``e_version`` (generation 1), 10 * major + minor.
+    """
+    if tools:
+        # Two objects of one compiler leave two notes; the linker's comes first.
+        noted = tuple(dict.fromkeys(_noted(note) for note in reversed(tools)))
+        linked = any(maker.role is Role.LINKER for maker in noted)
+        return (_unnoted(noted, api_versions) if linked else ()) + noted
+    if header_toolkit is not None:
+        return _generation_1(header_toolkit, api_versions)
+    if toolkit is not None:
+        return (_compiler(toolkit, "cuinfo note"),)
+    return tuple(_by_kernel(version) for version in sorted(api_versions))
+
+
+def _noted(note: ToolNote) -> Maker:
+    releases = (Release.parse(note.version),) if note.version else ()
+    return Maker(tool_role(note.tool), note.tool or None, note.version, releases, "tkinfo note")
+
+
+def _unnoted(noted: tuple[Maker, ...], api_versions: frozenset[int]) -> tuple[Maker, ...]:
+    """Compilers of linked objects that left no note: those of generation 1 don't."""
+    said = {r for maker in noted if maker.role is Role.COMPILER for r in maker.releases}
+    return tuple(_by_kernel(v) for v in sorted(api_versions) if Release.from_code(v) not in said)
+
+
+def _generation_1(header: int, api_versions: frozenset[int]) -> tuple[Maker, ...]:
+    """``e_version`` is the tool that wrote the file; kernels of another release were linked in."""
+    if api_versions <= {header}:
+        return (_compiler(header, f"e_version {header:#x}"),)
+    release = Release.from_code(header)
+    linker = Maker(Role.LINKER, None, str(release), (release,), f"e_version {header:#x}")
+    return (*(_by_kernel(version) for version in sorted(api_versions)), linker)
+
+
+def _by_kernel(version: int) -> Maker:
+    return _compiler(version, f"CUDA_API_VERSION {version:#x}")
+
+
+def _compiler(code: int, evidence: str) -> Maker:
+    release = Release.from_code(code)
+    return Maker(Role.COMPILER, None, str(release), (release,), evidence)

@@ -1,0 +1,292 @@
+"""From paths to modules: opens files, enters containers, and keeps memory constant.
+
+Each module is described as soon as it is found, while its bytes are at hand. Threads bring nothing
+here: measured on libcublasLt, handing over the interpreter's lock costs what decoding beside gains.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+
+from ltocompat.files.archives import container_of, distribution, folder
+from ltocompat.files.archives.member import Member, concerns
+from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.codec import Payload
+from ltocompat.files.fatbin import StoredImage, StoredModule
+from ltocompat.files.fatbin.walk import Walk
+from ltocompat.files.images import ptx, tileir
+from ltocompat.files.objects import HostFile, read_host
+from ltocompat.model.errors import LimitExceeded, UnreadableInput
+from ltocompat.model.image import Artifact, Compression, Host, ImageKind, Module, Record, Skipped
+from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Budget, Limits
+from ltocompat.model.place import Place
+from ltocompat.scan.describe import Detail, describe_module
+
+Stored = StoredModule | Skipped | Host
+Described = Module | Skipped | Host
+Refine = Callable[[Sequence[tuple[StoredModule, Module]]], list[Module]]
+
+_REFINED_TOGETHER = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to take an inventory.
+
+    Attributes:
+        detail: what to read beyond the headers.
+        limits: what one file may cost.
+        progress: called with path, bytes done and bytes in all of the file at hand.
+        refine: given modules as stored and as described, says more of them, in the same order;
+            it is called for many at a time.
+    """
+
+    detail: Detail = field(default_factory=Detail)
+    limits: Limits = DEFAULT_LIMITS
+    progress: Callable[[str, int, int], None] | None = None
+    refine: Refine | None = None
+
+
+def take(place: Place, settings: Settings) -> Iterator[Record]:
+    """Everything below a path: for each file its modules, skipped places and hosts, then the file.
+
+    Raises:
+        UnreadableInput: the path can't be opened.
+    """
+    for found in files(place, settings.limits):
+        if isinstance(found, Skipped):
+            yield found
+            continue
+        try:
+            yield from _take_file(found, settings)
+        except UnreadableInput as error:
+            if found == place:
+                raise
+            yield Skipped(found, str(error))
+
+
+def files(place: Place, limits: Limits) -> Iterator[Place | Skipped]:
+    """The place itself, or the files of the folder or installed distribution that it names."""
+    if place.path == "-" or not os.path.isdir(place.path):
+        yield place
+        return
+    for found in distribution.files(place.path, limits) or folder.files(place.path, limits):
+        yield found if isinstance(found, Skipped) else Place(found)
+
+
+def _take_file(place: Place, settings: Settings) -> Iterator[Record]:
+    with opened(place.path, settings.limits) as view:
+        yield from take_view(view, place, settings)
+
+
+def take_view(view: ByteView, place: Place, settings: Settings) -> Iterator[Record]:
+    """The records of one file whose bytes are at hand; ``place`` names it, or a place in it."""
+    counted = _Count(Place(place.path), settings.limits)
+    for record in _described(stored_in_file(view, place, settings), settings):
+        yield from counted.pass_on(record)
+    yield from counted.rest()
+    yield Artifact(place.path, view.size, counted.modules, counted.images, counted.skipped)
+
+
+class _Count:
+    """Counts records as they pass, and folds a flood of skipped places into one."""
+
+    def __init__(self, place: Place, limits: Limits) -> None:
+        self._place = place
+        self._most = limits.skipped
+        self.modules = self.images = self.skipped = 0
+
+    def pass_on(self, record: Module | Skipped | Host) -> Iterator[Record]:
+        if isinstance(record, Module):
+            self.modules += 1
+            self.images += len(record.images)
+        elif isinstance(record, Skipped):
+            self.skipped += 1
+            if self.skipped > self._most:
+                return
+        yield record
+
+    def rest(self) -> Iterator[Skipped]:
+        more = self.skipped - self._most
+        if more > 0:
+            yield Skipped(self._place, f"{more} more places were skipped", limit="skipped")
+
+
+@contextmanager
+def opened(path: str, limits: Limits) -> Iterator[ByteView]:
+    """The bytes of a file, or of standard input (``-``) and pipes, which are spooled.
+
+    Raises:
+        UnreadableInput: there is no such file, or it can't be read.
+    """
+    try:
+        if path == "-":
+            with _spooled(sys.stdin.fileno(), limits) as view:
+                yield view
+            return
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UnreadableInput(f"{path!r} can't be opened: {reason}") from error
+    try:
+        mode = os.fstat(fd).st_mode
+        if stat.S_ISFIFO(mode):
+            with _spooled(fd, limits) as view:
+                yield view
+        elif stat.S_ISREG(mode):
+            yield ByteView(FileSource(fd))
+        else:
+            raise UnreadableInput(f"{path!r} is not a regular file; name a file, a folder or -")
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def _spooled(fd: int, limits: Limits) -> Iterator[ByteView]:
+    import tempfile
+
+    with tempfile.TemporaryFile() as spool:
+        size = 0
+        while data := os.read(fd, MIB):
+            size += len(data)
+            if size > limits.spool_bytes:
+                raise UnreadableInput(
+                    f"standard input is over the limit of {limits.spool_bytes} bytes; save it to a "
+                    "file and name that"
+                )
+            spool.write(data)
+        spool.flush()
+        yield ByteView(FileSource(spool.fileno()))
+
+
+def stored_in_file(view: ByteView, place: Place, settings: Settings) -> Iterator[Stored]:
+    """What lies in a file and in its members, before any image is decoded.
+
+    ``place`` may name a member or an image; then only what lies there is given.
+    """
+    budget = Budget(settings.limits)
+    top = Place(place.path)
+    for stored in _stored(view, top, place, budget, settings):
+        if settings.progress is not None and not isinstance(stored, Skipped):
+            settings.progress(place.path, _reached(stored, budget), view.size)
+        # A limit that was hit around the place may be why nothing is found there.
+        limited = isinstance(stored, Skipped) and stored.limit and stored.place.contains(place)
+        if place == top or place.contains(stored.place) or limited:
+            yield stored
+        elif isinstance(stored, StoredModule):
+            # Prelinked images lie elsewhere than the module that they belong to.
+            images = tuple(image for image in stored.images if place.contains(image.place))
+            if images:
+                yield stored._replace(images=images)
+
+
+def _reached(stored: StoredModule | Host, budget: Budget) -> int:
+    """How far the file has been read: in a container, to the member at hand."""
+    return budget.reached if stored.place.members else stored.place.offset or 0
+
+
+def _stored(
+    view: ByteView, at: Place, wanted: Place, budget: Budget, settings: Settings
+) -> Iterator[Stored]:
+    container = container_of(view)
+    if container is None:
+        yield from _stored_in_plain_file(view, at, budget)
+        return
+    if len(at.members) >= settings.limits.depth:
+        reason = f"containers are nested deeper than {settings.limits.depth}"
+        yield Skipped(at, reason, view.size, "depth")
+        return
+    try:
+        for member in container.members(view, at, wanted, budget):
+            budget.check_time()
+            if isinstance(member, Member):
+                if not at.members:
+                    budget.reached = member.position
+                if concerns(member.place, wanted):
+                    yield from _stored(member.view, member.place, wanted, budget, settings)
+            else:
+                yield member
+    except LimitExceeded as error:
+        yield Skipped(at, f"the rest is not read: {error}", None, error.limit)
+
+
+def _stored_in_plain_file(view: ByteView, place: Place, budget: Budget) -> Iterator[Stored]:
+    host = read_host(view, budget)
+    if host is None:
+        whole = _whole_file(view, place, budget)
+        if whole is not None:
+            yield whole
+            return
+    else:
+        yield from (Skipped(place, problem) for problem in host.problems)
+    yield from Walk(view, place, host, budget)
+    if host is not None:
+        described = _needing(host, place)
+        if described is not None:
+            yield described
+
+
+def _needing(host: HostFile, place: Place) -> Host | None:
+    """The host; an object in an archive only where its linker needs something."""
+    described = host.describe(place)
+    needs = described.undefined_registrations or described.nvjitlink_imports or described.libraries
+    return described if needs or described.linked or not place.members else None
+
+
+def _whole_file(view: ByteView, place: Place, budget: Budget) -> StoredModule | None:
+    """PTX text and Tile IR, which are recognised only as files of their own."""
+    head = view.peek(0, ptx.HEAD_SIZE)
+    if ptx.sniff(head):
+        kind = ImageKind.PTX
+    elif head.startswith(tileir.MAGIC):
+        kind = ImageKind.TILEIR
+    else:
+        return None
+    image = StoredImage(
+        place=place,
+        section=None,
+        kind=kind,
+        payload=Payload(view, Compression.NONE, None, budget),
+        stored_size=view.size,
+        compression=Compression.NONE,
+    )
+    return StoredModule(place, None, None, (image,))
+
+
+def _described(stored: Iterator[Stored], settings: Settings) -> Iterator[Described]:
+    """The same, with every image decoded as far as it takes to say who made it."""
+    if settings.refine is not None:
+        while chunk := list(islice(stored, _REFINED_TOGETHER)):
+            yield from _refined(chunk, settings.detail, settings.refine)
+        return
+    for one in stored:
+        if isinstance(one, StoredModule):
+            module, skipped = describe_module(one, settings.detail)
+            yield module
+            yield from skipped
+        else:
+            yield one
+
+
+def _refined(chunk: list[Stored], detail: Detail, refine: Refine) -> Iterator[Described]:
+    described = [
+        describe_module(one, detail) if isinstance(one, StoredModule) else None for one in chunk
+    ]
+    pairs = [
+        (one, found[0])
+        for one, found in zip(chunk, described, strict=True)
+        if isinstance(one, StoredModule) and found is not None
+    ]
+    modules = iter(refine(pairs))
+    for one, found in zip(chunk, described, strict=True):
+        if isinstance(one, StoredModule):
+            yield next(modules)
+            yield from () if found is None else found[1]
+        else:
+            yield one

@@ -1,0 +1,221 @@
+"""The driver in the kernel, and the libcuda that programs load: two halves that need not match."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from ltocompat.facts.drivers import branch_cuda
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import LtocompatError
+from ltocompat.model.limits import MIB
+from ltocompat.model.target import DriverVersion
+from ltocompat.targets.machine.compat_note import compat_note
+from ltocompat.targets.machine.driver_probe import Answers
+from ltocompat.targets.machine.environment import (
+    CompatFolder,
+    CompatNote,
+    KernelDriver,
+    Sibling,
+    UserDriver,
+)
+from ltocompat.targets.machine.ldcache import conf_folders
+from ltocompat.targets.machine.loader import Loader
+from ltocompat.targets.machine.versions import driver_version, driver_version_in_name
+from ltocompat.targets.nvjitlink.machine import Machine
+
+LIBCUDA = "libcuda.so.1"
+PROC = "/proc/driver/nvidia/version"
+SYS = "/sys/module/nvidia/version"
+WSL = "/usr/lib/wsl/"
+
+# "NVIDIA UNIX x86_64 Kernel Module  535.129.03", "... Open Kernel Module for x86_64  570.86.15".
+_KERNEL = re.compile(r"(Open )?Kernel Module(?: for \S+)?\s+([\d.]+)")
+_TOOLKIT_FOLDER = re.compile(r"/cuda-(\d+\.\d+)/")
+_LARGEST_STUB = MIB
+# What libcuda opens to compile, and the first branch that has it (compatibility.md 3: JIT LTO
+# since CUDA 11.5, gpucomp and tileiras since 13.4). cuda-compat-13-0 has gpucomp already, which
+# NVIDIA's list doesn't ask for.
+_SIBLINGS = (
+    ("libnvidia-ptxjitcompiler", 0),
+    ("libnvidia-nvvm", 495),
+    ("libnvidia-gpucomp", 615),
+    ("libnvidia-tileiras", 615),
+)
+
+
+def kernel_driver(machine: Machine, answers: Answers) -> KernelDriver | None:
+    """The driver in the kernel: by its own files, else by what NVML says."""
+    found = _KERNEL.search(machine.text(PROC) or "")
+    version = driver_version(found[2]) if found else None
+    if found and version:
+        return KernelDriver(version, open=bool(found[1]), source=PROC)
+    for text, source in ((machine.text(SYS), SYS), (answers.driver, answers.driver_source)):
+        version = driver_version(text or "")
+        if version:
+            return KernelDriver(version, open=None, source=source)
+    return None
+
+
+def user_driver(
+    machine: Machine,
+    loader: Loader,
+    kernel: KernelDriver | None,
+    answers: Answers,
+    problems: list[str],
+) -> UserDriver | None:
+    """The libcuda.so.1 that a program of this machine gets."""
+    found = loader.resolve(LIBCUDA)
+    if found.path is None:
+        if found.problem and "No such file" not in found.problem:
+            problems.append(found.problem)
+        return None
+    said = answers.libcuda and machine.real(answers.libcuda)
+    if said and said != found.real and not said.startswith(WSL):
+        problems.append(
+            f"a child process loaded {said}, not {found.path}, which the loader's rules give; "
+            "look at LD_DEBUG=libs"
+        )
+    cuda, by = answers.cuda, found.found_by
+    return describe(machine, found.path, by, kernel=kernel, cuda=cuda, problems=problems)
+
+
+def describe(
+    machine: Machine,
+    path: str,
+    found_by: str,
+    *,
+    kernel: KernelDriver | None,
+    cuda: Release | None,
+    problems: list[str],
+) -> UserDriver:
+    """All about one copy of libcuda, of which nothing is loaded.
+
+    Args:
+        machine: where it is.
+        path: the file.
+        found_by: how it was found.
+        kernel: the driver in the kernel.
+        cuda: what cuDriverGetVersion of this very copy says.
+        problems: where to add what can't be read.
+    """
+    real = machine.real(path)
+    folder = os.path.dirname(real)
+    siblings = [_sibling(machine, folder, name) for name, _ in _SIBLINGS]
+    version = driver_version_in_name(os.path.basename(real))
+    if version is None and siblings[0].version and not real.startswith(WSL):
+        version = siblings[0].version  # a copy under its soname; its sibling still tells
+    note = _note(machine, real, problems)
+    release, source = _release(cuda, note, version, (real, path))
+    stub = _is_stub(machine, path, real, version)
+    compat = () if stub else _compat_reasons(path, real, version, kernel)
+    needed = [
+        one
+        for one, (_, since) in zip(siblings, _SIBLINGS, strict=True)
+        if version and version.branch >= since
+    ]
+    return UserDriver(
+        path=path,
+        real=real,
+        found_by=found_by,
+        version=version,
+        cuda=release,
+        cuda_source=source,
+        compat=compat,
+        note=note,
+        stub=stub,
+        siblings=tuple(needed),
+    )
+
+
+def _note(machine: Machine, real: str, problems: list[str]) -> CompatNote | None:
+    try:
+        return compat_note(machine, real)
+    except LtocompatError as error:
+        problems.append(f"{real}: {error}")
+        return None
+
+
+def _release(
+    cuda: Release | None,
+    note: CompatNote | None,
+    version: DriverVersion | None,
+    paths: tuple[str, ...],
+) -> tuple[Release | None, str | None]:
+    """The CUDA release of a libcuda, and who said so, best first."""
+    if cuda:
+        return cuda, "cuDriverGetVersion"
+    if note and note.cuda:
+        return note.cuda, "compatibility note"
+    for path in paths:
+        if named := _TOOLKIT_FOLDER.search(path):
+            return Release.parse(named[1]), f"folder {named[0].strip('/')}"
+    branch = branch_cuda(version.branch) if version else None
+    return (branch, "driver branch") if branch else (None, None)
+
+
+def _compat_reasons(
+    path: str, real: str, version: DriverVersion | None, kernel: KernelDriver | None
+) -> tuple[str, ...]:
+    """A note proves nothing here: the same file may be a driver's own."""
+    if real.startswith(WSL):
+        return ()
+    reasons = []
+    # "compat", "cuda-compat" of conda, "compat_orin".
+    parts = {part for one in (path, real) for part in os.path.dirname(one).split("/")}
+    named = sorted(part for part in parts if part.startswith(("compat", "cuda-compat")))
+    if named:
+        reasons.append(f"it lies in a folder called {named[0]}")
+    if kernel and version and version != kernel.version:
+        reasons.append(f"it is {version}, and the kernel driver is {kernel.version}")
+    return tuple(reasons)
+
+
+def _is_stub(machine: Machine, path: str, real: str, version: DriverVersion | None) -> bool:
+    """NVIDIA's lie in a folder ``stubs``; a copy of one is small and has no number."""
+    if "stubs" in path.split("/") or "stubs" in real.split("/"):
+        return True
+    plain = os.path.basename(real) in ("libcuda.so", LIBCUDA)
+    small = (machine.size(real) or 0) < _LARGEST_STUB
+    return plain and small and version is None and not real.startswith(WSL)
+
+
+def _sibling(machine: Machine, folder: str, name: str) -> Sibling:
+    """The file beside libcuda, whose own links may carry other numbers."""
+    for path in machine.files(folder, f"{name}.so*"):
+        real = machine.real(path)
+        return Sibling(name, real, driver_version_in_name(os.path.basename(real)))
+    return Sibling(name, None)
+
+
+def compat_folders(
+    machine: Machine, front: UserDriver | None, kernel: KernelDriver | None, problems: list[str]
+) -> tuple[CompatFolder, ...]:
+    """Every cuda-compat copy: NVIDIA's packages', conda's, and those that search paths list."""
+    listed: dict[str, list[str]] = {}
+    for folder in machine.environ.get("LD_LIBRARY_PATH", "").replace(";", ":").split(":"):
+        if folder:
+            listed.setdefault(machine.real(folder), []).append("LD_LIBRARY_PATH")
+    for folder, source in conf_folders(machine):
+        listed.setdefault(machine.real(folder), []).append(source)
+    prefix = machine.environ.get("CONDA_PREFIX")
+    folders = [
+        os.path.join(root, inside)
+        for root in machine.files("/usr/local", "cuda", "cuda-*")
+        for inside in ("compat", "compat_orin")
+    ]
+    folders += [os.path.join(prefix, "cuda-compat")] if prefix else []
+    folders += [folder for folder in listed if "compat" in folder]
+    found = []
+    for folder in dict.fromkeys(machine.real(folder) for folder in folders):
+        path = next(iter(machine.files(folder, LIBCUDA, "libcuda.so.*")), None)
+        if path is None:
+            continue
+        in_front = bool(front and front.real == machine.real(path))
+        copy = front if in_front and front else None
+        if copy is None:
+            copy = describe(
+                machine, path, "not in front", kernel=kernel, cuda=None, problems=problems
+            )
+        found.append(CompatFolder(copy, tuple(listed.get(folder, ())), in_front))
+    return tuple(found)

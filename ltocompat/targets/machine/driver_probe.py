@@ -1,0 +1,96 @@
+"""What commands of a machine say: nvidia-smi, and a child process that loads the driver."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.targets.machine.environment import LocalGpu
+from ltocompat.targets.machine.versions import driver_version
+from ltocompat.targets.nvjitlink.machine import Machine
+
+_ASKING = os.path.join(os.path.dirname(os.path.abspath(__file__)), "asking.py")
+_QUERY = ("--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader")
+_SMI = ("nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi")
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What the driver says of itself.
+
+    Attributes:
+        cuda: the CUDA release of libcuda, by cuDriverGetVersion.
+        libcuda: the file that a child process loaded.
+        driver: the kernel driver.
+        driver_source: who said so.
+        gpus: the GPUs.
+    """
+
+    cuda: Release | None = None
+    libcuda: str | None = None
+    driver: str | None = None
+    driver_source: str = ""
+    gpus: tuple[LocalGpu, ...] = ()
+
+
+def ask(machine: Machine) -> Answers:
+    """Ask a child process that loads libcuda and NVML, and nvidia-smi."""
+    child = _child(machine)
+    gpus, driver = _smi(machine)
+    by_nvml = child.get("driver")
+    libcuda = child.get("libcuda")
+    nvml = isinstance(by_nvml, str) and bool(by_nvml)
+    return Answers(
+        cuda=_release(child.get("cuda")),
+        libcuda=libcuda if isinstance(libcuda, str) else None,
+        driver=driver or (str(by_nvml) if nvml else None),
+        driver_source="nvidia-smi" if driver else "NVML",
+        gpus=gpus or _gpus(child.get("gpus")),
+    )
+
+
+def _child(machine: Machine) -> dict[str, Any]:
+    # Isolated (-I): neither this folder nor PYTHONPATH counts; the loader's variables do.
+    said = machine.run([machine.python or sys.executable, "-I", _ASKING])
+    try:
+        value = json.loads(said)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _release(code: object) -> Release | None:
+    """cuda.h: 1000 * major + 10 * minor."""
+    return Release(code // 1000, code % 1000 // 10) if isinstance(code, int) and code > 0 else None
+
+
+def _gpus(rows: object) -> tuple[LocalGpu, ...]:
+    found = []
+    for row in rows if isinstance(rows, list) else ():
+        match row:
+            case [str(name), int(major), int(minor)]:
+                arch = SmArch(10 * major + minor) if major > 0 else None
+                found.append(LocalGpu(name, arch, "NVML"))
+    return tuple(found)
+
+
+def _smi(machine: Machine) -> tuple[tuple[LocalGpu, ...], str | None]:
+    """GPUs and the kernel driver; nothing from before driver 510, which knows no compute_cap."""
+    gpus, driver = [], None
+    for program in _SMI:
+        for line in machine.run([program, *_QUERY]).splitlines():
+            parts = [part.strip() for part in line.rsplit(",", 2)]
+            if len(parts) != 3 or driver_version(parts[2]) is None:
+                continue
+            major, _, minor = parts[1].partition(".")
+            known = major.isdecimal() and minor.isdecimal() and len(major + minor) < 5
+            arch = SmArch(10 * int(major) + int(minor)) if known else None
+            gpus.append(LocalGpu(parts[0], arch, "nvidia-smi"))
+            driver = parts[2]
+        if gpus:
+            break
+    return tuple(gpus), driver

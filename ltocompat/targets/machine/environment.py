@@ -1,0 +1,287 @@
+"""Everything that a probe finds on a machine, as values; what they mean is for others to say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.target import DriverVersion, System
+from ltocompat.targets.nvjitlink.linker import NvJitLink
+
+
+@dataclass(frozen=True, slots=True)
+class KernelDriver:
+    """The driver in the kernel.
+
+    Attributes:
+        version: 580.95.05; of WSL2 the driver of Windows.
+        open: made from NVIDIA's open modules; None where nothing tells.
+        source: the file or command that says so.
+    """
+
+    version: DriverVersion
+    open: bool | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompatNote:
+    """``.note.cuda.fwd_compatibility`` of a libcuda: with which kernel drivers it works.
+
+    Attributes:
+        format: version of the note.
+        cuda: its CUDA release; None where it isn't said.
+        drivers: branches of kernel drivers; empty where none are listed.
+        devices: numbers of NVIDIA's for kinds of GPUs; what they mean is not published.
+    """
+
+    format: int | None
+    cuda: Release | None
+    drivers: tuple[int, ...] = ()
+    devices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """A library that libcuda opens when it needs it.
+
+    Attributes:
+        name: ``libnvidia-ptxjitcompiler``.
+        path: the file beside libcuda; None where there is none.
+        version: by the file's name.
+    """
+
+    name: str
+    path: str | None
+    version: DriverVersion | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UserDriver:
+    """A copy of libcuda.
+
+    Attributes:
+        path: where the loader finds it, or where it lies.
+        real: the file behind all links.
+        found_by: the loader's rule: ``LD_LIBRARY_PATH``, ``ld.so.cache``.
+        version: by the file's name; None on WSL2 and Jetson, whose files carry none.
+        cuda: the CUDA release that it brings.
+        cuda_source: who said so: ``cuDriverGetVersion``, ``compatibility note``, a folder's name.
+        compat: why it is taken for a cuda-compat copy; empty where it isn't one.
+        note: its compatibility note.
+        stub: it has names to link with, and no code.
+        siblings: what it opens to compile; those that its version has.
+    """
+
+    path: str
+    real: str
+    found_by: str
+    version: DriverVersion | None = None
+    cuda: Release | None = None
+    cuda_source: str | None = None
+    compat: tuple[str, ...] = ()
+    note: CompatNote | None = None
+    stub: bool = False
+    siblings: tuple[Sibling, ...] = ()
+
+    @property
+    def is_compat(self) -> bool:
+        """Whether it is a cuda-compat copy in front of the kernel driver's own."""
+        return bool(self.compat)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Siblings that are not beside it."""
+        return tuple(one.name for one in self.siblings if one.path is None)
+
+
+@dataclass(frozen=True, slots=True)
+class CompatFolder:
+    """A folder with a cuda-compat copy of libcuda.
+
+    Attributes:
+        driver: the copy.
+        listed_by: what puts it on the loader's way: ``LD_LIBRARY_PATH``, a file of ld.so.conf.d.
+        in_front: it is the one that gets loaded.
+    """
+
+    driver: UserDriver
+    listed_by: tuple[str, ...]
+    in_front: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LocalGpu:
+    """A GPU of the machine.
+
+    Attributes:
+        name: ``NVIDIA H100 80GB HBM3``.
+        arch: by its compute capability; None where nothing tells.
+        source: the command or file that names it.
+    """
+
+    name: str
+    arch: SmArch | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """What one way of loading gets for one library.
+
+    Attributes:
+        library: ``nvJitLink``, ``nvrtc`` or ``nvvm``.
+        way: ``ld.so`` (dlopen by soname) or ``cuda-pathfinder``.
+        asked: the soname; of cuda-pathfinder the one that it settled for.
+        path: what it gets; None for nothing.
+        real: the file behind all links.
+        found_by: the rule: ``LD_LIBRARY_PATH``, ``site-packages``, or why there is nothing.
+        version: ``12.4.127`` or ``12.4``.
+    """
+
+    library: str
+    way: str
+    asked: str
+    path: str | None
+    real: str | None
+    found_by: str
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A copy of NVRTC or libNVVM.
+
+    Attributes:
+        library: ``nvrtc`` or ``nvvm``.
+        path: the file itself, behind all links.
+        found_via: how it is reached; several ways are joined by commas.
+        version: ``12.4.127``, ``12.4``, or None.
+        evidence: what says so: ``file banner``, ``file name``, ``dist-info`` ...
+        builtins: minors of the libnvrtc-builtins beside it; it needs exactly its own.
+    """
+
+    library: str
+    path: str
+    found_via: str
+    version: str | None
+    evidence: str | None
+    builtins: tuple[Release, ...] = ()
+
+    @property
+    def release(self) -> Release | None:
+        """Its minor release."""
+        return Release.parse(self.version) if self.version else None
+
+
+@dataclass(frozen=True, slots=True)
+class Toolkit:
+    """An installed CUDA toolkit.
+
+    Attributes:
+        root: its folder, behind all links.
+        reached: what leads to it: ``CUDA_HOME``, ``PATH``, ``/usr/local/cuda``.
+        version: ``12.4.131``, ``12.4``, or None.
+        evidence: what says so: ``version.json``, ``nvcc --version`` ...
+        nvcc: it has the compiler driver.
+        nvlink: it has the offline linker.
+    """
+
+    root: str
+    reached: tuple[str, ...]
+    version: str | None
+    evidence: str | None
+    nvcc: bool
+    nvlink: bool
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Package:
+    """An installed package, of Python or conda, by its metadata.
+
+    Attributes:
+        name: as published: ``nvidia-nvjitlink-cu12``.
+        version: ``12.4.127``.
+        folder: where it is: a site-packages folder, or conda's prefix.
+    """
+
+    name: str
+    version: str
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conda:
+    """An active conda environment.
+
+    Attributes:
+        prefix: its folder.
+        packages: those that bring CUDA, by name.
+    """
+
+    prefix: str
+    packages: tuple[Package, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Jetson:
+    """An integrated GPU's board.
+
+    Attributes:
+        release: of Linux for Tegra: ``36.4.3``; None where nothing tells.
+        model: the board: ``NVIDIA Jetson AGX Orin Developer Kit``.
+    """
+
+    release: str | None
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """One machine, as far as CUDA device code depends on it; None and empty: nothing was found.
+
+    Attributes:
+        system: operating system and processor.
+        kernel_driver: the driver in the kernel.
+        user_driver: the libcuda.so.1 that a program would really load.
+        compat_folders: every cuda-compat copy, in front or not.
+        gpus: the GPUs.
+        nvjitlinks: every nvJitLink that can be reached, oldest first.
+        compilers: every NVRTC and libNVVM that can be reached.
+        picks: what each way of loading gets for each of them.
+        toolkits: installed toolkits.
+        wheels: installed packages of Python that bring or drive CUDA.
+        conda: the active conda environment.
+        wsl2: Linux on Windows.
+        jetson: the board of an integrated GPU.
+        container: what kind of container this is (``docker``, ``image``); None for none.
+        variables: environment variables that CUDA, its containers and the loader listen to.
+        python: the program whose loading was looked at.
+        problems: what could not be found out, and why.
+    """
+
+    system: System = field(default_factory=System)
+    kernel_driver: KernelDriver | None = None
+    user_driver: UserDriver | None = None
+    compat_folders: tuple[CompatFolder, ...] = ()
+    gpus: tuple[LocalGpu, ...] = ()
+    nvjitlinks: tuple[NvJitLink, ...] = ()
+    compilers: tuple[Compiler, ...] = ()
+    picks: tuple[Pick, ...] = ()
+    toolkits: tuple[Toolkit, ...] = ()
+    wheels: tuple[Package, ...] = ()
+    conda: Conda | None = None
+    wsl2: bool = False
+    jetson: Jetson | None = None
+    container: str | None = None
+    variables: tuple[tuple[str, str], ...] = ()
+    python: str | None = None
+    problems: tuple[str, ...] = ()
+
+    def picked(self, library: str, way: str) -> tuple[Pick, ...]:
+        """What a way of loading gets for a library, one for each soname that it can ask for."""
+        return tuple(one for one in self.picks if (one.library, one.way) == (library, way))
+
+    def variable(self, name: str) -> str | None:
+        """The value of an environment variable that CUDA listens to."""
+        return dict(self.variables).get(name)

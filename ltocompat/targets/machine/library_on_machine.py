@@ -1,0 +1,182 @@
+"""A host file on a machine: what it asks for, and what the loader gives it; nothing is loaded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ltocompat.files.objects import read_host
+from ltocompat.model.errors import LtocompatError, UnreadableInput
+from ltocompat.model.image import Host
+from ltocompat.model.limits import Budget
+from ltocompat.model.place import Place
+from ltocompat.targets.machine.bind_order import in_order_of_binding
+from ltocompat.targets.machine.environment import Environment
+from ltocompat.targets.machine.library import Library
+from ltocompat.targets.machine.loaded import Resolved, Rule
+from ltocompat.targets.machine.loader import Loader
+from ltocompat.targets.machine.objects import read_object, viewed
+from ltocompat.targets.nvjitlink.linker import NvJitLink
+from ltocompat.targets.nvjitlink.machine import Machine
+from ltocompat.targets.nvjitlink.searching import read_linker
+
+_NVJITLINK = "libnvJitLink"
+_SITES = ("site-packages", "dist-packages")
+_IN_WHEELS = ("nvidia/nvjitlink/lib", "nvidia/cu13/lib")
+# Rules by which a library finds what anybody put there, rather than what it names itself.
+_BY_CHANCE = (Rule.CACHE, Rule.CONF, Rule.DEFAULT)
+
+
+def look_at(
+    machine: Machine, environment: Environment, path: str, host: Host | None = None
+) -> Library:
+    """What the loader gives a program, or a library that a program opens by its path.
+
+    Args:
+        machine: where the file is.
+        environment: the machine, as ``probe`` found it.
+        path: the file, absolute.
+        host: what its headers ask for, where that was read already.
+
+    Raises:
+        UnreadableInput: it can't be opened, or is no library or program.
+        LimitExceeded: reading it takes too long.
+    """
+    said = host or _read(machine, path)
+    said = replace(said, nvjitlink_imports=_ordered(machine, path, said))
+    loader, resolved = _load(machine, environment, path)
+    found = _nvjitlink(loader, resolved, said)
+    linker = _identified(machine, environment, found)
+    return Library(
+        path=path,
+        host=said,
+        resolved=resolved,
+        nvjitlink=linker,
+        declared=_declared(machine, environment, path, said, found) if linker else None,
+        environment=environment,
+    )
+
+
+def _read(machine: Machine, path: str) -> Host:
+    with viewed(machine, path) as view:
+        file = read_host(view, Budget())
+        if file is None:
+            raise UnreadableInput(f"{path!r} is no library or program; name one")
+        return file.describe(Place(path))
+
+
+def _ordered(machine: Machine, path: str, host: Host) -> tuple[str, ...]:
+    """The imports as the loader binds them; as they were where that can't be told."""
+    if not host.nvjitlink_imports or host.format != "ELF":
+        return host.nvjitlink_imports
+    try:
+        return in_order_of_binding(machine, path, host.nvjitlink_imports)
+    except LtocompatError:
+        return host.nvjitlink_imports
+
+
+def _load(
+    machine: Machine, environment: Environment, path: str
+) -> tuple[Loader, tuple[Resolved, ...]]:
+    """The process after the load, and what the file brought into it."""
+    try:
+        file = read_object(machine, machine.real(path))
+    except LtocompatError as error:
+        return Loader(machine), (Resolved(path, problem=f"{path}: {error}"),)
+    if file.program:
+        loader = Loader(machine, path)
+        return loader, tuple(loader.history)
+    loader = Loader(machine, environment.python, file.machine)
+    return loader, loader.load(path)
+
+
+def _nvjitlink(loader: Loader, resolved: tuple[Resolved, ...], host: Host) -> Resolved | None:
+    """The answer for nvJitLink: what is needed, else what the file itself would open by name."""
+    asked = {one.file for one in host.libraries if one.name == _NVJITLINK and one.how == "needed"}
+    own = resolved[0].loaded if resolved else None
+    for one in resolved:
+        direct = own is not None and one.needed_by == own.path
+        if direct and one.asked in asked:
+            return _first_answer(loader, one)
+    names = [
+        one.file
+        for one in host.libraries
+        if one.name == _NVJITLINK and one.how == "opened" and one.file
+    ]
+    if own is None:
+        return None
+    answers = [loader.resolve(name, by=own) for name in _newest_first(names)]
+    found = next((one for one in answers if one.loaded), None)
+    return _first_answer(loader, found) if found else next(iter(answers), None)
+
+
+def _newest_first(names: list[str]) -> list[str]:
+    return sorted(names, key=lambda name: (len(name), name), reverse=True)
+
+
+def _first_answer(loader: Loader, one: Resolved) -> Resolved:
+    """How a library that was there already came into the process."""
+    if one.rule is not Rule.LOADED:
+        return one
+    return next(
+        (other for other in loader.history if other.real == one.real and other.rule != one.rule),
+        one,
+    )
+
+
+def _identified(
+    machine: Machine, environment: Environment, found: Resolved | None
+) -> NvJitLink | None:
+    """The copy behind an answer; None where there is none, or its bytes don't tell a version."""
+    if found is None or found.real is None:
+        return None
+    return _copy(machine, environment, found.real, found.found_by)
+
+
+def _copy(machine: Machine, environment: Environment, path: str, via: str) -> NvJitLink | None:
+    for one in environment.nvjitlinks:
+        if one.path == path:
+            return replace(one, found_via=via)
+    try:
+        return read_linker(machine, path, via)
+    except LtocompatError:
+        return None
+
+
+def _declared(
+    machine: Machine,
+    environment: Environment,
+    path: str,
+    host: Host,
+    found: Resolved | None,
+) -> NvJitLink | None:
+    """What the file would get without the variables of the loader, or from its own packages."""
+    if found is None or found.loaded is None:
+        return None
+    clean = {
+        name: value
+        for name, value in machine.environ.items()
+        if name not in ("LD_LIBRARY_PATH", "LD_PRELOAD")
+    }
+    loader, resolved = _load(replace(machine, environ=clean), environment, path)
+    meant = _nvjitlink(loader, resolved, host)
+    if meant is not None and meant.loaded is not None and meant.rule not in _BY_CHANCE:
+        other = _identified(machine, environment, meant)
+    else:
+        beside = next(_in_packages(machine, path, found.loaded.name), None)
+        other = _copy(machine, environment, beside, "its own packages") if beside else None
+    return None if other is None or other.path == found.real else other
+
+
+def _in_packages(machine: Machine, path: str, soname: str) -> Iterator[str]:
+    """The nvJitLink of the site-packages that the file lies in."""
+    parts = path.split("/")
+    for index in range(len(parts) - 1, 0, -1):
+        if parts[index] in _SITES:
+            site = "/".join(parts[: index + 1])
+            for folder in _IN_WHEELS:
+                there = os.path.join(site, folder, soname)
+                if machine.is_file(there):
+                    yield machine.real(there)
+            return

@@ -1,0 +1,135 @@
+"""What each way of loading gets for nvJitLink, NVRTC and libNVVM; no library is loaded.
+
+Two ways: dlopen by soname (ld.so's rules), and cuda-pathfinder, by which cuda-python, cuda.core
+and numba-cuda load. Its order (``cuda/pathfinder/_dynamic_libs``, 1.9.0): site-packages, conda,
+what is loaded already, dlopen by soname, CUDA_PATH (else CUDA_HOME), and for libNVVM the toolkit
+that a dlopen of libcudart leads to.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ltocompat.targets.machine.environment import Pick
+from ltocompat.targets.machine.loader import Loader
+from ltocompat.targets.nvjitlink.machine import Machine
+from ltocompat.targets.nvjitlink.places import package_folders
+
+LDSO = "ld.so"
+PATHFINDER = "cuda-pathfinder"
+
+
+@dataclass(frozen=True, slots=True)
+class _Library:
+    """How cuda-pathfinder describes a library (``descriptor_catalog.py``).
+
+    Attributes:
+        sonames: in the order in which it tries them.
+        in_wheels: folders in site-packages.
+        in_roots: folders in a toolkit or in conda.
+        by_cudart: it lies where no loader looks: libcudart leads to its toolkit.
+    """
+
+    sonames: tuple[str, ...]
+    in_wheels: tuple[str, ...]
+    in_roots: tuple[str, ...] = ("lib64", "lib")
+    by_cudart: bool = False
+
+
+_CU13 = "nvidia/cu13/lib"
+LIBRARIES = {
+    "nvJitLink": _Library(
+        ("libnvJitLink.so.13", "libnvJitLink.so.12"), (_CU13, "nvidia/nvjitlink/lib")
+    ),
+    "nvrtc": _Library(("libnvrtc.so.13", "libnvrtc.so.12"), (_CU13, "nvidia/cuda_nvrtc/lib")),
+    "nvvm": _Library(
+        ("libnvvm.so.4", "libnvvm.so"),
+        (_CU13, "nvidia/cuda_nvcc/nvvm/lib64"),
+        ("nvvm/lib64",),
+        by_cudart=True,
+    ),
+}
+_CUDART = ("libcudart.so.13", "libcudart.so.12")
+
+
+def picks(machine: Machine, versions: Mapping[str, str | None]) -> Iterator[Pick]:
+    """What each way gets for each library.
+
+    Args:
+        machine: where to look.
+        versions: version of each copy that is known, by its real path.
+    """
+    for name, library in LIBRARIES.items():
+        for soname in library.sonames:
+            # Each in a process of its own: nothing else is loaded yet.
+            found = _loader(machine).resolve(soname)
+            version = versions.get(found.real or "")
+            yield Pick(name, LDSO, soname, found.path, found.real, found.found_by, version)
+        path, by = _found(machine, library)
+        real = machine.real(path) if path else None
+        asked = next(
+            (one for one in library.sonames if path and os.path.basename(path) == one),
+            library.sonames[0],
+        )
+        yield Pick(name, PATHFINDER, asked, path, real, by, versions.get(real or ""))
+
+
+def _loader(machine: Machine) -> Loader:
+    return Loader(machine, machine.python or None)
+
+
+def _found(machine: Machine, library: _Library) -> tuple[str | None, str]:
+    """The file that cuda-pathfinder would load, and by which of its steps."""
+    wheels = (
+        os.path.join(site, folder) for folder in library.in_wheels for site in _sites(machine)
+    )
+    if path := _first(machine, wheels, library):
+        return path, "site-packages"
+    prefix = machine.environ.get("CONDA_PREFIX")
+    if prefix and (path := _first(machine, _below(prefix, library), library)):
+        return path, "conda"
+    for soname in library.sonames:
+        found = _loader(machine).resolve(soname)
+        if found.path:
+            return found.path, f"system search: {found.found_by}"
+    root = machine.environ.get("CUDA_PATH") or machine.environ.get("CUDA_HOME")
+    if root and (path := _first(machine, _below(root, library), library)):
+        return path, "CUDA_PATH" if machine.environ.get("CUDA_PATH") else "CUDA_HOME"
+    root = _toolkit_by_cudart(machine) if library.by_cudart else None
+    if root and (path := _first(machine, _below(root, library), library)):
+        return path, "toolkit of libcudart"
+    return None, "not found"
+
+
+def _sites(machine: Machine) -> list[str]:
+    """Folders of packages in the order of this Python; of all at hand where it is unknown."""
+    ends = ("site-packages", "dist-packages")
+    own = [one for one in machine.search_path if os.path.basename(one) in ends]
+    return own or package_folders(machine)
+
+
+def _below(root: str, library: _Library) -> Iterator[str]:
+    return (os.path.join(root, folder) for folder in library.in_roots)
+
+
+def _first(machine: Machine, folders: Iterable[str], library: _Library) -> str | None:
+    for folder in folders:
+        for soname in library.sonames:
+            path = os.path.join(folder, soname)
+            if machine.is_file(path):
+                return path
+    return None
+
+
+def _toolkit_by_cudart(machine: Machine) -> str | None:
+    """The root above the libcudart that a dlopen gets: above ``lib64`` or ``targets/*/lib``."""
+    found = (_loader(machine).resolve(soname).path for soname in _CUDART)
+    path = next(filter(None, found), None)
+    folder = os.path.dirname(path) if path else ""
+    if os.path.basename(folder) not in ("lib64", "lib"):
+        return None
+    above = os.path.dirname(folder)
+    beyond = os.path.dirname(above)
+    return os.path.dirname(beyond) if os.path.basename(beyond) == "targets" else above

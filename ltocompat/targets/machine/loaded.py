@@ -1,0 +1,87 @@
+"""What a process holds, and the loader's answers, as values."""
+
+from __future__ import annotations
+
+import enum
+import os
+from dataclasses import dataclass
+
+from ltocompat.targets.machine.objects import SharedObject
+
+
+class Rule(enum.StrEnum):
+    """What made the loader look where it found a library."""
+
+    LOADED = "already loaded"
+    PATH = "path"
+    RPATH = "RPATH"
+    LIBRARY_PATH = "LD_LIBRARY_PATH"
+    RUNPATH = "RUNPATH"
+    CACHE = "ld.so.cache"
+    CONF = "ld.so.conf"
+    DEFAULT = "default folders"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """One library or program in a process.
+
+    Attributes:
+        path: where the loader found it, in the loader's own spelling.
+        real: the file behind all links.
+        file: what is in it.
+        loader: what brought it first, whose RPATH it inherits; None for the program.
+    """
+
+    path: str
+    real: str
+    file: SharedObject
+    loader: Loaded | None = None
+
+    @property
+    def name(self) -> str:
+        """What to call it."""
+        return self.file.soname or os.path.basename(self.path)
+
+    @property
+    def origin(self) -> str:
+        """What ``$ORIGIN`` means in it: its folder as it was found; a program's is the real one."""
+        return os.path.dirname(self.real if self.file.program else self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The loader's answer for one name.
+
+    Attributes:
+        asked: the name: a soname, or a path.
+        needed_by: path of the file that asked; None for a program's own dlopen.
+        loaded: what it gets; None where nothing is found or can be loaded.
+        rule: what made the loader look there; None where nothing is found.
+        owner: name of the file whose RPATH or RUNPATH it was.
+        problem: why it gets nothing, in the loader's own words.
+    """
+
+    asked: str
+    needed_by: str | None = None
+    loaded: Loaded | None = None
+    rule: Rule | None = None
+    owner: str | None = None
+    problem: str | None = None
+
+    @property
+    def path(self) -> str | None:
+        """Where the loader found it."""
+        return self.loaded.path if self.loaded else None
+
+    @property
+    def real(self) -> str | None:
+        """The file behind all links."""
+        return self.loaded.real if self.loaded else None
+
+    @property
+    def found_by(self) -> str:
+        """The rule in words: ``RUNPATH of libcusparse.so.12``."""
+        if self.rule is None:
+            return self.problem or "not found"
+        return f"{self.rule} of {self.owner}" if self.owner else str(self.rule)

@@ -1,0 +1,96 @@
+"""What the dynamic loader reads in a shared library or program, as a value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.objects import elf
+from ltocompat.model.errors import Malformed, UnreadableInput
+from ltocompat.model.limits import Budget
+from ltocompat.targets.nvjitlink.machine import Machine
+
+_DF_1_NODEFLIB = 0x800  # elf.h: ignore default library search path
+_IDENTIFICATION_BYTES = 64  # ld.so takes shorter files for broken
+
+
+@dataclass(frozen=True, slots=True)
+class SharedObject:
+    """One ELF file, as far as the loader cares.
+
+    Attributes:
+        machine: processor: ``x86-64``, ``AArch64``.
+        bits: 32 or 64.
+        program: it names a loader of its own (PT_INTERP), as programs do.
+        soname: DT_SONAME.
+        needed: DT_NEEDED in the order of the file.
+        rpath: DT_RPATH as written; None where there is none, or a DT_RUNPATH makes it void.
+        runpath: DT_RUNPATH as written.
+        no_default: linked with ``-z nodefaultlib``: it doesn't look in the default folders.
+    """
+
+    machine: str
+    bits: int
+    program: bool
+    soname: str | None
+    needed: tuple[str, ...]
+    rpath: str | None
+    runpath: str | None
+    no_default: bool
+
+
+@contextmanager
+def viewed(machine: Machine, path: str) -> Iterator[ByteView]:
+    """The bytes of a file of the machine, while the block runs.
+
+    Raises:
+        UnreadableInput: it can't be opened, or is no regular file.
+    """
+    where = machine.on_disk(path)
+    try:
+        if not os.path.isfile(where):
+            raise UnreadableInput(f"{path!r} is not a regular file; name the library itself")
+        fd = os.open(where, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    except (OSError, ValueError) as error:
+        raise UnreadableInput(f"{path!r} can't be opened: {error}; check the path") from error
+    try:
+        yield ByteView(FileSource(fd))
+    finally:
+        os.close(fd)
+
+
+def read_object(machine: Machine, path: str) -> SharedObject:
+    """Read one library or program.
+
+    Raises:
+        UnreadableInput: it can't be opened.
+        Malformed: it is no ELF file; the text is what ld.so says of such files.
+    """
+    with viewed(machine, path) as view:
+        if view.size < _IDENTIFICATION_BYTES:
+            raise Malformed("file too short")
+        if view.peek(0, 4) != elf.ELF_MAGIC:
+            raise Malformed("invalid ELF header")
+        budget = Budget()
+        tables = elf.read_tables(view, budget)
+        if tables is None:
+            raise Malformed("invalid ELF header")
+
+        def texts(tag: str) -> list[str]:
+            offsets = [value for name, value in tables.dynamic if name == tag]
+            return [elf.dynamic_text(view, tables, budget, offset) for offset in offsets]
+
+        runpath = next(iter(texts("DT_RUNPATH")), None)
+        return SharedObject(
+            machine=tables.machine_name,
+            bits=tables.bits,
+            program=any(segment.kind == "PT_INTERP" for segment in tables.segments),
+            soname=next(iter(texts("DT_SONAME")), None) or None,
+            needed=tuple(filter(None, texts("DT_NEEDED"))),
+            rpath=next(iter(texts("DT_RPATH")), None) if runpath is None else None,
+            runpath=runpath,
+            no_default=bool((tables.tag("DT_FLAGS_1") or 0) & _DF_1_NODEFLIB),
+        )

@@ -1,0 +1,113 @@
+"""One look at a machine: every fact by itself, so that what fails takes nothing else along."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import TypeVar
+
+from ltocompat.model.errors import LtocompatError
+from ltocompat.model.target import System
+from ltocompat.targets.machine.compilers import compilers
+from ltocompat.targets.machine.driver import compat_folders, kernel_driver, user_driver
+from ltocompat.targets.machine.driver_probe import Answers, ask
+from ltocompat.targets.machine.environment import Compiler, Environment, Pick
+from ltocompat.targets.machine.gpus import gpus
+from ltocompat.targets.machine.ldcache import cached
+from ltocompat.targets.machine.library_search import picks
+from ltocompat.targets.machine.loader import Loader
+from ltocompat.targets.machine.packages import conda, wheels
+from ltocompat.targets.machine.platform import container, is_wsl2, jetson, system, variables
+from ltocompat.targets.machine.toolkits import toolkits
+from ltocompat.targets.nvjitlink.linker import NvJitLink
+from ltocompat.targets.nvjitlink.machine import Machine
+from ltocompat.targets.nvjitlink.searching import find, read_linker
+
+T = TypeVar("T")
+
+
+def probe(machine: Machine) -> Environment:
+    """Look at a machine; never raises: what can't be found out is a problem of the environment.
+
+    Nothing is loaded into this process, and nothing but ``machine`` is looked at.
+    """
+    problems: list[str] = []
+
+    def tried(what: str, read: Callable[[], T], default: T) -> T:
+        try:
+            return read()
+        except Exception as error:  # noqa: BLE001 - the files of a machine can be anything
+            detail = next(iter(str(error).splitlines()), "") or type(error).__name__
+            problems.append(f"{what} can't be found out: {detail}")
+            return default
+
+    def all_of(what: str, read: Callable[[], tuple[T, ...]]) -> tuple[T, ...]:
+        return tried(what, read, ())
+
+    answers = tried("what the driver says", lambda: ask(machine), Answers())
+    wsl2 = tried("whether this is WSL2", lambda: is_wsl2(machine), default=False)
+    board = tried("whether this is a Jetson", lambda: jetson(machine), None)
+    kernel = tried("the kernel driver", lambda: kernel_driver(machine, answers), None)
+    loader = tried("the loader's rules", lambda: Loader(machine, machine.python or None), None)
+    user = None
+    if loader is not None:
+        process = loader
+        user = tried(
+            "the libcuda that is loaded",
+            lambda: user_driver(machine, process, kernel, answers, problems),
+            None,
+        )
+        problems += loader.problems
+    known = all_of("the loader's cache", lambda: _cached(machine))
+    linkers = all_of("copies of nvJitLink", lambda: _linkers(machine, known))
+    packages = all_of("packages of Python", lambda: wheels(machine))
+    found = all_of("toolkits", lambda: toolkits(machine))
+    others = all_of(
+        "copies of NVRTC and libNVVM", lambda: compilers(machine, found, packages, known)
+    )
+    return Environment(
+        system=tried("the system", lambda: system(machine, wsl2=wsl2), System()),
+        kernel_driver=kernel,
+        user_driver=user,
+        compat_folders=all_of(
+            "cuda-compat", lambda: compat_folders(machine, user, kernel, problems)
+        ),
+        gpus=tried("the GPUs", lambda: gpus(machine, answers, board), answers.gpus),
+        nvjitlinks=linkers,
+        compilers=others,
+        picks=all_of("what loading gets", lambda: _picks(machine, linkers, others)),
+        toolkits=found,
+        wheels=packages,
+        conda=tried("conda", lambda: conda(machine), None),
+        wsl2=wsl2,
+        jetson=board,
+        container=tried("whether this is a container", lambda: container(machine), None),
+        variables=variables(machine),
+        python=machine.python or None,
+        problems=tuple(dict.fromkeys(problems)),
+    )
+
+
+def _cached(machine: Machine) -> tuple[str, ...]:
+    """Files that the loader's cache knows."""
+    return tuple(dict.fromkeys(entry.path for entry in cached(machine) or ()))
+
+
+def _linkers(machine: Machine, known: Iterable[str]) -> tuple[NvJitLink, ...]:
+    """Those of ``nvjitlinks``, and what the cache knows where there is no ldconfig to run."""
+    found = {one.path: one for one in find(machine)}
+    for path in known:
+        real = machine.real(path)
+        if os.path.basename(path).startswith("libnvJitLink.so") and real not in found:
+            with suppress(LtocompatError):
+                found[real] = read_linker(machine, real, "ld.so cache")
+    return tuple(sorted(found.values(), key=lambda one: (one.numbers, one.path)))
+
+
+def _picks(
+    machine: Machine, linkers: Iterable[NvJitLink], others: Iterable[Compiler]
+) -> tuple[Pick, ...]:
+    versions: dict[str, str | None] = {one.path: one.version for one in linkers}
+    versions |= {one.path: one.version for one in others}
+    return tuple(picks(machine, versions))

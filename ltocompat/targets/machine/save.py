@@ -1,0 +1,112 @@
+"""What was found on a machine as a deploy target, so that it can be judged for or saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TypeVar
+
+from ltocompat.model.arch import Release
+from ltocompat.model.target import DriverVersion, Gpu, Known, Target
+from ltocompat.targets.machine.environment import Environment, LocalGpu
+from ltocompat.targets.machine.gpus import known_gpu
+from ltocompat.targets.machine.library_search import LDSO, PATHFINDER
+
+T = TypeVar("T")
+_HERE = "this machine"
+
+
+def target_of(environment: Environment, name: str = _HERE) -> Target:
+    """The deploy target that a machine is; every part says where it was read.
+
+    A compiler or linker that several ways of loading pick differently is one of those versions,
+    not known which.
+    """
+    driver = _driver(environment)
+    compat = _compat(environment)
+    nvjitlink = _picked(environment, "nvJitLink")
+    nvrtc = _picked(environment, "nvrtc")
+    nvlink = _nvlink(environment)
+    gpus = _gpus(environment)
+    parts = {
+        "os": f"{_HERE}: its files",
+        "driver": driver and driver.source,
+        "compat": compat and compat.source,
+        "nvjitlink": nvjitlink and nvjitlink.source,
+        "nvrtc": nvrtc and nvrtc.source,
+        "nvlink": nvlink and nvlink.source,
+        "gpu": f"{_HERE}: {environment.gpus[0].source}" if gpus else None,
+    }
+    return Target(
+        name=name,
+        system=environment.system,
+        driver=driver,
+        compat=compat,
+        nvjitlink=nvjitlink,
+        nvrtc=nvrtc,
+        nvlink=nvlink,
+        gpus=gpus,
+        sources=tuple((key, source) for key, source in parts.items() if source),
+    )
+
+
+def _driver(environment: Environment) -> Known[DriverVersion] | None:
+    kernel, user = environment.kernel_driver, environment.user_driver
+    if kernel:
+        return _known(str(kernel.version), (kernel.version,), kernel.source)
+    # A driver's libcuda is of the kernel driver's version; a compat copy or a stub tells nothing.
+    if user and user.version and not user.is_compat and not user.stub:
+        return _known(str(user.version), (user.version,), user.real)
+    return None
+
+
+def _compat(environment: Environment) -> Known[Release] | None:
+    user = environment.user_driver
+    if user is None or not user.is_compat or user.cuda is None:
+        return None
+    return _known(str(user.cuda), (user.cuda,), f"{user.path} ({user.cuda_source})")
+
+
+def _picked(environment: Environment, library: str) -> Known[Release] | None:
+    """What programs load: by cuda-pathfinder, and by dlopen of the first soname that there is."""
+    found: dict[Release, list[str]] = {}
+    for way in (PATHFINDER, LDSO):
+        for pick in environment.picked(library, way):
+            if pick.version:
+                found.setdefault(Release.parse(pick.version), []).append(f"{way}: {pick.path}")
+                break
+    if not found:
+        return None
+    sources = (source for ways in found.values() for source in ways)
+    releases = sorted(found)
+    return _known(" or ".join(map(str, releases)), releases, ", ".join(sources))
+
+
+def _nvlink(environment: Environment) -> Known[Release] | None:
+    """That of the toolkit whose nvcc runs, else of the first toolkit that has one."""
+    having = [one for one in environment.toolkits if one.nvlink and one.version]
+    having.sort(key=lambda one: "PATH" not in one.reached)
+    for toolkit in having[:1]:
+        release = Release.parse(toolkit.version or "")
+        return _known(str(release), (release,), f"{toolkit.root} ({toolkit.evidence})")
+    return None
+
+
+def _gpus(environment: Environment) -> tuple[Gpu, ...]:
+    """One for each kind of GPU; those whose architecture nothing tells are left out."""
+    found = (_gpu(one, tegra=environment.jetson is not None) for one in environment.gpus)
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def _gpu(local: LocalGpu, *, tegra: bool) -> Gpu | None:
+    known = known_gpu(local.name)
+    if known and (local.arch is None or known.arch == local.arch):
+        return replace(known, name=local.name)
+    if local.arch is None:
+        return None
+    # cuda-compat is made for Jetsons; of an unknown name it isn't known.
+    return Gpu(local.name, local.arch, data_center=True if tegra else None, tegra=tegra)
+
+
+def _known(text: str, values: Iterable[T], source: str) -> Known[T]:
+    return Known(text, tuple(values), every=False, source=f"{_HERE}: {source}")

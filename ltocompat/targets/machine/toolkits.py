@@ -1,0 +1,91 @@
+"""Installed CUDA toolkits, and what leads to each."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+from ltocompat.targets.machine.environment import Toolkit
+from ltocompat.targets.nvjitlink.machine import Machine
+
+_NVCC = re.compile(r"release \d+\.\d+, V(\d+\.\d+\.\d+)")
+_HEADER = re.compile(r"^#define\s+CUDA_VERSION\s+(\d{4,6})\s*$", re.MULTILINE)
+_TEXT = re.compile(r"CUDA Version (\d+\.\d+(?:\.\d+)?)")
+_VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?")
+_BEHIND = re.compile(rb"(?<![\w.])/[\w./+-]+/bin/nvcc(?![\w.-])")
+_MOST_SCRIPT = 4096
+_HEADERS = ("include/cuda.h", "targets/x86_64-linux/include/cuda.h", "targets/*/include/cuda.h")
+_PROGRAMS = ("bin/nvcc", "bin/ptxas", "bin/nvlink", "version.json", "version.txt", *_HEADERS)
+
+
+def toolkits(machine: Machine) -> tuple[Toolkit, ...]:
+    """Every toolkit once, in the order of CUDA_HOME, CUDA_PATH, PATH, /usr/local."""
+    ways: dict[str, list[str]] = {}
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        if root := machine.environ.get(name):
+            ways.setdefault(machine.real(root), []).append(name)
+    for folder in machine.environ.get("PATH", "").split(os.pathsep):
+        nvcc = os.path.join(folder, "nvcc")
+        if os.path.isabs(folder) and machine.is_file(nvcc):
+            # Only the first one runs.
+            ways.setdefault(_root_of(machine, nvcc), []).append("PATH")
+            break
+    for path in machine.files("/usr/local", "cuda", "cuda-*"):
+        ways.setdefault(machine.real(path), []).append(path)
+    return tuple(
+        _described(machine, root, tuple(dict.fromkeys(reached)))
+        for root, reached in ways.items()
+        if machine.files(root, *_PROGRAMS)
+    )
+
+
+def _root_of(machine: Machine, nvcc: str) -> str:
+    """The toolkit of an nvcc; Debian's in /usr/bin is a script that runs the real one."""
+    real = machine.real(nvcc)
+    head = machine.read_bytes(real, _MOST_SCRIPT) or b""
+    if head.startswith(b"#!") and (behind := _BEHIND.search(head)):
+        real = machine.real(behind[0].decode("utf-8", "replace"))
+    return os.path.dirname(os.path.dirname(real))
+
+
+def _described(machine: Machine, root: str, reached: tuple[str, ...]) -> Toolkit:
+    version, evidence = _version(machine, root)
+    return Toolkit(
+        root=root,
+        reached=reached,
+        version=version,
+        evidence=evidence,
+        nvcc=machine.is_file(os.path.join(root, "bin/nvcc")),
+        nvlink=machine.is_file(os.path.join(root, "bin/nvlink")),
+    )
+
+
+def _version(machine: Machine, root: str) -> tuple[str | None, str | None]:
+    """The compiler's number, else the toolkit's; only its minor means anything in compatibility."""
+    nvcc = os.path.join(root, "bin/nvcc")
+    if machine.is_file(nvcc) and (said := _NVCC.search(machine.run([nvcc, "--version"]))):
+        return said[1], "nvcc --version"
+    if version := _by_json(machine.text(os.path.join(root, "version.json")) or ""):
+        return version, "version.json"
+    if said := _TEXT.search(machine.text(os.path.join(root, "version.txt")) or ""):
+        return said[1], "version.txt"
+    for header in machine.files(root, *_HEADERS):
+        if said := _HEADER.search(machine.text(header) or ""):
+            code = int(said[1])
+            return f"{code // 1000}.{code % 1000 // 10}", "cuda.h"
+    return None, None
+
+
+def _by_json(text: str) -> str | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    parts = value if isinstance(value, dict) else {}
+    for name in ("cuda_nvcc", "cuda"):
+        part = parts.get(name)
+        version = part.get("version") if isinstance(part, dict) else None
+        if isinstance(version, str) and _VERSION.fullmatch(version):
+            return version
+    return None

@@ -1,0 +1,46 @@
+"""nvJitLink libraries: which are at hand, and those installed for trials only.
+
+A library is told by its bytes and never loaded into this process.
+"""
+
+from __future__ import annotations
+
+from ltocompat.model.errors import Missing
+from ltocompat.targets.nvjitlink.cache import Cache
+from ltocompat.targets.nvjitlink.installing import install, remove
+from ltocompat.targets.nvjitlink.linker import NvJitLink
+from ltocompat.targets.nvjitlink.machine import Machine
+from ltocompat.targets.nvjitlink.searching import find, resolve
+
+__all__ = [
+    "Cache",
+    "Machine",
+    "NvJitLink",
+    "find",
+    "install",
+    "installed",
+    "obtain",
+    "remove",
+    "resolve",
+]
+
+
+def installed(cache: Cache | None = None) -> tuple[NvJitLink, ...]:
+    """Those of the trial cache, oldest first; ``cache`` None for the user's own."""
+    return (cache or Cache.of()).installed()
+
+
+def obtain(wanted: str, *, install_missing: bool) -> NvJitLink:
+    """The nvJitLink to run here, installed for trials first where that is wanted and needed.
+
+    Raises:
+        Missing: it is not at hand, and was not to be installed, or can't be.
+        UsageError: it is no version and no library.
+    """
+    try:
+        return resolve(wanted)
+    except Missing:
+        if not install_missing:
+            raise
+    install(wanted)
+    return resolve(wanted)

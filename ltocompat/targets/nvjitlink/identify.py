@@ -1,0 +1,118 @@
+"""Which nvJitLink a file is, read out of its bytes: a library that was found is never loaded here.
+
+The library's own banner, "Cuda compilation tools, release 12.4, V12.4.127", is the best evidence:
+each of the 88 libraries in ``facts/nvjitlink.toml`` holds exactly that of its wheel, and no other.
+The exported names tell the minor: a library M.m exports ``__nvJitLinkCreate_M_0`` .. ``_M_m`` of
+its own major (compatibility.md 4.2, from ``readelf --dyn-syms``). What packages say of their files
+comes in between, and only where it agrees with the names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import Malformed, UnreadableInput
+from ltocompat.model.limits import Budget
+
+if TYPE_CHECKING:
+    from ltocompat.files.objects.structure import Structure
+
+_BANNER = b"Cuda compilation tools, release "
+_BANNER_TEXT = re.compile(rb"Cuda compilation tools, release (\d+\.\d+), V(\1\.\d+)\0")
+_LONGEST_BANNER = 80
+_CREATE = re.compile(r"__nvJitLinkCreate_(\d+)_(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What the bytes of a library prove.
+
+    Attributes:
+        release: its minor.
+        version: 12.4.127, or 12.4 where nothing proves more.
+        evidence: where that was read.
+        machine: the processor it runs on.
+    """
+
+    release: Release
+    version: str
+    evidence: str
+    machine: str
+
+
+def identify(path: str, claims: Iterable[tuple[str, str]] = ()) -> Identity:
+    """Read the version of the nvJitLink at ``path``.
+
+    Args:
+        path: the file on this disk.
+        claims: (version, evidence) that packages give for it, asked only where it has no banner.
+
+    Raises:
+        UnreadableInput: it can't be read.
+        Malformed: it is no nvJitLink, or nothing in it tells its version.
+    """
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise UnreadableInput(f"{path!r} is not a regular file; name the library itself")
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    except OSError as error:
+        raise UnreadableInput(f"{path!r} can't be opened: {error.strerror}") from error
+    try:
+        return _identify(ByteView(FileSource(fd)), claims)
+    finally:
+        os.close(fd)
+
+
+def _identify(view: ByteView, claims: Iterable[tuple[str, str]]) -> Identity:
+    # Imported here: most callers find their library in the trial cache, where all is known.
+    from ltocompat.files.objects.elf_host import read_elf
+    from ltocompat.files.objects.libraries import library_name
+    from ltocompat.files.objects.pe import read_pe
+
+    budget = Budget()
+    magic = view.peek(0, 4)
+    host: Structure | None = None
+    if magic == b"\x7fELF":
+        host = read_elf(view, budget)
+    elif magic[:2] == b"MZ":
+        host = read_pe(view, budget)
+    if host is None:
+        raise Malformed("it is no library of Linux or Windows")
+    if library_name(host.own_name or "") != "libnvJitLink":
+        raise Malformed(f"it is no nvJitLink: it calls itself {host.own_name or 'nothing'!r}")
+    versions = _banners(view, budget, host.data_spans())
+    if len(versions) == 1:
+        version = versions.pop()
+        return Identity(Release.parse(version), version, "file banner", host.machine)
+    minor = _exported(host.symbols().nvjitlink_defined)
+    for version, evidence in claims:
+        if minor is None or Release.parse(version) == minor:
+            return Identity(Release.parse(version), version, evidence, host.machine)
+    if minor is None:
+        raise Malformed("nothing in it tells the version of this nvJitLink")
+    return Identity(minor, str(minor), "exported symbols", host.machine)
+
+
+def _banners(view: ByteView, budget: Budget, spans: Iterable[tuple[int, int]]) -> set[str]:
+    from ltocompat.files.objects.windows import occurrences
+
+    found = set()
+    for offset, size in spans:
+        for at in occurrences(view, budget, offset, size, _BANNER):
+            banner = _BANNER_TEXT.match(view.peek(at, _LONGEST_BANNER))
+            if banner:
+                found.add(banner[2].decode("ascii"))
+    return found
+
+
+def _exported(names: Iterable[str]) -> Release | None:
+    """The highest of the minors that the names end in; 12.0 .. 12.9 means 12.9."""
+    matches = filter(None, map(_CREATE.fullmatch, names))
+    return max((Release(int(match[1]), int(match[2])) for match in matches), default=None)

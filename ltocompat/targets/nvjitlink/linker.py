@@ -1,0 +1,41 @@
+"""One nvJitLink library, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ltocompat.model.arch import Release
+
+
+@dataclass(frozen=True, slots=True)
+class NvJitLink:
+    """A copy of nvJitLink on this machine.
+
+    Attributes:
+        release: minor release, 12.4.
+        version: the most exact version that is proved: ``12.4.127``, else ``12.4``.
+        path: absolute path of the file itself, behind all links.
+        found_via: how it is reached: ``trial cache``, ``wheel in site-packages``, ``conda``,
+            ``ld.so cache`` ...; several ways are joined by commas.
+        evidence: what proves the version: ``file banner``, ``exported symbols`` ...
+        for_trials: it lies in our own cache, and is never the one of the deploy target.
+        machine: processor that it runs on: ``x86-64``, ``AArch64``.
+    """
+
+    release: Release
+    version: str
+    path: str
+    found_via: str
+    evidence: str
+    for_trials: bool
+    machine: str
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The version to sort by."""
+        return version_numbers(self.version)
+
+
+def version_numbers(version: str) -> tuple[int, ...]:
+    """``12.4.127`` as (12, 4, 127)."""
+    return tuple(map(int, version.split(".")))

@@ -1,0 +1,115 @@
+"""Every nvJitLink that can be reached on a machine, and the one that fits a wish."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+
+from ltocompat.model.errors import LtocompatError, Malformed, Missing, UsageError
+from ltocompat.model.image import Skipped
+from ltocompat.model.place import Place
+from ltocompat.targets.nvjitlink.cache import Cache
+from ltocompat.targets.nvjitlink.declared_versions import claims
+from ltocompat.targets.nvjitlink.identify import identify
+from ltocompat.targets.nvjitlink.linker import NvJitLink
+from ltocompat.targets.nvjitlink.machine import Machine
+from ltocompat.targets.nvjitlink.places import places
+from ltocompat.targets.nvjitlink.version_request import is_version, matches
+
+_MACHINES = {"amd64": "x86-64", "x86_64": "x86-64", "arm64": "AArch64", "aarch64": "AArch64"}
+
+
+def search(machine: Machine) -> Iterator[NvJitLink | Skipped]:
+    """Every file that looks like nvJitLink, once each, by path; what is none has a reason.
+
+    The trial cache is no place where a program finds its linker: it is left out.
+    """
+    ways: dict[str, list[str]] = {}
+    for path, via in places(machine):
+        ways.setdefault(machine.real(path), []).append(via)
+    ours = machine.real(Cache.of(machine.environ).folder)
+    for path, found in sorted(ways.items()):
+        if path.startswith(os.path.join(ours, "")):
+            continue
+        if os.path.basename(os.path.dirname(path)) == "stubs":
+            yield Skipped(Place(path), "it is a stub: names to link with, and no code")
+            continue
+        try:
+            yield read_linker(machine, path, ", ".join(dict.fromkeys(found)))
+        except LtocompatError as error:
+            yield Skipped(Place(path), str(error))
+
+
+def find(machine: Machine) -> tuple[NvJitLink, ...]:
+    """Every copy that can be reached, oldest first; in no order that any loader would take."""
+    found = [one for one in search(machine) if isinstance(one, NvJitLink)]
+    return tuple(sorted(found, key=lambda linker: (linker.numbers, linker.path)))
+
+
+def resolve(
+    wanted: str, *, cache: Cache | None = None, machine: Machine | None = None
+) -> NvJitLink:
+    """The nvJitLink to run here: of the trial cache, else any copy that was found.
+
+    Args:
+        wanted: ``12.4`` (the newest patch level at hand), ``12.4.127``, or a path.
+        cache: where trial copies are; None for the user's own.
+        machine: where to look for others; None for this one.
+
+    Raises:
+        Missing: there is none; the text names the command that installs it.
+        UsageError: the path is no nvJitLink.
+    """
+    ours = cache or Cache.of()
+    if not is_version(wanted):
+        return _at(wanted, ours)
+    here = _MACHINES.get(platform.machine().lower())
+    for candidates in (ours.installed, lambda: find(machine or Machine.here())):
+        fitting = [
+            one for one in candidates() if one.machine == here and matches(wanted, one.version)
+        ]
+        if fitting:
+            return max(fitting, key=lambda linker: linker.numbers)
+    raise Missing(
+        f"nvJitLink {wanted} is not at hand; get it with: ltocompat nvjitlink install {wanted}"
+    )
+
+
+def _at(path: str, cache: Cache) -> NvJitLink:
+    real = os.path.realpath(path)
+    for linker in cache.installed():
+        if linker.path == real:
+            return linker
+    if not os.path.exists(real):
+        raise Missing(f"{path!r} does not exist; give a version such as 12.4, or a library's path")
+    try:
+        return read_linker(Machine(), real, "path")
+    except Malformed as error:
+        raise UsageError(
+            f"{path!r} can't be linked with: {error}; give a version or path"
+        ) from error
+
+
+def read_linker(machine: Machine, path: str, via: str) -> NvJitLink:
+    """The copy in one file, by what its bytes prove.
+
+    Args:
+        machine: where it lies.
+        path: the file itself, behind all links.
+        via: how it was reached.
+
+    Raises:
+        Malformed: it is no nvJitLink, or its version can't be told.
+        UnreadableInput: it can't be opened.
+    """
+    identity = identify(machine.on_disk(path), claims(machine, path))
+    return NvJitLink(
+        release=identity.release,
+        version=identity.version,
+        path=path,
+        found_via=via,
+        evidence=identity.evidence,
+        for_trials=False,
+        machine=identity.machine,
+    )

@@ -1,0 +1,149 @@
+"""From places to inputs of a link, with what lies in each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ltocompat.files.archives import container_of
+from ltocompat.files.archives.archive import ArchiveFormat
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.fatbin import StoredImage, StoredModule
+from ltocompat.files.objects import read_host
+from ltocompat.model.errors import Malformed, UsageError
+from ltocompat.model.image import Image, ImageKind, Skipped
+from ltocompat.model.limits import Budget, Limits
+from ltocompat.model.place import Place
+from ltocompat.scan import walk
+from ltocompat.scan.describe import Detail, describe
+from ltocompat.scan.extract_bytes import Cut, cut, images_at
+from ltocompat.scan.walk import Settings
+from ltocompat.trial import InputKind, TrialInput
+
+_KINDS = {
+    "cubin": InputKind.CUBIN,
+    "ptx": InputKind.PTX,
+    "ltoir": InputKind.LTOIR,
+    "fatbin": InputKind.FATBIN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Linkable:
+    """One input of a link.
+
+    Attributes:
+        place: where it lies.
+        trial: its bytes, as the linker gets them.
+        images: what is in it.
+    """
+
+    place: Place
+    trial: TrialInput
+    images: tuple[Image, ...]
+
+    @property
+    def ltoir(self) -> tuple[Image, ...]:
+        """Its LTO-IR images."""
+        return tuple(image for image in self.images if image.kind is ImageKind.LTOIR)
+
+    @property
+    def plain(self) -> tuple[Image, ...]:
+        """Its PTX and SASS images."""
+        kinds = (ImageKind.PTX, ImageKind.SASS)
+        return tuple(image for image in self.images if image.kind in kinds)
+
+
+def gather(place: Place, settings: Settings) -> Iterator[Linkable | Skipped]:
+    """What lies at a place, in the largest pieces that a linker takes.
+
+    An object or archive is one input, as a user would hand it to a linker; of anything else, every
+    module is one, and a place that names an image is that image alone.
+
+    Raises:
+        UnreadableInput: the path can't be opened.
+        UsageError: no device code lies there.
+    """
+    found = False
+    for path in walk.files(place, settings.limits):
+        if isinstance(path, Skipped):
+            yield path
+            continue
+        with walk.opened(path.path, settings.limits) as view:
+            for piece in _pieces(view, path, settings):
+                found = True
+                yield piece
+    if not found:
+        raise UsageError(f"no device code lies at {place}; list what does with: ltocompat inspect")
+
+
+def gather_each(place: Place, settings: Settings) -> Iterator[Linkable | Skipped]:
+    """Every image at a place as an input of its own.
+
+    Raises:
+        UnreadableInput: the path can't be opened.
+    """
+    for stored in images_at(place, settings):
+        yield stored if isinstance(stored, Skipped) else linkable(stored)
+
+
+def linkable(stored: StoredImage) -> Linkable | Skipped:
+    """One image as an input, or why it can't be one."""
+    image, unread = describe(stored, Detail())
+    try:
+        piece = cut(stored)
+    except Malformed as error:
+        return unread or Skipped(stored.place, str(error), stored.stored_size)
+    trial = trial_input(str(stored.place), piece)
+    if trial is None:
+        return Skipped(stored.place, f"nvJitLink links no {image.kind} code", stored.stored_size)
+    return Linkable(stored.place, trial, (image,))
+
+
+def trial_input(name: str, piece: Cut) -> TrialInput | None:
+    """A piece as the linker gets it; None where it takes no such thing.
+
+    Args:
+        name: what the linker calls it in its messages.
+        piece: as it was cut.
+    """
+    if piece.what not in _KINDS:
+        return None
+    # PTX is a C string to the library.
+    data = piece.data + b"\0" if piece.what == "ptx" else piece.data
+    return TrialInput(name, _KINDS[piece.what], data)
+
+
+def _pieces(view: ByteView, place: Place, settings: Settings) -> Iterator[Linkable | Skipped]:
+    kind = _whole(view, place, settings.limits)
+    images: list[Image] = []
+    for stored in walk.stored_in_file(view, place, settings):
+        if isinstance(stored, Skipped):
+            yield stored
+        elif isinstance(stored, StoredModule) and kind is not None:
+            images += [describe(image, Detail())[0] for image in stored.images]
+        elif isinstance(stored, StoredModule):
+            yield from _module(stored, place)
+    if kind is not None and images:
+        trial = TrialInput(str(place), kind, view.all())
+        yield Linkable(place, trial, tuple(images))
+
+
+def _whole(view: ByteView, place: Place, limits: Limits) -> InputKind | None:
+    """How a linker takes the whole file, None when it takes its pieces."""
+    if place != Place(place.path):
+        return None
+    container = container_of(view)
+    if container is not None:
+        return InputKind.LIBRARY if isinstance(container, ArchiveFormat) else None
+    host = read_host(view, Budget(limits))
+    return InputKind.OBJECT if host is not None and host.type == "object" else None
+
+
+def _module(module: StoredModule, wanted: Place) -> Iterator[Linkable | Skipped]:
+    if module.region is None or wanted.entry or not module.images:
+        yield from map(linkable, module.images)
+        return
+    trial = TrialInput(str(module.place), InputKind.FATBIN, module.region.all())
+    images = tuple(describe(image, Detail())[0] for image in module.images)
+    yield Linkable(module.place, trial, images)

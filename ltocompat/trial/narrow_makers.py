@@ -1,0 +1,151 @@
+"""Narrowing the releases of scrambled LTO-IR by asking linkers which of them first accepts it.
+
+An nvJitLink accepts LTO-IR exactly when its own minor release is not older than the compiler's; no
+exception in 4,800 pairs of 16 compilers and 32 linkers. Only that refusal counts here: linkers
+before 12.4 also refuse fatbins that they can't unpack, which says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from ltocompat import facts
+from ltocompat.files.fatbin import StoredImage, StoredModule
+from ltocompat.model.arch import Release
+from ltocompat.model.closing import Closing
+from ltocompat.model.errors import Malformed, Missing
+from ltocompat.model.image import Image, Maker, Module
+from ltocompat.scan.extract_bytes import cut
+from ltocompat.targets.nvjitlink import NvJitLink
+from ltocompat.trial import Answer, InputKind, Outcome, Pool, Request, TrialInput, explain
+
+Pair = tuple[StoredImage, Image]
+_REFUSED_FOR_AGE = "ltoir too new"
+
+
+@dataclass(slots=True)
+class _Open:
+    """An image whose releases are still being narrowed, and what linkers said so far."""
+
+    number: int
+    request: Request
+    releases: tuple[Release, ...]
+    refused_by: Release | None = None
+
+
+class Narrower(Closing):
+    """Asks nvJitLinks; use it as a context manager, which ends their processes.
+
+    Args:
+        resolve: the library of a minor release; raises ``Missing`` where there is none.
+    """
+
+    def __init__(self, resolve: Callable[[str], NvJitLink]) -> None:
+        self._resolve = resolve
+        self._stack = ExitStack()
+        self._pools: dict[Release, Pool | None] = {}
+
+    def close(self) -> None:
+        """End all children."""
+        self._stack.close()
+
+    def narrow(self, modules: Sequence[tuple[StoredModule, Module]]) -> list[Module]:
+        """The modules, in order; the makers of their images that are a set are narrowed.
+
+        Raises:
+            Missing: a linker that must be asked is not at hand.
+        """
+        pairs = [
+            pair
+            for stored, module in modules
+            for pair in zip(stored.images, module.images, strict=True)
+        ]
+        images = iter(self._narrow(pairs))
+        return [
+            replace(module, images=tuple(islice(images, len(module.images))))
+            for _, module in modules
+        ]
+
+    def _narrow(self, pairs: Sequence[Pair]) -> list[Image]:
+        images = [image for _, image in pairs]
+        waiting: dict[tuple[Release, ...], list[_Open]] = {}
+        for number, (stored, image) in enumerate(pairs):
+            asked = _request(stored, image)
+            if asked is not None:
+                releases = image.made_by[0].releases
+                waiting.setdefault(releases, []).append(_Open(number, asked, releases))
+        for releases, group in waiting.items():
+            self._narrow_group(releases, group, images)
+        return images
+
+    def _narrow_group(
+        self, releases: tuple[Release, ...], group: list[_Open], images: list[Image]
+    ) -> None:
+        before = _release_before(releases[0])
+        for release in (before, *releases):
+            if release is None or not group:
+                continue
+            pool = self._pool(release, needed=release is not before)
+            if pool is None:
+                continue
+            left: list[_Open] = []
+            for one, answer in zip(group, pool.run(o.request for o in group), strict=True):
+                if not answer.outcome.failed and release in releases:
+                    images[one.number] = _narrowed(images[one.number], release, one.refused_by)
+                elif _too_new(answer):
+                    one.refused_by = release
+                    left.append(one)
+                elif release is before:
+                    left.append(one)  # it can't unpack the fatbin; the others can
+            group = left
+
+    def _pool(self, release: Release, *, needed: bool) -> Pool | None:
+        if release not in self._pools:
+            try:
+                library = self._resolve(str(release))
+            except Missing:
+                if needed:
+                    raise
+                self._pools[release] = None
+            else:
+                self._pools[release] = self._stack.enter_context(Pool(library.path))
+        return self._pools[release]
+
+
+def _request(stored: StoredImage, image: Image) -> Request | None:
+    """What to ask about an image, None when there is nothing to narrow or no way to ask."""
+    if not stored.scrambled or image.arch is None or len(image.made_by) != 1:
+        return None
+    releases = image.made_by[0].releases
+    first = min(facts.nvjitlink_minors())
+    if len(releases) < 2 or releases[0] < first:
+        return None
+    try:
+        data = cut(stored).data
+    except Malformed:
+        return None
+    options = ("-lto", f"-arch=sm_{image.arch.number}{image.arch.suffix}")
+    inputs = (TrialInput(str(stored.place), InputKind.FATBIN, data),)
+    return Request(inputs, options, complete=False)
+
+
+def _release_before(release: Release) -> Release | None:
+    older = [minor for minor in facts.nvjitlink_minors() if minor < release]
+    return max(older, default=None)
+
+
+def _too_new(answer: Answer) -> bool:
+    reason = explain(answer.log)
+    refused = answer.outcome is Outcome.REFUSED
+    return refused and reason is not None and reason.cause == _REFUSED_FOR_AGE
+
+
+def _narrowed(image: Image, release: Release, refused_by: Release | None) -> Image:
+    (maker,) = image.made_by
+    said = f"accepted by {release}"
+    evidence = f"refused by {refused_by}, {said}" if refused_by else said
+    found = Maker(maker.role, maker.tool, str(release), (release,), evidence)
+    return replace(image, made_by=(found,))

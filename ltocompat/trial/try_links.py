@@ -1,0 +1,174 @@
+"""Trial links of modules with the nvJitLinks of targets, while the modules' bytes are at hand.
+
+Adding a fragment tells whether the linker takes its version, architecture and compression, and
+costs a tenth of a millisecond; linking it costs up to a tenth of a second. So every module is
+added, and those are linked of which the rules can't say whether their code goes: LTO-IR for one
+architecture (``a``, ``f``) on its way to another; besides the first of every shape in a file.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from ltocompat.files.fatbin import StoredModule
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.closing import Closing
+from ltocompat.model.errors import Malformed, Missing
+from ltocompat.model.image import ImageKind, Module
+from ltocompat.model.signature import Shape, shape_of
+from ltocompat.model.target import Target
+from ltocompat.model.trial_answer import TrialKey, Trials, Tried, link_key
+from ltocompat.model.verdict import Route
+from ltocompat.rules.engine.judge_module import ways
+from ltocompat.rules.selection import pick_for_linker
+from ltocompat.scan.extract_bytes import cut
+from ltocompat.scan.summarize import Modules, Try
+from ltocompat.targets.nvjitlink import obtain, resolve
+from ltocompat.trial import InputKind, Request, TrialInput
+from ltocompat.trial.answer_cache import TrialCache
+from ltocompat.trial.cached_linker import Linker
+from ltocompat.trial.link_inputs import trial_input
+
+# NCCL's 10 MB of LTO-IR takes minutes; what the rules are sure of need not be linked for that.
+_SMALL = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    """A linker and what it links for."""
+
+    release: Release
+    arch: SmArch
+
+
+_Linked = tuple[tuple[str, ...], Shape, _Goal]
+"""A shape that was linked: in which innermost file of the one at hand, and for what."""
+
+
+class Trier(Closing):
+    """Asks the nvJitLinks of targets; use it as a context manager, which ends their processes.
+
+    Args:
+        targets: whose linkers are asked, for their GPUs; of a range every release.
+        install_missing: install those that are not at hand.
+        cache: answers of earlier runs; None to ask everything anew.
+        only: ask none but these releases; None: all.
+    """
+
+    def __init__(
+        self,
+        targets: Sequence[Target],
+        *,
+        install_missing: bool,
+        cache: TrialCache | None = None,
+        only: Collection[Release] | None = None,
+    ) -> None:
+        goals = dict.fromkeys(_goals(targets))
+        self._goals = tuple(one for one in goals if only is None or one.release in only)
+        self._install = install_missing
+        self._stack = ExitStack()
+        self._cache = None if cache is None else self._stack.enter_context(cache)
+        self._linkers: dict[Release, Linker] = {}
+        self._versions: dict[Release, str] = {}
+
+    def close(self) -> None:
+        """End the linkers' processes."""
+        self._stack.close()
+
+    def identity(self) -> str:
+        """Who is asked about what, as far as it is at hand."""
+        return ", ".join(f"{self._version(one.release)} {one.arch}" for one in self._goals)
+
+    def _version(self, release: Release) -> str:
+        if release not in self._versions:
+            try:
+                library = resolve(str(release))
+            except Missing:
+                self._versions[release] = f"no {release}"
+            else:
+                self._versions[release] = f"{library.version} {library.machine}"
+        return self._versions[release]
+
+    def for_file(self) -> Try:
+        """Asks about the modules of one file, so that its answers depend on no other file.
+
+        It gives what the linkers did with each module, nothing for those that are not linked, and
+        raises ``Missing`` where an nvJitLink is not at hand.
+        """
+        return functools.partial(self._try_links, set())
+
+    def _try_links(self, linked: set[_Linked], modules: Modules) -> list[Trials]:
+        found: list[dict[TrialKey, Tried]] = [{} for _ in modules]
+        for goal in self._goals:
+            asked = [
+                (number, request)
+                for number, (stored, module) in enumerate(modules)
+                if (request := self._request(stored, module, goal, linked)) is not None
+            ]
+            if not asked:
+                continue
+            answers = self._linker(goal.release).ask([request for _, request in asked])
+            for (number, _), answer in zip(asked, answers, strict=True):
+                found[number][link_key(goal.release, goal.arch)] = answer
+        return list(found)
+
+    def _linker(self, release: Release) -> Linker:
+        if release not in self._linkers:
+            library = obtain(str(release), install_missing=self._install)
+            self._linkers[release] = Linker(library, self._cache, self._stack)
+        return self._linkers[release]
+
+    def _request(
+        self, stored: StoredModule, module: Module, goal: _Goal, linked: set[_Linked]
+    ) -> Request | None:
+        shape = shape_of(module)
+        if Route.LINK not in ways(shape):
+            return None
+        pick = pick_for_linker(shape, goal.arch, goal.release)
+        inputs = _inputs(stored) if pick.images else ()
+        if not inputs:
+            return None
+        lto = any(image.kind is ImageKind.LTOIR for image in pick.images)
+        options = (f"-arch={goal.arch}", *(("-lto",) if lto else ()))
+        doubt = lto and any(_suffix_matters(image.arch, goal.arch) for image in pick.images)
+        small = sum(len(one.data) for one in inputs) <= _SMALL
+        alike = (module.place.members, shape, goal)
+        complete = doubt or (small and alike not in linked)
+        if complete:
+            linked.add(alike)
+        if complete and lto and self._linker(goal.release).compiles_relocatable():
+            options += ("-r",)  # else a fragment that has no kernel would not be compiled at all
+        return Request(inputs, options, complete=complete)
+
+
+def _goals(targets: Sequence[Target]) -> Iterator[_Goal]:
+    for target in targets:
+        for release in target.nvjitlink.values if target.nvjitlink else ():
+            for gpu in target.gpus:
+                yield _Goal(release, gpu.arch)
+
+
+def _suffix_matters(code: SmArch | None, target: SmArch) -> bool:
+    exact = code is not None and (code.number, code.suffix) == (target.number, target.suffix)
+    return code is not None and bool(code.suffix) and not exact
+
+
+def _inputs(stored: StoredModule) -> tuple[TrialInput, ...]:
+    """A module's fatbin region, or its bare image; nothing where its bytes can't be had."""
+    name = str(stored.place)
+    if stored.region is not None:
+        return (TrialInput(name, InputKind.FATBIN, stored.region.all()),)
+    found = []
+    for image in stored.images:
+        try:
+            piece = cut(image)
+        except Malformed:
+            return ()
+        given = trial_input(name, piece)
+        if given is None:
+            return ()
+        found.append(given)
+    return tuple(found)

@@ -1,0 +1,116 @@
+"""Trial loads of modules on this machine's GPUs: the bytes as stored, so that the driver picks."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from ltocompat.files.fatbin import StoredModule
+from ltocompat.model.closing import Closing
+from ltocompat.model.errors import Malformed
+from ltocompat.model.image import Module
+from ltocompat.model.signature import Shape, shape_of
+from ltocompat.model.trial_answer import TrialKey, Trials, Tried, load_key
+from ltocompat.model.verdict import Route
+from ltocompat.rules.engine.judge_module import possible_ways
+from ltocompat.rules.selection import pick_for_driver
+from ltocompat.scan.describe import Detail, describe
+from ltocompat.scan.extract_bytes import cut
+from ltocompat.scan.summarize import Modules, Try
+from ltocompat.trial.loading import LoadAnswer, LoadOutcome, LoadPool, LoadRequest
+
+_WORDS = {
+    LoadOutcome.LOADED: "loaded",
+    LoadOutcome.REFUSED: "refused",
+    LoadOutcome.CRASHED: "crashed",
+    LoadOutcome.TIMED_OUT: "timed out",
+}
+
+
+class LoadTrier(Closing):
+    """Asks the driver of this machine; use it as a context manager, which ends its processes.
+
+    Args:
+        target: name of the deploy target that this machine is.
+    """
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._pool = LoadPool()
+
+    def __enter__(self) -> Self:
+        """Start the driver.
+
+        Raises:
+            Missing: there is no driver, it does not start, or it shows no GPU.
+        """
+        self._pool.__enter__()
+        return self
+
+    def close(self) -> None:
+        """End the driver's process."""
+        self._pool.close()
+
+    def for_file(self) -> Try:
+        """Asks about the modules of one file.
+
+        It gives what the driver did with each module, nothing for those that it would not load.
+        """
+        return self._try_loads
+
+    def _try_loads(self, modules: Modules) -> list[Trials]:
+        return [self._try(stored, module) for stored, module in modules]
+
+    def _try(self, stored: StoredModule, module: Module) -> Trials:
+        shape = shape_of(module)
+        data = _bytes(stored)
+        # What a device link used up is loaded together with other regions, which only a program
+        # does.
+        relinked = any(image.prelinked for image in shape.images)
+        if Route.LOAD not in possible_ways(shape) or relinked or data is None:
+            return {}
+        found: dict[TrialKey, Tried] = {}
+        driver = self._pool.driver
+        said = f"driver of CUDA {driver.cuda}"
+        for gpu in driver.gpus:
+            key = load_key(self._target, gpu.arch)
+            if key in found:
+                continue
+            kernels = _kernels(stored, shape, gpu.arch.number)
+            request = LoadRequest(str(module.place), data, kernels, (gpu.index,))
+            ((answer,),) = self._pool.run([request])
+            found[key] = _tried(said, answer)
+        return found
+
+
+def _bytes(stored: StoredModule) -> bytes | None:
+    if stored.region is not None:
+        return stored.region.all()
+    try:
+        piece = cut(stored.images[0])
+    except Malformed:
+        return None
+    return piece.data
+
+
+def _kernels(stored: StoredModule, shape: Shape, gpu: int) -> tuple[str, ...]:
+    """The kernels of the image that the driver would pick: asking for each makes it load them."""
+    pick = pick_for_driver(shape, gpu)
+    if not pick.images:
+        return ()
+    image, _ = describe(stored.images[shape.images.index(pick.images[0])], Detail(kernels=True))
+    return image.kernels or ()
+
+
+def _tried(driver: str, answer: LoadAnswer) -> Tried:
+    word = _WORDS[answer.outcome]
+    if answer.outcome is LoadOutcome.LOADED:
+        return Tried(driver, word)
+    if answer.outcome is LoadOutcome.CRASHED:
+        return Tried(driver, word, None, str(answer.signal or answer.exit_status))
+    if answer.outcome is LoadOutcome.TIMED_OUT:
+        return Tried(driver, word, None, "it used up its time limit")
+    log = next((line.strip() for line in answer.log.splitlines() if line.strip()), "")
+    at = f" at kernel {answer.kernel}" if answer.kernel else ""
+    name = f" {answer.code_name}" if answer.code_name else ""
+    text = f"error {answer.code}{name}{at}"
+    return Tried(driver, word, str(answer.code), f"{text}: {log}" if log else text)
