@@ -30,6 +30,7 @@ from ltocompat.model.image import (
 )
 from ltocompat.model.limits import Limits
 from ltocompat.model.place import Place
+from ltocompat.model.version import VERSION
 from ltocompat.scan.filters import ImageFilter
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from ltocompat.model.verdict import Coverage, Finding, Result, Verdict
     from ltocompat.scan.progress import Progress
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "ArchForm",

@@ -15,13 +15,12 @@ from samples import FOLDER
 
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
-from ltocompat.model.signature import Shape
+from ltocompat.model.signature import Shape, Worth
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.promise import Promise
 from ltocompat.packages.values import Package
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_package import flaws_of
-from ltocompat.rules.engine.kernel_counts import Worth
 from ltocompat.rules.rule import Flaw
 from ltocompat.scan.summarize import Student
 from ltocompat.scan.walk import Settings

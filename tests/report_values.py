@@ -185,7 +185,7 @@ def written(
 @cache
 def _validator(schema: str) -> Draft202012Validator:
     verb = schema.split("/")[1]
-    text = (files("ltocompat") / "schemas" / f"{verb}-v1.json").read_text()
+    text = (files("ltocompat.report") / "schemas" / f"{verb}-v1.json").read_text()
     value = json.loads(text)
     Draft202012Validator.check_schema(value)
     assert value["$id"] == schema

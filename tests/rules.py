@@ -10,7 +10,7 @@ from ltocompat.model.image import ImageKind, Maker, Role
 from ltocompat.model.signature import Shape, Traits, shape_of
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Route, Verdict
-from ltocompat.rules import rule
+from ltocompat.rules.catalogue import rule
 from ltocompat.rules.rule import CompatUse, Requirement, Subject
 from ltocompat.rules.selection import pick_for_driver, pick_for_linker
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from test_hosts_elf import BASE, DT_NEEDED, DT_SONAME, DT_STRTAB, Part, elf, offsets, read, tags
 
-from ltocompat.files.objects.libraries import library_name
 from ltocompat.model.image import CudaLibrary
+from ltocompat.model.library_name import library_name
 from ltocompat.model.place import Place
 
 BANNER = b"Cuda compilation tools, release 12.4, V12.4.131\0"

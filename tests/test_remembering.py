@@ -14,9 +14,8 @@ from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import Group, Study
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
-from ltocompat.model.signature import Shape
+from ltocompat.model.signature import Shape, Worth
 from ltocompat.model.trial_answer import Tried, link_key
-from ltocompat.rules.engine.kernel_counts import Worth
 from ltocompat.scan.summarize import Student
 from ltocompat.scan.summary_cache import StudyCache
 from ltocompat.scan.walk import Settings

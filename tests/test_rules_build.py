@@ -20,8 +20,7 @@ from ltocompat.model.image import Host, Module
 from ltocompat.model.signature import shape_of
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route, Verdict
-from ltocompat.rules import rule
-from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.catalogue import RULES, rule
 from ltocompat.rules.rule import Axis, Requirement, Subject
 from ltocompat.rules.selection import pick_for_driver
 

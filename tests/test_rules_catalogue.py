@@ -11,8 +11,8 @@ from rules import image, loading, sample
 
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules import catalogue, rule
-from ltocompat.rules.catalogue import LEFT_OUT, RULES, requirements_of
+from ltocompat.rules import catalogue
+from ltocompat.rules.catalogue import LEFT_OUT, RULES, requirements_of, rule
 from ltocompat.rules.rule import Rule
 
 ROOM = Path(catalogue.__file__).parent

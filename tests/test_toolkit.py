@@ -7,7 +7,7 @@ import pytest
 from ltocompat import LtoIrVersions, Role
 from ltocompat.files.images.cubin_notes import ToolNote
 from ltocompat.model.arch import Release
-from ltocompat.scan import makers
+from ltocompat.scan.makers import cubin_makers, ltoir_makers, tool_role
 
 
 def note(tool: str, version: str | None) -> ToolNote:
@@ -17,7 +17,7 @@ def note(tool: str, version: str | None) -> ToolNote:
 def made_by(
     *tools: ToolNote, apis: tuple[int, ...] = (), header: int | None = None, info: int | None = None
 ) -> list[str]:
-    makers = makers.cubin_makers(tools, info, frozenset(apis), header_toolkit=header)
+    makers = cubin_makers(tools, info, frozenset(apis), header_toolkit=header)
     return [f"{maker.role}: {maker} ({maker.evidence})" for maker in makers]
 
 
@@ -33,17 +33,17 @@ def made_by(
     ],
 )
 def test_a_container_is_a_set_or_a_bound(container: str, said: str) -> None:
-    (maker,) = makers.ltoir_makers(LtoIrVersions(container))
+    (maker,) = ltoir_makers(LtoIrVersions(container))
     assert str(maker) == said
 
 
 def test_an_unknown_nvvm_ir_is_bounded_by_its_neighbours() -> None:
-    (maker,) = makers.ltoir_makers(LtoIrVersions("1.66", "2.110", "7.0"))
+    (maker,) = ltoir_makers(LtoIrVersions("1.66", "2.110", "7.0"))
     assert (str(maker), maker.releases) == ("between 13.1 and 13.2", ())
 
 
 def test_linked_ltoir_names_the_linker() -> None:
-    (maker,) = makers.ltoir_makers(LtoIrVersions("1.67", "2.131", "7.0"), linked=True)
+    (maker,) = ltoir_makers(LtoIrVersions("1.67", "2.131", "7.0"), linked=True)
     assert (maker.role, maker.releases) == (Role.LINKER, (Release(13, 5),))
 
 
@@ -78,7 +78,7 @@ def test_a_finalizer_comes_after_the_compiler() -> None:
 
 @pytest.mark.parametrize("tool", ["nvlink", "nvlink-13.5", "nvJIT API"])
 def test_linkers_go_by_several_names(tool: str) -> None:
-    assert makers.tool_role(tool) is Role.LINKER
+    assert tool_role(tool) is Role.LINKER
 
 
 def test_without_notes_the_next_best_bytes_speak() -> None:

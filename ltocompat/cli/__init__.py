@@ -8,7 +8,6 @@ from typing import Annotated, cast
 
 import typer
 
-from ltocompat import __version__
 from ltocompat.cli import (
     audit,
     check,
@@ -25,6 +24,7 @@ from ltocompat.cli import (
 )
 from ltocompat.cli.exit_status import INTERRUPTED, USAGE, wants_json, write_error
 from ltocompat.cli.target_option import with_values
+from ltocompat.model.version import VERSION
 
 VERBS: tuple[Callable[..., int] | typer.Typer, ...] = (
     check.check,
@@ -64,7 +64,7 @@ for verb in VERBS:
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
     if wanted:
-        typer.echo(f"ltocompat {__version__}")
+        typer.echo(f"ltocompat {VERSION}")
         raise typer.Exit
 
 

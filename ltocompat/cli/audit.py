@@ -20,12 +20,12 @@ from ltocompat.model.errors import UsageError
 from ltocompat.report import Failure, Options
 
 if TYPE_CHECKING:
-    from ltocompat.commands.audit_result import Audit
     from ltocompat.commands.policy.baseline import Baseline
     from ltocompat.commands.policy.gate import Audited
     from ltocompat.commands.policy.values import Policy
     from ltocompat.model.errors import LtocompatError
     from ltocompat.model.requirement import Required
+    from ltocompat.report.audit_result import Audit
 
 DIST = os.path.join("dist", "*")
 
@@ -173,8 +173,8 @@ def _find(
 ) -> Audit:
     """All that the audit finds; records are few, and several formats want all of them."""
     from ltocompat.commands.audit import audit as judge
-    from ltocompat.commands.audit_result import Audit
     from ltocompat.commands.policy.gate import Audited
+    from ltocompat.report.audit_result import Audit
 
     def judged(on_error: Callable[[LtocompatError], None]) -> Iterable[Audited | Required]:
         return judge(files, policy, baseline=baseline, on_error=on_error, **options)

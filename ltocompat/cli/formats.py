@@ -11,7 +11,7 @@ from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.report import Options, write
 
 if TYPE_CHECKING:
-    from ltocompat.commands.audit_result import Audit
+    from ltocompat.report.audit_result import Audit
 
 FORMATS = ("table", "json", "markdown", "sarif", "github", "html")
 """The formats; each is a module of ``ltocompat.report``."""

@@ -11,9 +11,9 @@ from ltocompat.model.artifact_summary import Study
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
-from ltocompat.model.signature import Shape
+from ltocompat.model.signature import Shape, Worth
 from ltocompat.model.target import Target
-from ltocompat.rules.engine.kernel_counts import Worth, code_images, worth_counting
+from ltocompat.rules.engine.kernel_counts import code_images, worth_counting
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.parallel import OnError
 from ltocompat.scan.summarize import Student, Tries

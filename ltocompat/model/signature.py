@@ -106,3 +106,16 @@ def traits_of(image: Image) -> Traits:
         kernels,
         image.problems[0] if image.problems else None,
     )
+
+
+class Worth(NamedTuple):
+    """Numbers of a shape's images whose kernels decide something.
+
+    Attributes:
+        picked: each by itself: a driver picks it.
+        any_of: all together: the module is not for some GPU, and misses nothing there if none of
+            them has kernels.
+    """
+
+    picked: tuple[int, ...] = ()
+    any_of: tuple[int, ...] = ()

@@ -82,5 +82,5 @@ def write(
     options: Options,
 ) -> None:
     """Write ``records`` in the format called ``name``, one of ``FORMATS``."""
-    module = importlib.import_module(f"{__name__}.{_MODULES.get(name, name)}")
+    module = importlib.import_module(f"{__name__}.formats.{_MODULES.get(name, name)}")
     module.write(report, records, stream, options)

@@ -1,1 +1,1 @@
-"""TODO."""
+"""From paths to records and summaries of artifacts; nothing here judges."""

@@ -23,7 +23,7 @@ from ltocompat.model.image import (
     Role,
     Skipped,
 )
-from ltocompat.scan import makers
+from ltocompat.scan.makers import cubin_makers, ltoir_makers, ptx_makers, tool_role
 
 # The marks of a cubin lie behind its names and symbols, of which every section has some: these
 # sizes reach them in nine of ten large cubins of libcublasLt 13.10, and decode 1.4 times as much as
@@ -166,7 +166,7 @@ def _marks_in(data: bytes, header: cubin.Header) -> _Marks | None:
     notes = NO_NOTES if header.generation == 1 else Notes.find(data)
     if notes is None:
         return None
-    linked = any(makers.tool_role(note.tool) is Role.LINKER for note in notes.tools)
+    linked = any(tool_role(note.tool) is Role.LINKER for note in notes.tools)
     if header.generation != 1 and not linked:
         return _Marks(notes, frozenset())
     # Objects of generation 1 leave no note, so that kernels say who compiled them.
@@ -188,7 +188,7 @@ def _cubin_facts(
     stored: StoredImage, header: cubin.Header, marks: _Marks, arch: SmArch
 ) -> dict[str, Any]:
     notes = marks.notes
-    makers = makers.cubin_makers(
+    makers = cubin_makers(
         notes.tools, notes.toolkit, marks.api_versions, header_toolkit=header.toolkit
     )
     number = header.virtual if header.generation == 1 else notes.virtual
@@ -218,7 +218,7 @@ def _ptx(stored: StoredImage, detail: Detail) -> dict[str, Any]:
         text = ptx.parse(prefix.data)
     said = _version(stored)
     facts: dict[str, Any] = {
-        "made_by": makers.ptx_makers(text),
+        "made_by": ptx_makers(text),
         "needs": Needs(ptx_isa=said or text.isa),
         "problems": _contradictions(stored, "PTX ISA", text.isa, text.arch),
         **_unsaid(stored, text.arch),
@@ -237,14 +237,14 @@ def _ltoir(stored: StoredImage, detail: Detail) -> dict[str, Any]:
     del detail  # nothing further of LTO-IR can be read
     if stored.scrambled:
         versions = LtoIrVersions(_version(stored) or "unknown")
-        return {"ltoir": versions, "made_by": makers.ltoir_makers(versions)}
+        return {"ltoir": versions, "made_by": ltoir_makers(versions)}
     prefix = stored.payload.prefix()
     prefix.grow(ltoir.HEAD_SIZE)
     header = ltoir.parse(prefix.data)
     versions = header.versions
     return {
         "ltoir": versions,
-        "made_by": makers.ltoir_makers(versions, linked=header.linked),
+        "made_by": ltoir_makers(versions, linked=header.linked),
         "problems": _contradictions(stored, "container", versions.container, header.arch),
         **_unsaid(stored, header.arch),
     }

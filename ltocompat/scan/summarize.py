@@ -11,9 +11,8 @@ from ltocompat.model.artifact_summary import Group, Study
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.image import Host, Image, ImageKind, Module, Record, Skipped
 from ltocompat.model.place import Place
-from ltocompat.model.signature import Shape, shape_of
+from ltocompat.model.signature import Shape, Worth, shape_of
 from ltocompat.model.trial_answer import TrialKey, Trials, Tried
-from ltocompat.rules.engine.kernel_counts import Worth
 from ltocompat.scan import walk
 from ltocompat.scan.describe import Detail, describe
 

@@ -22,8 +22,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import ltocompat
+from ltocompat import model
 from ltocompat.model.artifact_summary import Study
+from ltocompat.model.version import VERSION
 from ltocompat.targets.nvjitlink import Cache
 
 _KEPT = 90 * 24 * 3600.0  # seconds
@@ -31,8 +32,8 @@ _MOST_BYTES = 64 << 20  # of one file's studies; those of libcuvs take 5 KB
 _THIN = b"!<thin>\n"  # an archive whose members are other files
 # Modules of values: a pickle that names anything else is none of ours.
 _VALUES = {
-    f"ltocompat.{name}"
-    for name in ("arch", "model", "place", "traits", "verdicts.studies", "verdicts.trials")
+    f"ltocompat.model.{name}"
+    for name in ("arch", "artifact_summary", "image", "place", "signature", "trial_answer")
 }
 
 
@@ -161,8 +162,8 @@ def _write(path: str, data: bytes) -> None:
 @functools.cache
 def _program() -> str:
     """This program: while it is being changed, its version stays the same."""
-    root = os.path.dirname(os.path.abspath(ltocompat.__file__))
-    said = [ltocompat.__version__]
+    root = os.path.dirname(os.path.dirname(os.path.abspath(model.__file__)))
+    said = [VERSION]
     said += [f"{name} {size} {time_}" for name, size, time_ in sorted(_sources(root))]
     return hashlib.sha256(os.fsencode("\n".join(said))).hexdigest()
 

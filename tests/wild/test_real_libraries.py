@@ -17,8 +17,9 @@ from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.images.cubin import Cubin
 from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.model.place import Place
-from ltocompat.scan import makers, walk
+from ltocompat.scan import walk
 from ltocompat.scan.describe import Detail, describe
+from ltocompat.scan.makers import cubin_makers
 
 pytestmark = pytest.mark.wild
 
@@ -102,7 +103,7 @@ def _fully(stored: StoredImage) -> tuple[object, ...]:
     """The makers by full decompression and a full parse."""
     whole = Cubin.parse(ByteView.of(stored.payload.decode()), DEFAULT_LIMITS)
     notes = whole.notes()
-    return makers.cubin_makers(
+    return cubin_makers(
         notes.tools,
         notes.toolkit,
         whole.api_versions(),

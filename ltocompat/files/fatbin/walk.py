@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import ZSTD_MAGIC
-from ltocompat.files.fatbin import StoredImage, StoredModule, bare_images, region
+from ltocompat.files.fatbin import StoredImage, StoredModule, bare_images
 from ltocompat.files.fatbin.accounting import Accounting
+from ltocompat.files.fatbin.region import NEEDLE, read_region, stored_images
 from ltocompat.files.fatbin.scan import Hit, Scanner
 from ltocompat.files.images import cubin, ltoir
 from ltocompat.files.objects import HostFile
@@ -73,7 +74,7 @@ class Walk:
             yield Skipped(self._place.at(offset), reason, size)
 
     def _at(self, hit: Hit) -> Iterator[StoredModule | Skipped]:
-        if hit.needle == region.NEEDLE:
+        if hit.needle == NEEDLE:
             yield from self._region(hit.offset)
             return
         whole = hit.offset == 0 and self._host is None
@@ -124,14 +125,14 @@ class Walk:
         unread: list[Skipped] = []
         try:
             view = self._view.sub(offset, self._view.size - offset)
-            region = region.read_region(view, self._budget)
+            region = read_region(view, self._budget)
         except Malformed as error:
             left = max(self._view.size - offset, 0)
             return _Reading(offset, offset + left, images, [_skipped(place, error, left)])
         for number, entry in enumerate(region.entries):
             at = place.at(offset, number)
             try:
-                images += region.stored_images(view, entry, at, section, self._budget)
+                images += stored_images(view, entry, at, section, self._budget)
             except Malformed as error:
                 unread.append(_skipped(at, error, entry.end - entry.offset))
         said = region.walked

@@ -23,7 +23,8 @@ class HostFile:
 
     The parts that cost time (registration, symbols, strings) are read when they are asked for. A
     broken structure gives fewer facts and a sentence in ``problems``; no method raises anything but
-    errors of ``ltocompat.model.errors``: time and symbol limits, or a file that changes while it is read.
+    errors of ``ltocompat.model.errors``: time and symbol limits, or a file that changes while it
+    is read.
 
     Attributes:
         format: ``ELF``, ``PE`` or ``COFF``.

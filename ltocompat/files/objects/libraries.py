@@ -23,28 +23,9 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.structure import Structure, Symbols
 from ltocompat.files.objects.windows import SCAN_WINDOW, windows
 from ltocompat.model.image import CudaLibrary
+from ltocompat.model.library_name import library_name
 from ltocompat.model.limits import Budget
 
-_LINUX_NAME = re.compile(
-    # auditwheel puts a hash into the names of libraries that it copies: libcudart-d0da41ae.so.11.0.
-    r"(lib(?:cuda|cudart|nvrtc|nvJitLink|nvrtc-builtins|nvvm|nvfatbin|nvptxcompiler|cudadevrt))"
-    r"(?:-[0-9a-f]{8})?(?:\.alt)?(?:\.so(?:\.\d+){0,3}|\.a)"
-)
-_WINDOWS_NAME = re.compile(
-    r"(?:(nvcuda)|(cudart|nvrtc-builtins|nvrtc|nvvm)(?:32|64)_\d+(?:_\d+)?"
-    r"|(nvJitLink|nvfatbin|nvptxcompiler)_\d+_\d+)(?:-[0-9a-f]{32})?(?:\.alt)?\.dll",
-    re.IGNORECASE,
-)
-_WINDOWS_LIBRARIES = {
-    "nvcuda": "libcuda",
-    "cudart": "libcudart",
-    "nvrtc": "libnvrtc",
-    "nvrtc-builtins": "libnvrtc-builtins",
-    "nvvm": "libnvvm",
-    "nvjitlink": "libnvJitLink",
-    "nvfatbin": "libnvfatbin",
-    "nvptxcompiler": "libnvptxcompiler",
-}
 _STATIC_MARKS = {
     b"/cudart.shm.": "libcudart",
     b"NVJITLINK_TRACE_MESSAGES": "libnvJitLink",
@@ -69,17 +50,6 @@ class _Strings:
     tails: dict[str, int] = field(default_factory=dict)
     marks: dict[str, tuple[str, int]] = field(default_factory=dict)
     banners: dict[str, int] = field(default_factory=dict)
-
-
-def library_name(file: str) -> str | None:
-    """``libnvrtc`` of ``libnvrtc.so.13`` or ``nvrtc64_130_0.dll``; None for any other file."""
-    linux = _LINUX_NAME.fullmatch(file)
-    if linux:
-        return linux[1]
-    windows_name = _WINDOWS_NAME.fullmatch(file)
-    if windows_name is None:
-        return None
-    return _WINDOWS_LIBRARIES[next(part for part in windows_name.groups() if part).lower()]
 
 
 def libraries_of(

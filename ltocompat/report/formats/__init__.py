@@ -1,1 +1,1 @@
-"""TODO."""
+"""How documents and findings are written."""

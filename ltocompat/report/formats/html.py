@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from importlib.resources import files
 from typing import Any
 
-from ltocompat import __version__
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Verdict
+from ltocompat.model.version import VERSION
 from ltocompat.report import Failure, Options, Report, Writable
 from ltocompat.report.formats.html_coverage import coverage
 from ltocompat.report.formats.html_findings import findings
@@ -54,7 +54,7 @@ def _pieces(all_: Judgements) -> Iterable[str]:
         f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, script)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f'<meta name="generator" content="ltocompat {__version__}">\n'
+        f'<meta name="generator" content="ltocompat {VERSION}">\n'
         f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n{sprite()}"
     )
     links = "".join(f'<li><a href="#{name}">{word}</a></li>' for name, word, _ in sections)
@@ -67,7 +67,7 @@ def _pieces(all_: Judgements) -> Iterable[str]:
     for _, _, text in sections:
         yield text
     yield (
-        f"</main>\n<footer><p>Made by ltocompat {__version__}.</p></footer>\n"
+        f"</main>\n<footer><p>Made by ltocompat {VERSION}.</p></footer>\n"
         f"<script>{script}</script>\n</body>\n</html>"
     )
 
@@ -127,7 +127,7 @@ def _lede(all_: Judgements, found: list[Gathered]) -> str:
 
 
 def _asset(name: str) -> str:
-    return (files("ltocompat.report") / name).read_text("utf-8")
+    return (files("ltocompat.report.formats") / name).read_text("utf-8")
 
 
 def _policy(style: str, script: str) -> str:

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from ltocompat import __version__
 from ltocompat.commands.policy.fingerprint import fingerprint
 from ltocompat.model.place import Place
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Finding, Level, Result
+from ltocompat.model.version import VERSION
 from ltocompat.report import Failure, Options, Report, Writable
 from ltocompat.report.formats.jsonstream import Array, encode, failure_value
 from ltocompat.report.grouped_findings import Gathered, Judgement, gather, sort_out
@@ -198,8 +198,8 @@ class _Rules:
         """The driver component of the tool."""
         return {
             "name": "ltocompat",
-            "version": __version__,
-            "semanticVersion": __version__,
+            "version": VERSION,
+            "semanticVersion": VERSION,
             "rules": self._values,
         }
 

@@ -1,1 +1,1 @@
-"""TODO."""
+"""What each verb tells, as a document and as JSON."""

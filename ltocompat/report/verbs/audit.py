@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from ltocompat.commands.audit_result import Audit
 from ltocompat.commands.policy.gate import Assessed, Audited, Standing, unused
 from ltocompat.commands.policy.values import Policy
 from ltocompat.model.place import Place
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.report import Failure, Options, Report
+from ltocompat.report.audit_result import Audit
 from ltocompat.report.document import Block, Code, Items, Paragraph
 from ltocompat.report.grouped_findings import Gathered, Judgement, gather
 from ltocompat.report.text import brief, count

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ltocompat.commands.audit_result import Audit
 from ltocompat.commands.policy.gate import Assessed, Audited, Standing, unused
 from ltocompat.commands.policy.values import Ignore, Policy
 from ltocompat.report import Options
+from ltocompat.report.audit_result import Audit
 from ltocompat.report.formats.jsonstream import Array, encode, error_document, head, tail
 from ltocompat.report.verbs.check_json import Tally, result_value, target_value
 

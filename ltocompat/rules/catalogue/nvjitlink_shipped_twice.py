@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 from itertools import combinations
 
-from ltocompat.files.objects.libraries import library_name
+from ltocompat.model.library_name import library_name
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.values import Package, Shipped
 from ltocompat.rules.engine.shipped_needs import LIBRARIES

@@ -27,9 +27,9 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
             isas.said(image),
             "the driver refuses it with error 222 (the provided PTX was compiled with an "
             "unsupported toolchain)",
-            f"ship SASS for {image_helpers.real(subject.gpu)}, compile the PTX with the driver's toolkit, "
-            "or turn it into a cubin without the driver (nvJitLink, nvPTXCompiler, NVRTC with "
-            "an sm_ architecture)",
+            f"ship SASS for {image_helpers.real(subject.gpu)}, compile the PTX with the driver's "
+            "toolkit, or turn it into a cubin without the driver (nvJitLink, nvPTXCompiler, "
+            "NVRTC with an sm_ architecture)",
             isas.evidence(image),
             isas.doubt(image),
         )

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Rules held against modules, artifacts, packages and machines."""

@@ -14,8 +14,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.signature import Traits
 from ltocompat.model.target import Gpu, Known, Target
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Level, Result, Route, Verdict, worst
-from ltocompat.rules import rule
-from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.catalogue import RULES, rule
 from ltocompat.rules.engine.judge_host import judge_host
 from ltocompat.rules.engine.judge_module import Judged, judge, possible_ways, ways
 

@@ -12,8 +12,7 @@ from ltocompat.model.signature import Shape, Traits
 from ltocompat.model.target import Gpu, Known, Target
 from ltocompat.model.trial_answer import Trials, Tried, link_key, load_key, narrowed
 from ltocompat.model.verdict import LEVELS, Finding, Level, Route, Verdict, worst
-from ltocompat.rules import rule
-from ltocompat.rules.catalogue import requirements_of
+from ltocompat.rules.catalogue import requirements_of, rule
 from ltocompat.rules.engine.evaluate import Ruling, evaluate
 from ltocompat.rules.rule import Axis, Subject
 from ltocompat.rules.selection import Missed, pick_for_driver, pick_for_linker

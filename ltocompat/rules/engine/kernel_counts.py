@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import Shape
+from ltocompat.model.signature import Shape, Worth
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.engine.judge_module import judge, ways
 from ltocompat.rules.selection import Missed, pick_for_driver
-
-
-class Worth(NamedTuple):
-    """Numbers of a shape's images whose kernels decide something.
-
-    Attributes:
-        picked: each by itself: a driver picks it.
-        any_of: all together: the module is not for some GPU, and misses nothing there if none of
-            them has kernels.
-    """
-
-    picked: tuple[int, ...] = ()
-    any_of: tuple[int, ...] = ()
 
 
 def worth_counting(shape: Shape, targets: Iterable[Target]) -> Worth:

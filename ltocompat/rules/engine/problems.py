@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, worst
-from ltocompat.rules import rule
+from ltocompat.rules.catalogue import rule
 from ltocompat.rules.rule import Flaw
 
 

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ltocompat.files.objects.libraries import library_name
 from ltocompat.model.arch import Release
 from ltocompat.model.image import Host, ImageKind
+from ltocompat.model.library_name import library_name
 from ltocompat.packages.resolving import Way, together, ways_to
 from ltocompat.packages.values import Kind, Shipped
 from ltocompat.packages.versions import Allowed, suffix_major

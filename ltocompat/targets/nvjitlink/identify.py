@@ -73,8 +73,8 @@ def identify(path: str, claims: Iterable[tuple[str, str]] = ()) -> Identity:
 def _identify(view: ByteView, claims: Iterable[tuple[str, str]]) -> Identity:
     # Imported here: most callers find their library in the trial cache, where all is known.
     from ltocompat.files.objects.elf_host import read_elf
-    from ltocompat.files.objects.libraries import library_name
     from ltocompat.files.objects.pe import read_pe
+    from ltocompat.model.library_name import library_name
 
     budget = Budget()
     magic = view.peek(0, 4)
