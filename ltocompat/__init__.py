@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from ltocompat.commands.policy.values import Ignore, Policy
     from ltocompat.commands.require import require
     from ltocompat.commands.selftest import SelfTestStep, selftest
-    from ltocompat.model.diff import Change, Diff, Summary
+    from ltocompat.model.diff import Change, Diff, DiffSummary
     from ltocompat.model.link_options import Disagreement
-    from ltocompat.model.matrix import Grid
+    from ltocompat.model.matrix import Matrix
     from ltocompat.model.requirement import Required
     from ltocompat.model.target import Target
     from ltocompat.model.verdict import Coverage, Finding, Result, Verdict
@@ -67,11 +67,11 @@ __all__ = [
     "CubinFacts",
     "CudaLibrary",
     "Diff",
+    "DiffSummary",
     "Disagreement",
     "Explained",
     "Extracted",
     "Finding",
-    "Grid",
     "Host",
     "Ignore",
     "Image",
@@ -82,6 +82,7 @@ __all__ = [
     "LtoIrVersions",
     "LtocompatError",
     "Maker",
+    "Matrix",
     "Missing",
     "Module",
     "Needs",
@@ -97,7 +98,6 @@ __all__ = [
     "Skipped",
     "SmArch",
     "Standing",
-    "Summary",
     "Target",
     "UnreadableInput",
     "UsageError",
@@ -134,8 +134,8 @@ _LAZY = {
     "Disagreement": "ltocompat.model.link_options",
     "Change": "ltocompat.model.diff",
     "Diff": "ltocompat.model.diff",
-    "Summary": "ltocompat.model.diff",
-    "Grid": "ltocompat.model.matrix",
+    "DiffSummary": "ltocompat.model.diff",
+    "Matrix": "ltocompat.model.matrix",
     "Assessed": "ltocompat.commands.policy.gate",
     "Audited": "ltocompat.commands.policy.gate",
     "Standing": "ltocompat.commands.policy.gate",

@@ -74,10 +74,10 @@ class Workshop:
         link = BENCH / "toolkits" / package
         if not link.exists():
             link.symlink_to(library.parent)
-        asked = {**request, "library": f"../toolkits/{package}/{library.name}"}
+        table = {**request, "library": f"../toolkits/{package}/{library.name}"}
         return self.run(
             [sys.executable, str(SHIM), "request.json"],
-            {**inputs, "request.json": json.dumps(asked).encode()},
+            {**inputs, "request.json": json.dumps(table).encode()},
             "out",
             {"LD_LIBRARY_PATH": str(library.parent)},
         )

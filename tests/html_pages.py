@@ -21,10 +21,10 @@ class Element:
     pieces: list[str] = field(default_factory=list)
 
     def all(self, tag: str = "", css_class: str = "") -> Iterator[Element]:
-        for one in self.inside:
-            if tag in ("", one.tag) and (not css_class or css_class in one.classes):
-                yield one
-            yield from one.all(tag, css_class)
+        for element in self.inside:
+            if tag in ("", element.tag) and (not css_class or css_class in element.classes):
+                yield element
+            yield from element.all(tag, css_class)
 
     @property
     def classes(self) -> list[str]:
@@ -46,16 +46,18 @@ class Page(HTMLParser):
         self.feed(source)
         self.close()
         assert self.here is self.root, f"{self.here.tag} is not closed"
-        ids = [one.attributes["id"] for one in self.root.all() if "id" in one.attributes]
+        ids = [
+            element.attributes["id"] for element in self.root.all() if "id" in element.attributes
+        ]
         assert len(ids) == len(set(ids))
         self.ids = set(ids)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        one = Element(tag, {name: value or "" for name, value in attrs}, self.here)
-        assert len(one.attributes) == len(attrs)
-        self.here.inside.append(one)
+        element = Element(tag, {name: value or "" for name, value in attrs}, self.here)
+        assert len(element.attributes) == len(attrs)
+        self.here.inside.append(element)
         if tag not in VOID:
-            self.here = one
+            self.here = element
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         assert tag in SHAPES
@@ -67,10 +69,10 @@ class Page(HTMLParser):
         self.here = self.here.around
 
     def handle_data(self, data: str) -> None:
-        one: Element | None = self.here
-        while one is not None:
-            one.pieces.append(data)
-            one = one.around
+        element: Element | None = self.here
+        while element is not None:
+            element.pieces.append(data)
+            element = element.around
 
     def get(self, name: str) -> Element:
-        return next(one for one in self.root.all() if one.attributes.get("id") == name)
+        return next(element for element in self.root.all() if element.attributes.get("id") == name)

@@ -52,12 +52,12 @@ class Project:
 
     def build(self, version: str | None = None) -> Path:
         """Build the wheel into dist."""
-        said = tomllib.loads((self.folder / "pyproject.toml").read_text("utf-8"))["project"]
-        version = version or said["version"]
+        value = tomllib.loads((self.folder / "pyproject.toml").read_text("utf-8"))["project"]
+        version = version or value["version"]
         members = {
             "kernels/__init__.py": (self.folder / "kernels" / "__init__.py").read_bytes(),
-            **{f"kernels/{name}": (FOLDER / one).read_bytes() for name, one in self.code.items()},
-            **_metadata(said, version),
+            **{f"kernels/{name}": (FOLDER / text).read_bytes() for name, text in self.code.items()},
+            **_metadata(value, version),
         }
         record = f"kernels-{version}.dist-info/RECORD"
         members[record] = _record(members, record)
@@ -68,11 +68,11 @@ class Project:
         return path
 
 
-def _metadata(said: Mapping[str, object], version: str) -> dict[str, bytes]:
-    requires = said["dependencies"]
+def _metadata(table: Mapping[str, object], version: str) -> dict[str, bytes]:
+    requires = table["dependencies"]
     assert isinstance(requires, list)
     lines = ["Metadata-Version: 2.1", "Name: kernels", f"Version: {version}"]
-    lines += [f"Requires-Dist: {one}" for one in requires]
+    lines += [f"Requires-Dist: {require}" for require in requires]
     wheel = f"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: false\nTag: {TAG}\n"
     folder = f"kernels-{version}.dist-info"
     return {
@@ -86,4 +86,4 @@ def _record(members: Mapping[str, bytes], record: str) -> bytes:
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
         return f"{name},sha256={digest},{len(data)}"
 
-    return "\n".join([*(line(*one) for one in members.items()), f"{record},,", ""]).encode()
+    return "\n".join([*(line(*item) for item in members.items()), f"{record},,", ""]).encode()

@@ -52,7 +52,7 @@ def modules(sample: Sample) -> Iterator[LoadRequest]:
             found.append((stored, module, data))
         return [module for _, module in chunk]
 
-    settings = walk.Settings(detail=Detail(kernels=True), refine=keep)
+    settings = walk.ScanSettings(detail=Detail(kernels=True), refine=keep)
     for _ in walk.take(Place(str(sample.path)), settings):
         pass
     for stored, module, data in found:
@@ -93,10 +93,10 @@ def link_saxpy(folder: Path) -> None:
             for sample in ALL:
                 if not sample.name.startswith("ltoir/nvrtc-") or "-lto_80." not in sample.name:
                     continue
-                one = TrialInput("saxpy", InputKind.LTOIR, sample.path.read_bytes())
+                trial_input = TrialInput("saxpy", InputKind.LTOIR, sample.path.read_bytes())
                 maker = sample.name.split("-")[1]
                 for ext, options in (("cubin", ("-lto",)), ("ptx", ("-lto", "-ptx"))):
-                    request = Request((one,), ("-arch=sm_90", *options), keep_output=True)
+                    request = Request((trial_input,), ("-arch=sm_90", *options), keep_output=True)
                     (answer,) = pool.run([request])
                     if answer.output is not None:
                         name = f"{linker.release}-of-{maker}.{ext}"
@@ -114,12 +114,12 @@ def compat(folders: Sequence[str] = ("/usr/local/cuda/compat",)) -> list[dict[st
         library = os.path.basename(os.path.realpath(os.path.join(folder, "libcuda.so.1")))
         try:
             with LoadPool() as pool:
-                said = f"it starts, and serves CUDA {pool.driver.cuda}"
+                text = f"it starts, and serves CUDA {pool.driver.cuda}"
         except Missing as error:
-            said = str(error)
+            text = str(error)
         finally:
             os.environ["LD_LIBRARY_PATH"] = before
-        rows.append({"libcuda": library, "said": said})
+        rows.append({"libcuda": library, "said": text})
     return rows
 
 
@@ -154,7 +154,10 @@ def written(document: dict[str, Any]) -> str:
     for key, value in document.items():
         text = json.dumps(value)
         if isinstance(value, dict):
-            rows = (f"  {json.dumps(name)}: {json.dumps(one)}" for name, one in value.items())
+            rows = (
+                f"  {json.dumps(name)}: {json.dumps(each_value)}"
+                for name, each_value in value.items()
+            )
             text = "{\n" + ",\n".join(rows) + "\n }"
         members.append(f" {json.dumps(key)}: {text}")
     return "{\n" + ",\n".join(members) + "\n}\n"

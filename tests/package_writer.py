@@ -66,27 +66,27 @@ def raw_zip(
 ) -> bytes:
     """A zip by hand; ``end`` may change the fields of the end record."""
     body, directory, count = bytearray(front), bytearray(), 0
-    for one in members:
-        stored = one.bytes()
-        crc = zlib.crc32(one.data) if one.crc is None else one.crc
-        unpacked = len(one.data) if one.unpacked is None else one.unpacked
-        packed = len(stored) if one.packed is None else one.packed
-        header = len(body) if one.header is None else one.header
+    for member in members:
+        stored = member.bytes()
+        crc = zlib.crc32(member.data) if member.crc is None else member.crc
+        unpacked = len(member.data) if member.unpacked is None else member.unpacked
+        packed = len(stored) if member.packed is None else member.packed
+        header = len(body) if member.header is None else member.header
         sizes = (crc, packed, unpacked)
-        if one.header is None:
-            name = one.name if one.local_name is None else one.local_name
-            method = one.method if one.local_method is None else one.local_method
-            body += LOCAL.pack(b"PK\3\4", 20, one.flags, method, 0, 33, *sizes, len(name), 0)
+        if member.header is None:
+            name = member.name if member.local_name is None else member.local_name
+            method = member.method if member.local_method is None else member.local_method
+            body += LOCAL.pack(b"PK\3\4", 20, member.flags, method, 0, 33, *sizes, len(name), 0)
             body += name + stored
-        if one.local_only:
+        if member.local_only:
             continue
         count += 1
-        tail = (len(one.name), len(one.extra), 0, 0, 0, one.mode << 16, header)
+        tail = (len(member.name), len(member.extra), 0, 0, 0, member.mode << 16, header)
         made_by = UNIX | 20
         directory += CENTRAL.pack(
-            b"PK\1\2", made_by, 20, one.flags, one.method, 0, 33, *sizes, *tail
+            b"PK\1\2", made_by, 20, member.flags, member.method, 0, 33, *sizes, *tail
         )
-        directory += one.name + one.extra
+        directory += member.name + member.extra
     fields = end([0, 0, count, count, len(directory), len(body), 0])
     return bytes(body + directory) + END.pack(b"PK\5\6", *fields)
 

@@ -15,17 +15,17 @@ from samples import FOLDER
 
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
-from ltocompat.model.signature import Shape, Worth
+from ltocompat.model.signature import KernelsToCount, ModuleSignature
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.promise import Promise
 from ltocompat.packages.values import Package
 from ltocompat.rules.engine.collect_requirements import required
-from ltocompat.rules.engine.judge_package import flaws_of
-from ltocompat.rules.rule import Flaw
-from ltocompat.scan.summarize import Student
-from ltocompat.scan.walk import Settings
+from ltocompat.rules.engine.judge_package import problems_of
+from ltocompat.rules.rule import Problem
+from ltocompat.scan.summarize import Summarizer
+from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.nvjitlink import obtain
-from ltocompat.trial.narrow_makers import Narrower
+from ltocompat.trial.narrow_makers import MakerNarrower
 
 LINUX = "py3-none-manylinux_2_28_x86_64"
 LTOIR_12_4 = (FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir").read_bytes()
@@ -40,8 +40,8 @@ def metadata(
     name: str, version: str, requires: Sequence[str] = (), extras: Sequence[str] = ()
 ) -> bytes:
     lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
-    lines += [f"Provides-Extra: {one}" for one in extras]
-    lines += [f"Requires-Dist: {one}" for one in requires]
+    lines += [f"Provides-Extra: {extra}" for extra in extras]
+    lines += [f"Requires-Dist: {require}" for require in requires]
     return ("\n".join(lines) + "\n\nRequires-Dist: not-a-header\n").encode()
 
 
@@ -86,7 +86,7 @@ def conda(
         "constrains": list(constrains),
         "subdir": subdir,
     }
-    paths = {"paths": [{"_path": one} for one in members], "paths_version": 1}
+    paths = {"paths": [{"_path": member} for member in members], "paths_version": 1}
     info = (
         ("info/index.json", json.dumps(index).encode()),
         ("info/paths.json", json.dumps(paths).encode()),
@@ -119,11 +119,11 @@ def library(
     """A shared library libx.so that asks for others."""
     stubs = []
     for name in needs:
-        functions = "".join(f"void {one}(void) {{}}\n" for one in imports)
+        functions = "".join(f"void {text}(void) {{}}\n" for text in imports)
         stubs.append(build(folder / "stubs" / name, source=functions))
-    source = "".join(f"void {one}(void);\n" for one in imports)
+    source = "".join(f"void {each_import}(void);\n" for each_import in imports)
     source += "void x(void) {" + "".join(f"{one}();" for one in imports) + "}\n"
-    source += "".join(f'const char *n{i} = "{one}";\n' for i, one in enumerate(opens))
+    source += "".join(f'const char *n{i} = "{each_text}";\n' for i, each_text in enumerate(opens))
     return build(folder / "libx.so", needs=stubs, runpath=runpath, source=source).read_bytes()
 
 
@@ -133,22 +133,24 @@ def judged(
     others: Sequence[Package] = (),
     promise: Promise | None = None,
     trial: bool = False,
-) -> tuple[Flaw, ...]:
-    """The flaws of a package; ``trial`` asks real nvJitLinks first."""
+) -> tuple[Problem, ...]:
+    """The problems of a package; ``trial`` asks real nvJitLinks first."""
     with ExitStack() as stack:
         narrow = None
         if trial:
             ask = functools.partial(obtain, install_missing=True)
-            narrow = stack.enter_context(Narrower(ask)).narrow
-        (study,) = Student(_ptx, narrow=narrow).study(Place(str(path)), Settings())
-    return flaws_of(str(path), study, required(study), others=others, promise=promise)
+            narrow = stack.enter_context(MakerNarrower(ask)).narrow
+        (summary,) = Summarizer(_ptx, narrow=narrow).summary(Place(str(path)), ScanSettings())
+    return problems_of(str(path), summary, required(summary), others=others, promise=promise)
 
 
-def told(flaws: Sequence[Flaw]) -> dict[str, Verdict]:
+def told(problems: Sequence[Problem]) -> dict[str, Verdict]:
     """Rule -> verdict, where each speaks once."""
-    assert len({one.rule for one in flaws}) == len(flaws), flaws
-    return {one.rule: one.verdict for one in flaws}
+    assert len({problem.rule for problem in problems}) == len(problems), problems
+    return {each_problem.rule: each_problem.verdict for each_problem in problems}
 
 
-def _ptx(shape: Shape) -> Worth:
-    return Worth(tuple(n for n, one in enumerate(shape.images) if one.kind is ImageKind.PTX))
+def _ptx(signature: ModuleSignature) -> KernelsToCount:
+    return KernelsToCount(
+        tuple(n for n, image in enumerate(signature.images) if image.kind is ImageKind.PTX)
+    )

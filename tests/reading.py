@@ -13,7 +13,7 @@ from ltocompat.scan.describe import Detail
 def records_of(
     data: bytes, *, limits: Limits = DEFAULT_LIMITS, detail: bool = False
 ) -> list[Record]:
-    settings = walk.Settings(Detail(detail, detail), limits)
+    settings = walk.ScanSettings(Detail(detail, detail), limits)
     return list(walk.take_view(ByteView.of(data), Place("input"), settings))
 
 

@@ -61,9 +61,9 @@ def sessions() -> list[Session]:
 def rewrite() -> None:
     """Put the present output of every command into the README; read what changed."""
     text = README.read_text("utf-8")
-    for one in sessions():
-        block = f"```console{' trial' if one.trial else ''}\n$ {one.command}\n"
-        text = text.replace(f"{block}{one.shown}```", f"{block}{one.output()}```")
+    for session in sessions():
+        block = f"```console{' trial' if session.trial else ''}\n$ {session.command}\n"
+        text = text.replace(f"{block}{session.shown}```", f"{block}{session.output()}```")
     README.write_text(text, "utf-8")
 
 

@@ -7,7 +7,7 @@ from samples import FOLDER
 import ltocompat
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.image import ImageKind, Maker, Role
-from ltocompat.model.signature import Shape, Traits, shape_of
+from ltocompat.model.signature import ImageSignature, ModuleSignature, module_signature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.catalogue import rule
@@ -33,32 +33,32 @@ def made_by(release: str) -> tuple[Maker, ...]:
     return (Maker(Role.COMPILER, None, release, (Release.parse(release),), "e_version"),)
 
 
-def image(kind: ImageKind, arch: str, cuda: str | None = None, **more: object) -> Traits:
+def image(kind: ImageKind, arch: str, cuda: str | None = None, **more: object) -> ImageSignature:
     makers = made_by(cuda) if cuda else ()
-    traits = Traits(kind, SmArch.parse(arch, FORMS[kind]), makers)
+    traits = ImageSignature(kind, SmArch.parse(arch, FORMS[kind]), makers)
     return traits._replace(**more)  # type: ignore[arg-type]
 
 
-def loading(*images: Traits, on: str, registered: bool | None = True) -> Subject:
+def loading(*images: ImageSignature, on: str, registered: bool | None = True) -> Subject:
     """A module of these images that the driver loads."""
-    shape = Shape(images, registered)
-    pick = pick_for_driver(shape, SmArch.parse(on).number)
-    return Subject(shape, Route.LOAD, gpu(on), pick.images, pick.missed)
+    signature = ModuleSignature(images, registered)
+    pick = pick_for_driver(signature, SmArch.parse(on).number)
+    return Subject(signature, Route.LOAD, gpu(on), pick.images, pick.missed)
 
 
-def linking(*images: Traits, on: str, linker: str | None = None) -> Subject:
+def linking(*images: ImageSignature, on: str, linker: str | None = None) -> Subject:
     """A module of these images that nvJitLink links."""
-    shape = Shape(images, registered=False)
+    signature = ModuleSignature(images, registered=False)
     release = None if linker is None else Release.parse(linker)
-    pick = pick_for_linker(shape, SmArch.parse(on), release)
-    return Subject(shape, Route.LINK, gpu(on), pick.images, pick.missed, release)
+    pick = pick_for_linker(signature, SmArch.parse(on), release)
+    return Subject(signature, Route.LINK, gpu(on), pick.images, pick.missed, release)
 
 
-def sample(name: str) -> tuple[Traits, ...]:
+def sample(name: str) -> tuple[ImageSignature, ...]:
     """The images of the first module of a sample."""
     for record in ltocompat.inspect(FOLDER / name):
         if isinstance(record, ltocompat.Module):
-            return shape_of(record).images
+            return module_signature(record).images
     raise AssertionError(name)
 
 

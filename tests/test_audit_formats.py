@@ -42,13 +42,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_all_formats_at_once_each_in_its_own_file(folder: Path, capsys: Captured) -> None:
     files = ["json=a.json", "markdown=a.md", "sarif=a.sarif", "github=a.txt", "html=a.html"]
-    words = [word for one in files for word in ("--format", one)]
+    words = [word for file in files for word in ("--format", file)]
     assert run(["audit", PTX, "--fail-on", "jit", *words]) == 1
     assert capsys.readouterr().out.startswith("audit failed: PTX alone: there is no SASS for sm_90")
     assert not valid_json((folder / "a.json").read_text("utf-8"))["summary"]["passed"]
     assert (folder / "a.md").read_text("utf-8").startswith("audit failed: PTX alone")
-    (one,) = json.loads((folder / "a.sarif").read_text("utf-8"))["runs"][0]["results"]
-    assert (one["ruleId"], one["level"]) == ("PTX-06", "error")
+    (value,) = json.loads((folder / "a.sarif").read_text("utf-8"))["runs"][0]["results"]
+    assert (value["ruleId"], value["level"]) == ("PTX-06", "error")
     assert (folder / "a.txt").read_text("utf-8").startswith("::error file=")
     assert (folder / "a.html").read_text("utf-8").startswith("<!doctype html>")
 
@@ -61,7 +61,7 @@ def test_one_format_may_take_the_place_of_the_table(capsys: Captured) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "text"),
     [
         (["yaml"], "--format 'yaml' is not known; give one of: table, json, markdown, sarif"),
         (["json", "table"], "json and table both go to standard output"),
@@ -70,11 +70,11 @@ def test_one_format_may_take_the_place_of_the_table(capsys: Captured) -> None:
     ],
 )
 def test_formats_that_cannot_be_are_wrong_usage(
-    words: list[str], said: str, capsys: Captured
+    words: list[str], text: str, capsys: Captured
 ) -> None:
-    given = [word for one in words for word in ("--format", one)]
+    given = [word for each_word in words for word in ("--format", each_word)]
     assert run(["audit", SASS, *given]) == 2
-    assert said in capsys.readouterr().err
+    assert text in capsys.readouterr().err
 
 
 def test_a_report_never_replaces_what_was_audited(folder: Path, capsys: Captured) -> None:
@@ -167,12 +167,12 @@ def test_a_report_goes_to_a_pipe_that_has_few_letters(
 
 def test_from_python_it_is_a_stream_of_values(folder: Path) -> None:
     records = list(ltocompat.audit(PTX))
-    assert [type(one) for one in records] == [Required, Audited]
+    assert [type(record) for record in records] == [Required, Audited]
     kernels = Project.copy(folder / "kernels").build()
     library = str(FOLDER / "objects" / "libsaxpy.so")
     found = list(ltocompat.audit([library, kernels], folder / "kernels" / "pyproject.toml"))
-    failed = [one for one in found if isinstance(one, Audited) and one.failed]
-    assert {one.result.path for one in failed} == {library}
+    failed = [audited for audited in found if isinstance(audited, Audited) and audited.failed]
+    assert {each_audited.result.path for each_audited in failed} == {library}
 
 
 def test_what_is_wrong_on_any_target_is_no_deploy_target(folder: Path) -> None:
@@ -184,9 +184,9 @@ def test_what_is_wrong_on_any_target_is_no_deploy_target(folder: Path) -> None:
     assert "any target" in page
     assert "on 1 deploy target<" in page
     results = json.loads((folder / "a.sarif").read_text("utf-8"))["runs"][0]["results"]
-    said = [one["message"]["text"] for one in results]
-    assert any("any target" in text for text in said)
-    assert not any("target any target" in text for text in said)
+    values = [result["message"]["text"] for result in results]
+    assert any("any target" in text for text in values)
+    assert not any("target any target" in text for text in values)
 
 
 def test_check_tells_what_is_wrong_with_a_package_on_any_target(
@@ -198,7 +198,7 @@ def test_check_tells_what_is_wrong_with_a_package_on_any_target(
     goal = ["--deploy-target", "prod", "--format", "json"]
     run(["check", path, *goal])
     results = valid_json(capsys.readouterr().out)["results"]
-    assert [one["target"] for one in results] == ["prod", "any target"]
+    assert [result["target"] for result in results] == ["prod", "any target"]
     run(["check", f"{path}::kernels/scale.ltoir", *goal])  # a part is no package
     assert len(valid_json(capsys.readouterr().out)["results"]) == 1
     run(["check", path])
@@ -276,8 +276,8 @@ def test_a_least_driver_is_kept(folder: Path, capsys: Captured) -> None:
     )
     capsys.readouterr()
     run(["require", SASS, "--format", "json"])
-    (asked,) = valid_json(capsys.readouterr().out)["artifacts"]
-    assert asked["driver_sass"] == "580.65.06"
+    (value,) = valid_json(capsys.readouterr().out)["artifacts"]
+    assert value["driver_sass"] == "580.65.06"
 
 
 def test_an_ignore_hides_a_finding_in_one_file_of_a_package_and_no_other(
@@ -289,14 +289,14 @@ def test_an_ignore_hides_a_finding_in_one_file_of_a_package_and_no_other(
     )
     (folder / "ltocompat.toml").write_text(POLICY + ignores, "utf-8")
     code = Path(PTX).read_bytes()
-    one = wheel(folder, {"k/a.ptx": code}, name="one")
-    assert run(["audit", str(one)]) == 0
+    path = wheel(folder, {"k/a.ptx": code}, name="one")
+    assert run(["audit", str(path)]) == 0
     two = wheel(folder, {"k/a.ptx": code, "k/b.ptx": code}, name="two")
     capsys.readouterr()
     assert run(["audit", str(two), "--format", "json"]) == 1
     (result,) = valid_json(capsys.readouterr().out)["results"]
-    said = {found["example"].partition("::")[2]: found["standing"] for found in result["findings"]}
-    assert said == {"k/a.ptx": "ignored", "k/b.ptx": "counts"}
+    table = {found["example"].partition("::")[2]: found["standing"] for found in result["findings"]}
+    assert table == {"k/a.ptx": "ignored", "k/b.ptx": "counts"}
 
 
 def test_modules_of_all_files_in_a_package_are_counted(folder: Path, capsys: Captured) -> None:
@@ -308,4 +308,4 @@ def test_modules_of_all_files_in_a_package_are_counted(folder: Path, capsys: Cap
 
 
 def rules(value: Any) -> set[str]:  # noqa: ANN401 - parsed JSON
-    return {found["rule"] for one in value["results"] for found in one["findings"]}
+    return {found["rule"] for each_value in value["results"] for found in each_value["findings"]}

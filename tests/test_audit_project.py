@@ -38,9 +38,9 @@ def no_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def first_lines(capsys: Captured, number: int = 1) -> list[str]:
-    said = capsys.readouterr()
-    assert "Traceback" not in said.err
-    return said.out.splitlines()[:number]
+    capture_result = capsys.readouterr()
+    assert "Traceback" not in capture_result.err
+    return capture_result.out.splitlines()[:number]
 
 
 def test_the_wheel_is_one_that_pip_installs(project: Project) -> None:
@@ -137,7 +137,7 @@ def test_an_expired_ignore_is_wrong_usage(project: Project, capsys: Captured) ->
 def test_a_failure_names_the_command_that_shows_it_alone(
     old: str, new: str, project: Project, capsys: Captured
 ) -> None:
-    old, new = (f"nvjitlink{one}" if ">" in one else one for one in (old, new))
+    old, new = (f"nvjitlink{text}" if ">" in text else text for text in (old, new))
     project.edit(old, new)
     project.build()
     assert run(["audit"]) == 1
@@ -196,7 +196,7 @@ def test_without_a_policy_what_no_target_changes_is_found(
     assert value["policy"]["source"] == ""
     (result,) = value["results"]
     assert (result["target"], result["verdict"]) == ("any target", "fail")
-    assert [one["rule"] for one in result["findings"]] == ["BLD-01"]
+    assert [each_value["rule"] for each_value in result["findings"]] == ["BLD-01"]
     assert f"{Path(WHEEL).name} on any target<" in (project.folder / "a.html").read_text("utf-8")
     (one,) = json.loads((project.folder / "a.sarif").read_text("utf-8"))["runs"][0]["results"]
     assert one["ruleId"] == "BLD-01"
@@ -271,18 +271,24 @@ def test_every_finding_is_reproduced_by_check_or_require(
     goals = ["--deploy-target", "prod", "--deploy-target", "edge"]
     run(["check", path, *goals, "--format", "json"])
     checked = findings(valid_json(capsys.readouterr().out))
-    promised = {one for one in audited if one[0].startswith(("POL-", "PKG-09", "PKG-10"))}
+    promised = {values for values in audited if values[0].startswith(("POL-", "PKG-09", "PKG-10"))}
     assert audited - promised == checked
     run(["require", path, "--format", "json"])
-    (asked,) = valid_json(capsys.readouterr().out)["artifacts"]
-    assert {one[0] for one in promised} == {"PKG-10"}
-    assert asked["nvjitlink"]["sure"] == "13.5"
+    (value,) = valid_json(capsys.readouterr().out)["artifacts"]
+    assert {each_values[0] for each_values in promised} == {"PKG-10"}
+    assert value["nvjitlink"]["sure"] == "13.5"
 
 
 def findings(value: Any) -> set[tuple[Any, ...]]:  # noqa: ANN401 - parsed JSON
     results = value["results"]
     return {
-        (one["rule"], one["verdict"], one["message"], result["target"], result["gpu"])
+        (
+            each_value["rule"],
+            each_value["verdict"],
+            each_value["message"],
+            result["target"],
+            result["gpu"],
+        )
         for result in results
-        for one in result["findings"]
+        for each_value in result["findings"]
     }

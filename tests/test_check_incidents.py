@@ -15,11 +15,11 @@ def judged(sample: str, target: str, **options: object) -> Result:
 
 
 def rules(result: Result, verdict: Verdict = Verdict.FAIL) -> set[str]:
-    return {one.rule for one in result.findings if one.verdict is verdict}
+    return {finding.rule for finding in result.findings if finding.verdict is verdict}
 
 
 @pytest.mark.parametrize(
-    ("sample", "target", "rule", "said"),
+    ("sample", "target", "rule", "text"),
     [
         # cudf pull request 20873: LTO-IR of 12.9 met nvJitLink 12.2
         ("ltoir/nvrtc-12.9-lto_80.ltoir", "nvjitlink=12.2,gpu=a100", "LTO-01", "12.9"),
@@ -54,13 +54,13 @@ def rules(result: Result, verdict: Verdict = Verdict.FAIL) -> set[str]:
     ],
 )
 def test_an_incident_fails_with_its_rule_and_says_what_to_do(
-    sample: str, target: str, rule: str, said: str
+    sample: str, target: str, rule: str, text: str
 ) -> None:
     result = judged(sample, target)
     assert result.verdict is Verdict.FAIL
     assert rules(result) == {rule}
-    (finding,) = (one for one in result.findings if one.rule == rule)
-    assert said in finding.message + finding.remedy
+    (finding,) = (each_finding for each_finding in result.findings if each_finding.rule == rule)
+    assert text in finding.message + finding.remedy
     assert finding.remedy
     assert finding.source
 

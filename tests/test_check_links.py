@@ -81,7 +81,7 @@ def test_scrambled_ltoir_is_unknown_exactly_where_its_set_straddles_the_linker(
     made = releases_of(release)
     for linker, result in verdicts(sample("fatbin-ltoir/", release)).items():
         linked = FATBIN[release][str(linker)] in LINKED
-        older = [one for one in made if one <= linker]
+        older = [each_release for each_release in made if each_release <= linker]
         if linker < Release(12, 4):
             assert result.verdict is Verdict.FAIL, linker  # it can't unpack the entry
             assert not linked

@@ -15,9 +15,9 @@ import samples
 
 import ltocompat
 from ltocompat.model.image import Module
-from ltocompat.model.signature import shape_of
+from ltocompat.model.signature import module_signature
 from ltocompat.model.verdict import Route, Verdict
-from ltocompat.rules.engine.judge_module import Judged, judge
+from ltocompat.rules.engine.judge_module import ModuleVerdict, judge
 from ltocompat.targets import parse
 
 MEASURED = json.loads((Path(__file__).parent / "data" / "loads.json").read_text("utf-8"))
@@ -47,17 +47,19 @@ def modules(path: str) -> dict[str, Module]:
     }
 
 
-def judged(place: str) -> tuple[Module, Judged]:
+def judged(place: str) -> tuple[Module, ModuleVerdict]:
     module = modules(place.split("@", maxsplit=1)[0].split("::", maxsplit=1)[0])[place]
     (target,) = parse([TARGET])
-    return module, judge(shape_of(module), target, target.gpus[0], Route.LOAD, {})
+    return module, judge(module_signature(module), target, target.gpus[0], Route.LOAD, {})
 
 
-def predicted(module: Module, said: Judged) -> int:
+def predicted(module: Module, module_verdict: ModuleVerdict) -> int:
     """The error code that the verdict stands for; 0 for none."""
-    if said.verdict is None:
-        return 0 if said.how == "without kernels" else 209
-    failing = [one.rule for one in said.findings if one.verdict is Verdict.FAIL]
+    if module_verdict.verdict is None:
+        return 0 if module_verdict.how == "without kernels" else 209
+    failing = [
+        finding.rule for finding in module_verdict.findings if finding.verdict is Verdict.FAIL
+    ]
     if failing == ["LTO-05"]:
         return 209 if module.images[0].kind_number is not None else 200
     return CODES[failing[0]] if failing else 0
@@ -66,15 +68,17 @@ def predicted(module: Module, said: Judged) -> int:
 @pytest.mark.parametrize("place", [place for place in MEASURED["modules"] if place not in APART])
 def test_the_driver_does_what_the_verdict_says(place: str) -> None:
     row: dict[str, Any] = MEASURED["modules"][place]
-    module, said = judged(place)
-    if said.how == "without kernels":
+    module, module_verdict = judged(place)
+    if module_verdict.how == "without kernels":
         return  # whatever the driver says of it, no kernel is lost
     code = row.get("code") or 0
     if place.startswith("fatbin-ltoir") and "of-11.8" in place:
-        assert predicted(module, said)  # an entry of a compiler that old is 200 instead of 209
+        assert predicted(
+            module, module_verdict
+        )  # an entry of a compiler that old is 200 instead of 209
         assert code == 200
     else:
-        assert code == predicted(module, said), row
+        assert code == predicted(module, module_verdict), row
 
 
 def test_what_stands_apart_is_measured() -> None:
@@ -87,7 +91,7 @@ def test_compat_older_than_the_kernel_driver_is_803() -> None:
     sample = samples.FOLDER / "cubin" / "nvrtc-12.4-sm_90.cubin"
     (result,) = ltocompat.check(sample, targets=["driver=580.159.04,compat=13.0,gpu=h100"])
     assert result.verdict is Verdict.FAIL
-    assert [one.rule for one in result.findings] == ["CMP-03"]
+    assert [finding.rule for finding in result.findings] == ["CMP-03"]
 
 
 def test_every_linked_cubin_of_an_older_compiler_runs_and_none_is_said_to_fail() -> None:

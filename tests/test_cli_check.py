@@ -77,7 +77,7 @@ def test_each_target_and_gpu_has_its_verdict(capsys: Captured) -> None:
     goals = ["--deploy-target", H100 + "+l4", "--deploy-target=driver=525.60.13,gpu=t4,name=old"]
     assert run(["check", SASS, NEW_PTX, *goals, "--format", "json"]) == 1
     value = valid_json(capsys.readouterr().out)
-    assert [one["name"] for one in value["targets"]] == [H100 + "+l4", "old"]
+    assert [each_value["name"] for each_value in value["targets"]] == [H100 + "+l4", "old"]
     found = {(one["path"], one["gpu"]): one["verdict"] for one in value["results"]}
     assert found == {
         (SASS, "h100"): "ok",
@@ -92,10 +92,10 @@ def test_each_target_and_gpu_has_its_verdict(capsys: Captured) -> None:
 def test_a_route_can_be_chosen(capsys: Captured) -> None:
     run(["check", BOTH, "--deploy-target", H100, "--format", "json"])
     both = valid_json(capsys.readouterr().out)["results"]
-    assert [one["route"] for one in both] == ["load", "link"]
+    assert [each_value["route"] for each_value in both] == ["load", "link"]
     run(["check", BOTH, "--deploy-target", H100, "--format", "json", "--route", "link"])
-    (one,) = valid_json(capsys.readouterr().out)["results"]
-    assert one == both[1]
+    (value,) = valid_json(capsys.readouterr().out)["results"]
+    assert value == both[1]
 
 
 def test_paths_can_be_judged_together_as_one_link(capsys: Captured) -> None:
@@ -104,8 +104,8 @@ def test_paths_can_be_judged_together_as_one_link(capsys: Captured) -> None:
     assert run(["check", old, *goal]) == 0
     assert valid_json(capsys.readouterr().out)["summary"]["verdict"] == "ok"
     assert run(["check", old, LTOIR, "--together", *goal]) == 1
-    (one,) = valid_json(capsys.readouterr().out)["results"]
-    assert "LTO-01" in {finding["rule"] for finding in one["findings"]}
+    (value,) = valid_json(capsys.readouterr().out)["results"]
+    assert "LTO-01" in {finding["rule"] for finding in value["findings"]}
     run(["check", old, LTOIR, "--together", *goal[:2]])
     assert f"{old} + {LTOIR}: 2 modules\n" in capsys.readouterr().out
 
@@ -120,10 +120,10 @@ def test_reasons_are_shown_when_asked(capsys: Captured) -> None:
 @pytest.mark.parametrize("bare", [[], ["--deploy-target"]], ids=["absent", "bare"])
 def test_no_target_means_this_machine(bare: list[str], capsys: Captured) -> None:
     assert run(["check", SASS, "--format", "json", *bare]) in (0, 1, 3)  # whatever it has
-    said = valid_json(capsys.readouterr().out)
-    assert [target["name"] for target in said["targets"]] == ["this machine"]
-    assert said["results"][0]["path"] == "this-machine"
-    assert {result["path"] for result in said["results"]} == {"this-machine", SASS}
+    value = valid_json(capsys.readouterr().out)
+    assert [target["name"] for target in value["targets"]] == ["this machine"]
+    assert value["results"][0]["path"] == "this-machine"
+    assert {result["path"] for result in value["results"]} == {"this-machine", SASS}
 
 
 def test_no_path_means_the_packages_of_the_environment(
@@ -135,10 +135,10 @@ def test_no_path_means_the_packages_of_the_environment(
     (site / "plain.so").write_bytes(b"no device code")
     monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path))
     assert run(["check", "--format", "json"]) in (0, 1, 3)
-    said = capsys.readouterr()
-    paths = [result["path"] for result in valid_json(said.out)["results"]]
+    capture_result = capsys.readouterr()
+    paths = [result["path"] for result in valid_json(capture_result.out)["results"]]
     assert paths[:2] == ["this-machine", str(site / "kernels.fatbin")]
-    assert f"checking the packages of {tmp_path} (VIRTUAL_ENV)" in said.err
+    assert f"checking the packages of {tmp_path} (VIRTUAL_ENV)" in capture_result.err
 
 
 def test_a_named_target_needs_something_to_check(capsys: Captured) -> None:
@@ -192,17 +192,17 @@ def test_require_and_matrix_end_in_3_when_there_is_nothing_to_tell(
 
 def test_require_prints_both_floors(capsys: Captured) -> None:
     assert run(["require", LTOIR, "--format", "json"]) == 0
-    (one,) = valid_json(capsys.readouterr().out)["artifacts"]
-    assert (one["nvjitlink"]["possible"], one["nvjitlink"]["sure"]) == ("13.3", "13.5")
+    (value,) = valid_json(capsys.readouterr().out)["artifacts"]
+    assert (value["nvjitlink"]["possible"], value["nvjitlink"]["sure"]) == ("13.3", "13.5")
 
 
 def test_matrix_agrees_with_check(capsys: Captured) -> None:
     assert run(["matrix", LTOIR, "--format", "json"]) == 0
     value = valid_json(capsys.readouterr().out)
-    (grid,) = value["grids"]
-    column = grid["columns"].index("sm_90")
-    for row, version in enumerate(grid["rows"]):
-        laid_out = value["results"][grid["cells"][row][column]]
+    (matrix,) = value["grids"]
+    column = matrix["columns"].index("sm_90")
+    for row, version in enumerate(matrix["rows"]):
+        laid_out = value["results"][matrix["cells"][row][column]]
         run(["check", LTOIR, f"--deploy-target=nvjitlink={version},gpu=sm_90", "--format=json"])
         (judged,) = valid_json(capsys.readouterr().out)["results"]
         assert judged["verdict"] == laid_out["verdict"]

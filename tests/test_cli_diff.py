@@ -56,18 +56,18 @@ Captured = pytest.CaptureFixture[str]
 def test_the_exit_code(arguments: list[str], code: int, form: str, capsys: Captured) -> None:
     formed = arguments if "--format" in arguments else [*arguments, "--format", form]
     assert run(["diff", *formed]) == code
-    said = capsys.readouterr()
-    assert "Traceback" not in said.err
+    capture_result = capsys.readouterr()
+    assert "Traceback" not in capture_result.err
     if form == "json" and "--format" not in arguments:
-        value = valid_json(said.out)
+        value = valid_json(capture_result.out)
         assert ("error" in value) == (code in (2, 3) and "changes" not in value)
 
 
 def test_an_unknown_word_is_named_with_those_that_are_known(capsys: Captured) -> None:
     assert run(["diff", SAXPY, SAXPY, "--forbid", "lost"]) == 2
-    said = capsys.readouterr().err
-    assert "--forbid 'lost' is not known" in said
-    assert "lost-arch, driver-rose, nvjitlink-rose, lost-ptx" in said
+    text = capsys.readouterr().err
+    assert "--forbid 'lost' is not known" in text
+    assert "lost-arch, driver-rose, nvjitlink-rose, lost-ptx" in text
 
 
 def test_what_is_forbidden_is_listed_with_its_place(capsys: Captured) -> None:
@@ -89,9 +89,9 @@ def test_a_saved_inspection_stands_for_its_file(tmp_path: Path, capsys: Captured
 
 def test_a_saved_inspection_can_come_through_a_pipe() -> None:
     command = [sys.executable, "-m", "ltocompat"]
-    asked = [*command, "inspect", SAXPY, "--kernels", "--format", "json"]
-    text = subprocess.run(asked, capture_output=True, check=True).stdout
-    asked = [*command, "diff", "-", SASS_ONLY, "--forbid", "lost-ptx"]
-    done = subprocess.run(asked, input=text, capture_output=True, check=False)
+    words = [*command, "inspect", SAXPY, "--kernels", "--format", "json"]
+    text = subprocess.run(words, capture_output=True, check=True).stdout
+    words = [*command, "diff", "-", SASS_ONLY, "--forbid", "lost-ptx"]
+    done = subprocess.run(words, input=text, capture_output=True, check=False)
     assert done.returncode == 1
     assert b"lost-ptx" in done.stdout

@@ -132,9 +132,9 @@ def test_an_internal_error_is_one_escaped_sentence(
 ) -> None:
     monkeypatch.delenv("LTOCOMPAT_TRACEBACK", raising=False)
     assert run(["inspect", "bug"]) == 70
-    said = capsys.readouterr().err
-    assert said.startswith(r"ltocompat: internal error (RuntimeError: kaboom \x1b[31m); this is")
-    assert said.count("\n") == 1
+    text = capsys.readouterr().err
+    assert text.startswith(r"ltocompat: internal error (RuntimeError: kaboom \x1b[31m); this is")
+    assert text.count("\n") == 1
     monkeypatch.setenv("LTOCOMPAT_TRACEBACK", "1")
     run(["inspect", "bug"])
     assert "Traceback" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from nvjitlink_trees import library, put, wheel
 from report_values import HOSTILE, valid_json, written
 
 from ltocompat.cli import run
-from ltocompat.commands.nvjitlink import Change, Plan
+from ltocompat.commands.nvjitlink import InstallChange, Plan
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import Missing
 from ltocompat.model.image import Skipped
@@ -96,7 +96,7 @@ def test_json_says_what_was_done(capsys: Captured) -> None:
 
 @pytest.mark.usefixtures("home", "pip")
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "text"),
     [
         (["install", "12.4.131", "--allow-unknown"], 4, "the index lacks it"),
         (["install", "12.4.131"], 2, "--allow-unknown"),
@@ -106,11 +106,11 @@ def test_json_says_what_was_done(capsys: Captured) -> None:
     ],
 )
 def test_what_cannot_be_had_is_one_sentence(
-    arguments: list[str], code: int, said: str, capsys: Captured
+    arguments: list[str], code: int, text: str, capsys: Captured
 ) -> None:
     assert run(["nvjitlink", *arguments]) == code
     captured = capsys.readouterr()
-    assert said in captured.err
+    assert text in captured.err
     assert captured.err.count("\n") == 1
     if "--format" not in arguments:
         assert run(["nvjitlink", *arguments, "--format", "json"]) == code
@@ -145,7 +145,7 @@ LINKER = NvJitLink(Release(12, 4), "12.4", HOSTILE, HOSTILE, HOSTILE, False, HOS
 def test_hostile_names_are_escaped(form: str) -> None:
     for text in (
         written(form, LISTING, [LINKER, Skipped(Place(HOSTILE), HOSTILE)]),
-        written(form, CHANGES, [Plan((), 2, 3 << 20), Change("kept", LINKER, 5)]),
+        written(form, CHANGES, [Plan((), 2, 3 << 20), InstallChange("kept", LINKER, 5)]),
     ):
         assert "\x1b" not in text
         assert "\u202e" not in text
@@ -154,7 +154,7 @@ def test_hostile_names_are_escaped(form: str) -> None:
 
 
 def test_the_size_is_said_first() -> None:
-    text = written("table", CHANGES, [Plan((), 2, 3 << 20), Change("installed", LINKER, 5)])
+    text = written("table", CHANGES, [Plan((), 2, 3 << 20), InstallChange("installed", LINKER, 5)])
     assert text.splitlines()[0] == "2 wheels to download, 3.0 MiB"
 
 

@@ -14,7 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import ltocompat
 from ltocompat.cli import run
-from ltocompat.commands.selftest import Result, SelfTestStep
+from ltocompat.commands.selftest import SelfTestResult, SelfTestStep
 from ltocompat.commands.selftest_words import (
     COUNT,
     FACTOR,
@@ -26,7 +26,7 @@ from ltocompat.commands.selftest_words import (
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.report import FORMATS, Failure, Options
 from ltocompat.report.verbs.selftest import REPORT
-from ltocompat.trial import Answer, Outcome, Step
+from ltocompat.trial import Answer, LinkOutcome, Step
 from ltocompat.trial.compiling import Compiled
 from ltocompat.trial.loading import LoadAnswer, LoadOutcome, LoadStep
 
@@ -34,23 +34,33 @@ Captured = pytest.CaptureFixture[str]
 SM_90 = SmArch(90)
 
 BEGUN = [
-    SelfTestStep("driver", Result.PASSED, "CUDA 13.0, /lib/libcuda.so.580.1; GPU 0: H100 (sm_90)"),
-    SelfTestStep("NVRTC", Result.PASSED, "13.0, /lib/libnvrtc.so.13"),
-    SelfTestStep("nvJitLink", Result.PASSED, "13.0.88, /lib/libnvJitLink.so.13 (ld.so cache)"),
-    SelfTestStep("compile", Result.PASSED, "2 translation units, 4,380 bytes", "LTO", SM_90),
+    SelfTestStep(
+        "driver", SelfTestResult.PASSED, "CUDA 13.0, /lib/libcuda.so.580.1; GPU 0: H100 (sm_90)"
+    ),
+    SelfTestStep("NVRTC", SelfTestResult.PASSED, "13.0, /lib/libnvrtc.so.13"),
+    SelfTestStep(
+        "nvJitLink", SelfTestResult.PASSED, "13.0.88, /lib/libnvJitLink.so.13 (ld.so cache)"
+    ),
+    SelfTestStep(
+        "compile", SelfTestResult.PASSED, "2 translation units, 4,380 bytes", "LTO", SM_90
+    ),
 ]
-LINKED = SelfTestStep("link", Result.PASSED, "cubin of 3,240 bytes", "LTO", SM_90, seconds=0.01)
+LINKED = SelfTestStep(
+    "link", SelfTestResult.PASSED, "cubin of 3,240 bytes", "LTO", SM_90, seconds=0.01
+)
 SOUND = [
     *BEGUN,
     LINKED,
-    SelfTestStep("load", Result.PASSED, "module and kernel", "LTO", SM_90, 0, 0.0004),
-    SelfTestStep("run", Result.PASSED, "1,000 numbers, equal to those of Python", "LTO", SM_90, 0),
+    SelfTestStep("load", SelfTestResult.PASSED, "module and kernel", "LTO", SM_90, 0, 0.0004),
+    SelfTestStep(
+        "run", SelfTestResult.PASSED, "1,000 numbers, equal to those of Python", "LTO", SM_90, 0
+    ),
 ]
-OLDER_LINKER = [*BEGUN, SelfTestStep("link", Result.FAILED, "it is older", "LTO", SM_90)]
-NO_DRIVER = SelfTestStep("driver", Result.MISSING, "libcuda.so.1 is not found here")
+OLDER_LINKER = [*BEGUN, SelfTestStep("link", SelfTestResult.FAILED, "it is older", "LTO", SM_90)]
+NO_DRIVER = SelfTestStep("driver", SelfTestResult.MISSING, "libcuda.so.1 is not found here")
 NO_GPU = [NO_DRIVER, *BEGUN[1:], LINKED]
-NOTHING = [NO_DRIVER, SelfTestStep("NVRTC", Result.MISSING, "NVRTC is not found here")]
-STRANGE = [SelfTestStep("link", Result.FAILED, HOSTILE, "LTO", SM_90)]
+NOTHING = [NO_DRIVER, SelfTestStep("NVRTC", SelfTestResult.MISSING, "NVRTC is not found here")]
+STRANGE = [SelfTestStep("link", SelfTestResult.FAILED, HOSTILE, "LTO", SM_90)]
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -123,15 +133,15 @@ def test_the_public_name_is_lazy() -> None:
 
 def test_an_older_linker_is_named_beside_what_it_says() -> None:
     answer = Answer(
-        outcome=Outcome.REFUSED,
+        outcome=LinkOutcome.REFUSED,
         step=Step.ADD,
         code=4,
         code_name="NVVM_ERROR",
         log="ERROR: something new",
         release=Release(12, 4),
     )
-    said = linker_error(answer, (Release(12, 9), Release(12, 4)))
-    assert said.startswith("NVVM_ERROR: ERROR: something new; nvJitLink 12.4 is older than NVRTC")
+    text = linker_error(answer, (Release(12, 9), Release(12, 4)))
+    assert text.startswith("NVVM_ERROR: ERROR: something new; nvJitLink 12.4 is older than NVRTC")
     assert "older" not in linker_error(answer, (Release(12, 4), Release(12, 9)))
 
 
@@ -160,8 +170,8 @@ def test_an_older_driver_is_named_beside_what_it_says() -> None:
 def test_a_gpu_that_the_compiler_does_not_know_is_named() -> None:
     log = "nvrtc: error: invalid value for --gpu-architecture (-arch)\n"
     done = Compiled(5, "NVRTC_ERROR_INVALID_OPTION", log, None)
-    said = compiler_error(done, Release(12, 4), SmArch(120))
-    assert said.startswith("NVRTC 12.4 does not know sm_120; NVRTC_ERROR_INVALID_OPTION: nvrtc:")
+    text = compiler_error(done, Release(12, 4), SmArch(120))
+    assert text.startswith("NVRTC 12.4 does not know sm_120; NVRTC_ERROR_INVALID_OPTION: nvrtc:")
 
 
 @pytest.mark.parametrize("numpy", [True, False], ids=["numpy", "without"])
@@ -174,7 +184,7 @@ def test_wrong_numbers_are_found(numpy: bool, monkeypatch: pytest.MonkeyPatch) -
     assert compared(good, x, y)[0]
     right[7] = 0.0
     bad = loaded(outcome=LoadOutcome.LOADED, output=struct.pack(f"{COUNT}f", *right))
-    is_right, said = compared(bad, x, y)
+    is_right, text = compared(bad, x, y)
     assert not is_right
-    assert said.startswith("1 of 1,000 numbers are wrong; number 7 is 0.0, by ")
-    assert said.endswith(" 22.0")
+    assert text.startswith("1 of 1,000 numbers are wrong; number 7 is 0.0, by ")
+    assert text.endswith(" 22.0")

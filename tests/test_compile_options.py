@@ -30,14 +30,14 @@ def test_options_are_names_and_values(options: str | None, read: dict[str, str])
 
 def test_only_options_that_differ_are_named() -> None:
     a, b = image("a", "-ftz=0 -fmad=1"), image("b", "-ftz=1 -fmad=1")
-    (one,) = disagreements([a, b, image("c", "-ftz=0 -fmad=1")])
-    assert one.option == "-ftz"
-    assert one.values == (("0", (Place("a"), Place("c"))), ("1", (Place("b"),)))
+    (disagreement,) = disagreements([a, b, image("c", "-ftz=0 -fmad=1")])
+    assert disagreement.option == "-ftz"
+    assert disagreement.values == (("0", (Place("a"), Place("c"))), ("1", (Place("b"),)))
 
 
 def test_an_option_that_is_not_given_differs_too() -> None:
-    (one,) = disagreements([image("a", "-ftz=0 -maxreg 64"), image("b", "-ftz=0")])
-    assert one.values == (("64", (Place("a"),)), (None, (Place("b"),)))
+    (disagreement,) = disagreements([image("a", "-ftz=0 -maxreg 64"), image("b", "-ftz=0")])
+    assert disagreement.values == (("64", (Place("a"),)), (None, (Place("b"),)))
 
 
 def test_images_that_keep_no_options_say_nothing() -> None:

@@ -36,7 +36,7 @@ from ltocompat.files.archives.member import Member
 from ltocompat.files.archives.spool import Spool
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.limits import MIB, Budget
-from ltocompat.scan.walk import Settings
+from ltocompat.scan.walk import ScanSettings
 from ltocompat.trial import InputKind
 from ltocompat.trial.link_inputs import gather
 
@@ -110,8 +110,8 @@ def test_conda_packages_hold_archives_inside(tmp_path: Path) -> None:
 def test_every_place_in_a_package_can_be_asked_for(package: Path) -> None:
     images = [i for r in ltocompat.inspect(package) if isinstance(r, Module) for i in r.images]
     for image in images:
-        asked = [r for r in ltocompat.inspect(str(image.place)) if isinstance(r, Module)]
-        assert [one for module in asked for one in module.images] == [image]
+        modules = [r for r in ltocompat.inspect(str(image.place)) if isinstance(r, Module)]
+        assert [each_image for module in modules for each_image in module.images] == [image]
 
 
 @FORMS
@@ -121,7 +121,11 @@ def test_images_are_extracted_from_a_package_as_from_its_files(
     def extracted(*places: str | Path) -> list[bytes]:
         out = tmp_path / "out"
         done = list(ltocompat.extract(*places, directory=out))
-        data = [Path(one.path).read_bytes() for one in done if isinstance(one, ltocompat.Extracted)]
+        data = [
+            Path(record.path).read_bytes()
+            for record in done
+            if isinstance(record, ltocompat.Extracted)
+        ]
         shutil.rmtree(out)
         return data
 
@@ -133,17 +137,23 @@ def test_images_are_extracted_from_a_package_as_from_its_files(
 def test_modules_of_a_package_are_linked_one_by_one(package: Path) -> None:
     """nvJitLink takes an ``ar`` archive as a library, and no package."""
     inputs = [
-        one for one in gather(Place(str(package)), Settings()) if not isinstance(one, Skipped)
+        record
+        for record in gather(Place(str(package)), ScanSettings())
+        if not isinstance(record, Skipped)
     ]
-    assert {one.trial.kind for one in inputs} <= {InputKind.FATBIN, InputKind.CUBIN, InputKind.PTX}
-    first = next(one for one in inputs if one.place.members == ("x/a.fatbin",))
+    assert {input_.trial.kind for input_ in inputs} <= {
+        InputKind.FATBIN,
+        InputKind.CUBIN,
+        InputKind.PTX,
+    }
+    first = next(linkable for linkable in inputs if linkable.place.members == ("x/a.fatbin",))
     assert first.trial.data == FATBIN.read_bytes()
 
 
 def test_an_archive_is_still_a_library_for_the_linker() -> None:
-    (one,) = gather(Place(str(ARCHIVE)), Settings())
-    assert not isinstance(one, Skipped)
-    assert one.trial.kind is InputKind.LIBRARY
+    (record,) = gather(Place(str(ARCHIVE)), ScanSettings())
+    assert not isinstance(record, Skipped)
+    assert record.trial.kind is InputKind.LIBRARY
 
 
 def test_hosts_in_a_package_say_what_they_need(tmp_path: Path) -> None:
@@ -164,8 +174,8 @@ def test_a_package_is_one_artifact_and_its_progress_stays_inside(tmp_path: Path)
     seen: list[ltocompat.Progress] = []
     records = list(ltocompat.inspect(path, progress=seen.append))
     assert [r.path for r in records if isinstance(r, Artifact)] == [str(path)]
-    assert {one.total for one in seen} == {path.stat().st_size}
-    assert [one.done for one in seen] == sorted(one.done for one in seen)
+    assert {progress.total for progress in seen} == {path.stat().st_size}
+    assert [each_progress.done for each_progress in seen] == sorted(one.done for one in seen)
     assert seen[-1].done < path.stat().st_size
 
 
@@ -272,7 +282,7 @@ def members_of(view: ByteView, limits: Limits | None = None) -> list[Member]:
     assert container is not None
     place = Place("package")
     walked = container.members(view, place, place, Budget(limits or Limits()))
-    return [one for one in walked if isinstance(one, Member)]
+    return [record for record in walked if isinstance(record, Member)]
 
 
 def test_only_what_is_asked_for_is_unpacked(tmp_path: Path) -> None:
@@ -341,18 +351,22 @@ def test_linking_from_a_package_unpacks_it_once(tmp_path: Path) -> None:
     noise = random.Random(1).randbytes(MIB)  # noqa: S311 - not for secrets
     files = [(f"{number}.fatbin", FATBIN.read_bytes()) for number in range(10)]
     path.write_bytes(COMPRESSORS[".gz"](tar_of(("noise", noise), *files)))
-    settings = Settings(limits=Limits(unpacked_bytes=2 * MIB - 1))
+    settings = ScanSettings(limits=Limits(unpacked_bytes=2 * MIB - 1))
     inputs = list(gather(Place(str(path)), settings))
     assert len(inputs) == 10
-    assert not any(isinstance(one, Skipped) for one in inputs)
+    assert not any(isinstance(input_, Skipped) for input_ in inputs)
 
 
 def test_modules_in_members_of_one_name_are_linked_as_they_are(tmp_path: Path) -> None:
     first, second = FATBIN, FOLDER / "fatbin" / "nvcc-13.5-concat.fatbin"
     path = tmp_path / "package"
-    path.write_bytes(tar_of(*(("same", one.read_bytes()) for one in (first, second))))
-    inputs = [one for one in gather(Place(str(path)), Settings()) if not isinstance(one, Skipped)]
-    assert [one.trial.data for one in inputs] == [first.read_bytes(), second.read_bytes()]
+    path.write_bytes(tar_of(*(("same", each_path.read_bytes()) for each_path in (first, second))))
+    inputs = [
+        record
+        for record in gather(Place(str(path)), ScanSettings())
+        if not isinstance(record, Skipped)
+    ]
+    assert [input_.trial.data for input_ in inputs] == [first.read_bytes(), second.read_bytes()]
 
 
 def test_an_installed_distribution_is_the_files_of_its_record(tmp_path: Path) -> None:
@@ -365,9 +379,9 @@ def test_an_installed_distribution_is_the_files_of_its_record(tmp_path: Path) ->
         (site / name).write_bytes(library.read_bytes())
     (info / "RECORD").write_text("x/libx.so,sha256=a,1\nx/gone.so,,\nx-1.0.dist-info/RECORD,,\n")
     records = list(ltocompat.inspect(info))
-    artifacts = [one.path for one in records if isinstance(one, Artifact)]
+    artifacts = [record.path for record in records if isinstance(record, Artifact)]
     assert artifacts == [str(site / "x/libx.so"), str(info / "RECORD")]
-    (missing,) = (one for one in records if isinstance(one, ltocompat.Skipped))
+    (missing,) = (skipped for skipped in records if isinstance(skipped, ltocompat.Skipped))
     assert "not there" in missing.reason
     judged = next(iter(ltocompat.check(info, ["driver=580,gpu=a100"])))
     assert judged.coverage.modules == 1
@@ -378,4 +392,4 @@ def test_a_record_of_nonsense_is_read_to_its_end(tmp_path: Path) -> None:
     info.mkdir()
     nonsense = b'"\x00\xff,,\n"unclosed\n../../../../etc/hostname,,\n' + b"x" * 200_000
     (info / "RECORD").write_bytes(nonsense)
-    assert all(not isinstance(one, ltocompat.Module) for one in ltocompat.inspect(info))
+    assert all(not isinstance(record, ltocompat.Module) for record in ltocompat.inspect(info))

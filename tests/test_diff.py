@@ -24,7 +24,7 @@ from ltocompat import Change, Diff, LtocompatError, Place, Release, SmArch
 from ltocompat.commands.comparison.metadata import metadata_moves
 from ltocompat.commands.comparison.pairing import label, pairs, unversioned
 from ltocompat.commands.comparison.release_side import Side
-from ltocompat.commands.comparison.requirement_changes import Needs, floor_moves
+from ltocompat.commands.comparison.requirement_changes import RequirementFloors, floor_moves
 from ltocompat.model.diff import BREAKING, KINDS, Metadata
 from ltocompat.model.image import Host, Module
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
@@ -385,12 +385,14 @@ def linker(possible: str, sure: str | None = None) -> LinkerFloor:
     return LinkerFloor(least, Release.parse(sure or possible), 14, tried=False)
 
 
-def moved(old: Needs, new: Needs, kind: str) -> list[tuple[object, object, str | None]]:
+def moved(
+    old: RequirementFloors, new: RequirementFloors, kind: str
+) -> list[tuple[object, object, str | None]]:
     return [(c.old, c.new, c.breaking) for c in floor_moves(old, new) if c.kind == kind]
 
 
-def asks(imports: str | None = None, **facts: Any) -> Needs:  # noqa: ANN401
-    return Needs(required(**facts), Release.parse(imports) if imports else None)
+def asks(imports: str | None = None, **facts: Any) -> RequirementFloors:  # noqa: ANN401
+    return RequirementFloors(required(**facts), Release.parse(imports) if imports else None)
 
 
 @pytest.mark.parametrize(
@@ -434,7 +436,7 @@ def service(number: int, how: str, least: int | None) -> Service:
 
 
 def drivers(old: Required, new: Required) -> dict[str, str | None]:
-    changes = floor_moves(Needs(old, None), Needs(new, None))
+    changes = floor_moves(RequirementFloors(old, None), RequirementFloors(new, None))
     return {c.about: c.breaking for c in changes if c.kind == "driver"}
 
 
@@ -566,8 +568,8 @@ def test_objects_that_wait_for_a_device_link_are_linked() -> None:
             undefined_registrations=waits,
         )
     )
-    (group,) = folded.study(set()).groups
-    assert group.shape.needs_device_link
+    (group,) = folded.summary(set()).groups
+    assert group.signature.needs_device_link
 
 
 def test_images_of_every_kind_have_their_bytes_counted() -> None:

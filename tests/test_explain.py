@@ -18,9 +18,9 @@ from ltocompat.rules.rule import Rule
 
 with (Path(__file__).parent / "data" / "incidents.toml").open("rb") as _file:
     INCIDENTS: list[dict[str, Any]] = tomllib.load(_file)["incident"]
-BUILT = [one for one in INCIDENTS if one["built"]]
-LATER = [one for one in INCIDENTS if not one["built"]]
-IDS = [one.id for one in RULES]
+BUILT = [incident for incident in INCIDENTS if incident["built"]]
+LATER = [table for table in INCIDENTS if not table["built"]]
+IDS = [rule.id for rule in RULES]
 NOISE = """\
 Collecting environment information...
   File "/opt/venv/lib/python3.12/site-packages/torch/cuda/__init__.py", line 372, in _lazy_init
@@ -30,29 +30,31 @@ Collecting environment information...
 
 
 def ids(text: str) -> list[str]:
-    return [one.id for one in explain(text)]
+    return [entry.id for entry in explain(text)]
 
 
-@pytest.mark.parametrize("incident", BUILT, ids=lambda one: one["id"])
+@pytest.mark.parametrize("incident", BUILT, ids=lambda value: value["id"])
 def test_the_text_of_an_incident_finds_its_rules_first(incident: dict[str, Any]) -> None:
     found = explain(incident["text"])
-    first = {one.id for one in found if one.score == found[0].score}
+    first = {entry.id for entry in found if entry.score == found[0].score}
     assert first & set(incident["rules"])
-    assert set(incident["rules"]) <= {one.id for one in found}
+    assert set(incident["rules"]) <= {each_entry.id for each_entry in found}
 
 
-@pytest.mark.parametrize("incident", BUILT, ids=lambda one: one["id"])
+@pytest.mark.parametrize("incident", BUILT, ids=lambda value: value["id"])
 def test_a_long_log_around_it_changes_nothing(incident: dict[str, Any]) -> None:
     log = NOISE * 40 + incident["text"].replace("\n", "\n\t> ") + "\n" + NOISE * 40
     assert ids(log) == ids(incident["text"])
 
 
 def test_every_incident_is_there_and_names_rules_that_exist_where_they_are_built() -> None:
-    assert [one["id"] for one in INCIDENTS] == [f"I-{number:02}" for number in range(1, 53)]
-    for one in BUILT:
-        assert set(one["rules"]) <= set(IDS)
-    for one in LATER:
-        assert not set(one["rules"]) & set(IDS), "it is built now"
+    assert [incident["id"] for incident in INCIDENTS] == [
+        f"I-{number:02}" for number in range(1, 53)
+    ]
+    for table in BUILT:
+        assert set(table["rules"]) <= set(IDS)
+    for table in LATER:
+        assert not set(table["rules"]) & set(IDS), "it is built now"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +78,7 @@ def test_an_id_finds_its_rule_alone_in_any_case(rule_id: str) -> None:
     assert found.statement
 
 
-@pytest.mark.parametrize("left_out", LEFT_OUT, ids=lambda one: one.id)
+@pytest.mark.parametrize("left_out", LEFT_OUT, ids=lambda value: value.id)
 def test_a_rule_that_is_not_built_says_why(left_out: LeftOut) -> None:
     (found,) = explain(left_out.id.lower())
     assert not found.built
@@ -87,7 +89,7 @@ def test_ids_in_a_pasted_report_come_first() -> None:
     assert ids("error: LTO-01: PTX 9.2 was fine, see cmp-02; error 804")[:2] == ["LTO-01", "CMP-02"]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda one: one.id)
+@pytest.mark.parametrize("rule", RULES, ids=lambda value: value.id)
 def test_every_message_finds_its_rule(rule: Rule) -> None:
     for message in rule.messages:
         assert rule.id in ids(message)
@@ -157,7 +159,7 @@ def test_a_huge_text_is_read_at_both_ends() -> None:
 
 
 def test_all_rules_are_listed_in_order() -> None:
-    assert [one.id for one in explain_all()] == [*IDS, *(one.id for one in LEFT_OUT)]
+    assert [entry.id for entry in explain_all()] == [*IDS, *(left_out.id for left_out in LEFT_OUT)]
 
 
 @given(st.text(max_size=300))

@@ -102,11 +102,14 @@ def test_an_unknown_branch_is_its_own_first_driver() -> None:
 
 
 def test_the_drivers_of_a_branch_are_of_it_and_sorted() -> None:
-    assert [str(one) for one in drivers.driver_releases(550)] == ["550.54.14", "550.54.15"]
+    assert [str(driver_release) for driver_release in drivers.driver_releases(550)] == [
+        "550.54.14",
+        "550.54.15",
+    ]
     for branch in drivers.driver_branches():
         known = drivers.driver_releases(branch)
         assert list(known) == sorted(known)
-        assert {one.branch for one in known} <= {branch}
+        assert {each_version.branch for each_version in known} <= {branch}
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_what_kind_of_gpu_it_is(text: str, data_center: bool | None, tegra: bool
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         ("rtx 6000", ["Quadro RTX 6000 (sm_75)", "RTX 6000 Ada (sm_89)", "(sm_120)"]),
         ("6000", ["Quadro RTX 6000 (sm_75)", "RTX 6000 Ada (sm_89)", "(sm_120)"]),
@@ -128,10 +128,10 @@ def test_what_kind_of_gpu_it_is(text: str, data_center: bool | None, tegra: bool
         ("nano", ["Jetson Nano (sm_53)", "Jetson Orin Nano (sm_87)"]),
     ],
 )
-def test_a_name_of_several_architectures_is_refused_with_each(text: str, said: list[str]) -> None:
+def test_a_name_of_several_architectures_is_refused_with_each(text: str, words: list[str]) -> None:
     with pytest.raises(UsageError) as error:
         find_gpu(text)
-    assert all(one in str(error.value) for one in [repr(text), *said])
+    assert all(each_text in str(error.value) for each_text in [repr(text), *words])
 
 
 @pytest.mark.parametrize(
@@ -184,10 +184,10 @@ def test_every_model_is_found_by_its_own_name() -> None:
 
 
 def test_architectures_are_sorted_and_of_one_family() -> None:
-    numbers = [one.number for one in gpus.sms()]
+    numbers = [sm.number for sm in gpus.sms()]
     assert numbers == sorted(set(numbers))
     assert gpus.newest_sm() == 121
-    families = {one.number: one.family for one in gpus.sms() if len(one.family) > 1}
+    families = {each_sm.number: each_sm.family for each_sm in gpus.sms() if len(each_sm.family) > 1}
     assert set(families.values()) == {(100, 103, 107), (101, 110), (120, 121)}
     assert all(one.number in one.family for one in gpus.sms())
     assert {one.number for one in gpus.sms() if one.tegra} == {32, 53, 62, 72, 87, 88, 101, 110}
@@ -210,10 +210,10 @@ def test_architectures_are_sorted_and_of_one_family() -> None:
     ],
 )
 def test_the_drivers_of_an_architecture(number: int, first: int | None, last: int | None) -> None:
-    one = gpus.sm(number)
-    assert one is not None
-    assert (one.first_branch, one.last_branch) == (first, last)
-    assert one.first_branch_derived == (first is not None)
+    sm = gpus.sm(number)
+    assert sm is not None
+    assert (sm.first_branch, sm.last_branch) == (first, last)
+    assert sm.first_branch_derived == (first is not None)
 
 
 def test_an_unknown_architecture_is_none() -> None:
@@ -221,10 +221,10 @@ def test_an_unknown_architecture_is_none() -> None:
 
 
 def test_the_first_ptx_of_an_architecture_is_not_newer_than_its_first_toolkit() -> None:
-    for one in gpus.sms():
-        cuda = ptx.ptx_cuda(one.first_ptx)
+    for sm in gpus.sms():
+        cuda = ptx.ptx_cuda(sm.first_ptx)
         assert cuda is not None
-        assert cuda <= one.first_toolkit
+        assert cuda <= sm.first_toolkit
 
 
 @pytest.mark.parametrize(
@@ -248,4 +248,4 @@ def test_what_a_linker_can_target(cuda: str, yes: set[int], no: set[int]) -> Non
 
 def test_every_model_is_of_a_known_architecture() -> None:
     text = resources.files("ltocompat.facts").joinpath("gpus.toml").read_text("utf-8")
-    assert {row["sm"] for row in tomllib.loads(text)["gpu"]} <= {one.number for one in gpus.sms()}
+    assert {row["sm"] for row in tomllib.loads(text)["gpu"]} <= {sm.number for sm in gpus.sms()}

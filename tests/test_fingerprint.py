@@ -16,9 +16,9 @@ OLD = Place("dist/nvidia_cusparse_cu12-12.3.1.170-py3-none-manylinux2014_x86_64.
 NEW = Place("/ci/42/wheelhouse/nvidia_cusparse_cu12-12.5.9.5-py3-none-manylinux2014_x86_64.whl")
 
 
-def in_wheel(wheel: Place, library: str, offset: int, said: str) -> Finding:
+def in_wheel(wheel: Place, library: str, offset: int, text: str) -> Finding:
     place = wheel.member(f"nvidia/cusparse/lib/{library}").at(offset, 2)
-    return finding(Verdict.FAIL, said, rule="PTX-01", example=place)
+    return finding(Verdict.FAIL, text, rule="PTX-01", example=place)
 
 
 FIRST = in_wheel(OLD, "libcusparse.so.12.3.1", 0x40, "PTX 8.0 compute_52 needs driver >= 525")
@@ -30,15 +30,21 @@ def test_a_rebuild_keeps_the_fingerprint_of_a_finding() -> None:
 
 
 def test_a_fingerprint_says_rule_distribution_member_kind_architecture_and_target() -> None:
-    one = identity(OLD.path, "prod", FIRST)
-    assert (one.rule, one.distribution, one.kind, one.arch, one.target) == (
+    finding_identity = identity(OLD.path, "prod", FIRST)
+    assert (
+        finding_identity.rule,
+        finding_identity.distribution,
+        finding_identity.kind,
+        finding_identity.arch,
+        finding_identity.target,
+    ) == (
         "PTX-01",
         "nvidia-cusparse-cu12",
         "PTX",
         "compute_52",
         "prod",
     )
-    assert one.member == "nvidia/cusparse/lib/libcusparse.so"
+    assert finding_identity.member == "nvidia/cusparse/lib/libcusparse.so"
 
 
 @pytest.mark.parametrize(

@@ -87,11 +87,11 @@ def test_two_thousand_mutations(sample: Sample) -> None:
     _mutate(sample, 1334)
 
 
-def zstd_entry(decoded: int, said: int | None = None) -> bytes:
+def zstd_entry(decoded: int, declared: int | None = None) -> bytes:
     payload = b".version 8.4\n".ljust(decoded)
     data = bytearray(entry(EntrySpec(KINDS["ptx"], payload, compression="zstd")))
-    if said is not None:
-        data[0x38:0x40] = said.to_bytes(8, "little")
+    if declared is not None:
+        data[0x38:0x40] = declared.to_bytes(8, "little")
     return region([bytes(data)])
 
 
@@ -109,14 +109,14 @@ def test_a_large_image_hits_its_size() -> None:
 
 
 def test_a_lying_size_is_found_out_without_decoding_it_all() -> None:
-    data = zstd_entry(64 << 20, said=900_000)
+    data = zstd_entry(64 << 20, declared=900_000)
     (skipped,) = [r for r in records_of(data, detail=True) if isinstance(r, Skipped)]
     assert skipped.reason.startswith("a Zstandard frame of 67108864 bytes is declared as 900000")
 
 
 def test_many_images_hit_the_total() -> None:
-    one = entry(EntrySpec(KINDS["ptx"], b".version 8.4\n" + bytes(4000), compression="zstd"))
-    found = skipped_of(region([one] * 20), limits=Limits(total_bytes=10_000))
+    data = entry(EntrySpec(KINDS["ptx"], b".version 8.4\n" + bytes(4000), compression="zstd"))
+    found = skipped_of(region([data] * 20), limits=Limits(total_bytes=10_000))
     assert {s.limit for s in found} == {"total_bytes"}
 
 

@@ -66,11 +66,11 @@ class Found:
 
     @property
     def reasons(self) -> list[str]:
-        return [one.reason for one in self.skipped]
+        return [skipped.reason for skipped in self.skipped]
 
     @property
     def limits(self) -> list[str | None]:
-        return [one.limit for one in self.skipped]
+        return [skipped.limit for skipped in self.skipped]
 
 
 @pytest.fixture
@@ -208,7 +208,7 @@ def test_a_name_without_end_is_cut(read: Read) -> None:
     data = raw_zip(Raw(name, FATBIN), Raw(name, FATBIN))
     assert len(python_zip(data).namelist()[0]) == 60_000  # extracting fails: File name too long
     found = read(data)
-    assert {len(one) for one in found.names} == {103, 105}
+    assert {len(text) for text in found.names} == {103, 105}
     assert "longer than any system takes" in found.reasons[0]
 
 
@@ -479,7 +479,7 @@ def test_sparse_files_are_said(read: Read) -> None:
     assert python_tar(old + TAR_END).getmember("evil").size == 4 << 30  # tarfile would write 4 GiB
     found = read(data)
     assert found.names == ["good.fatbin"]
-    assert [one.place.members for one in found.skipped] == [("evil",), ("new",)]
+    assert [skipped.place.members for skipped in found.skipped] == [("evil",), ("new",)]
 
 
 # Tar headers
@@ -664,7 +664,7 @@ def test_a_bomb_hits_its_ratio(read: Read, form: str) -> None:
 
 def test_a_bomb_of_many_members_hits_the_total(read: Read) -> None:
     data = raw_zip(*(Raw(b"%d" % number, bytes(MIB)) for number in range(40)))
-    assert sum(one.file_size for one in python_zip(data).infolist()) == 40 * MIB
+    assert sum(zip_info.file_size for zip_info in python_zip(data).infolist()) == 40 * MIB
     found = read(data, Limits(unpacked_bytes=10 * MIB))
     assert found.limits == ["unpacked_bytes"] * 30
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects import HostFile, read_host
+from ltocompat.files.objects import ObjectFile, read_host
 from ltocompat.model.errors import LimitExceeded, LtocompatError
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.place import Place
@@ -121,7 +121,7 @@ def symbol(name: int, info: int, section: int, value: int, size: int = 0) -> byt
     return struct.pack("<IBBHQQ", name, info, 0, section, value, size)
 
 
-def read(data: bytes, budget: Budget | None = None) -> HostFile:
+def read(data: bytes, budget: Budget | None = None) -> ObjectFile:
     host = read_host(ByteView.of(data), budget or Budget())
     assert host is not None
     return host
@@ -324,7 +324,7 @@ def patched(data: bytes, offset: int, layout: str, value: int) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("offset", "layout", "value", "said"),
+    ("offset", "layout", "value", "text"),
     [
         (58, "<H", 0, "0 bytes instead of 64"),
         (60, "<H", 0xFFFE, "fit in the file"),
@@ -336,10 +336,10 @@ def patched(data: bytes, offset: int, layout: str, value: int) -> bytes:
     ids=["shentsize-0", "shnum", "shoff", "phentsize-0", "phnum", "shstrndx"],
 )
 def test_lying_headers_are_said_and_cost_no_more_than_their_part(
-    offset: int, layout: str, value: int, said: str
+    offset: int, layout: str, value: int, text: str
 ) -> None:
     host = read(patched(linked(), offset, layout, value))
-    assert any(said in problem for problem in host.problems)
+    assert any(text in problem for problem in host.problems)
     assert host.machine == "x86-64"
 
 

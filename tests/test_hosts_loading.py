@@ -21,12 +21,12 @@ pytestmark = [needs_gcc, pytest.mark.skipif(not READELF, reason="needs readelf")
 
 def dynamic(path: Path, tag: str) -> list[str]:
     """The values of a dynamic tag, by readelf."""
-    said = subprocess.run([READELF, "-dW", path], capture_output=True, text=True, check=True).stdout
-    return re.findall(rf"\({tag}\).*\[(.*)\]", said)
+    text = subprocess.run([READELF, "-dW", path], capture_output=True, text=True, check=True).stdout
+    return re.findall(rf"\({tag}\).*\[(.*)\]", text)
 
 
 def host_of(path: Path) -> Host:
-    (found,) = [one for one in ltocompat.inspect(path) if isinstance(one, Host)]
+    (found,) = [record for record in ltocompat.inspect(path) if isinstance(record, Host)]
     return found
 
 
@@ -54,7 +54,10 @@ def test_every_library_of_a_package_is_told_but_not_every_object(tmp_path: Path)
     path = tmp_path / "a.zip"
     plain = (FOLDER / "objects" / "aarch64.o").read_bytes()
     path.write_bytes(zip_of(("lib/liba.so", library), ("lib/a.o", plain)))
-    hosts = [one for one in ltocompat.inspect(path) if isinstance(one, Host)]
-    told = {str(one.place.members[-1]): one for one in hosts}
-    assert told["lib/liba.so"].soname == "liba.so"
-    assert all(one.linked or one.libraries or one.undefined_registrations for one in hosts)
+    hosts = [record for record in ltocompat.inspect(path) if isinstance(record, Host)]
+    table = {str(host.place.members[-1]): host for host in hosts}
+    assert table["lib/liba.so"].soname == "liba.so"
+    assert all(
+        each_host.linked or each_host.libraries or each_host.undefined_registrations
+        for each_host in hosts
+    )

@@ -10,7 +10,7 @@ import pytest
 from samples import FOLDER
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects import HostFile, read_host
+from ltocompat.files.objects import ObjectFile, read_host
 from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
 
@@ -20,7 +20,7 @@ SECTION_ROW = re.compile(
 )
 
 
-def read(name: str) -> HostFile:
+def read(name: str) -> ObjectFile:
     host = read_host(ByteView.of((OBJECTS / name).read_bytes()), Budget())
     assert host is not None
     return host
@@ -87,7 +87,7 @@ def test_registration_survives_the_loss_of_section_headers() -> None:
     "name", ["libsaxpy.so", "nvcc-13.5-rdc-sass", "nvcc-13.5-tile.o", "aarch64.o", "naked.o"]
 )
 def test_sections_are_those_that_readelf_lists(name: str) -> None:
-    said = subprocess.run(
+    text = subprocess.run(
         ["readelf", "-SW", OBJECTS / name],  # noqa: S607 - the system's own
         capture_output=True,
         text=True,
@@ -95,7 +95,7 @@ def test_sections_are_those_that_readelf_lists(name: str) -> None:
     ).stdout
     expected = {
         (section, int(offset, 16), int(size, 16), int(address, 16))
-        for section, kind, address, offset, size in SECTION_ROW.findall(said)
+        for section, kind, address, offset, size in SECTION_ROW.findall(text)
         if kind not in {"NULL", "NOBITS"} and int(size, 16)
     }
     assert {(s.name, s.offset, s.size, s.address) for s in read(name).sections} == expected

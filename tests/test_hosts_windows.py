@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects import HostFile, read_host
+from ltocompat.files.objects import ObjectFile, read_host
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.image import CudaLibrary
 from ltocompat.model.limits import Budget
@@ -29,7 +29,7 @@ def row(name: bytes, rva: int, size: int, offset: int, relocations: int = 0) -> 
     )
 
 
-def read(data: bytes) -> HostFile:
+def read(data: bytes) -> ObjectFile:
     host = read_host(ByteView.of(data), Budget())
     assert host is not None
     return host

@@ -30,9 +30,9 @@ def test_a_folder_is_read_in_a_stable_order_and_counts_every_file(tmp_path: Path
         shutil.copy(SAXPY, tmp_path / name)
     (tmp_path / "c.txt").write_text("no device code")
     found = [r for r in ltocompat.inspect(tmp_path) if isinstance(r, Artifact)]
-    names = [str(Path(one.path).relative_to(tmp_path)) for one in found]
+    names = [str(Path(artifact.path).relative_to(tmp_path)) for artifact in found]
     assert names == ["b", "c.txt", "a/y", "a/z"]
-    assert [one.images for one in found] == [2, 0, 2, 2]
+    assert [each_artifact.images for each_artifact in found] == [2, 0, 2, 2]
 
 
 def test_links_inside_a_folder_are_not_read_twice(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_progress_reaches_its_callback() -> None:
     seen: list[ltocompat.Progress] = []
     list(ltocompat.inspect(ARCHIVE, progress=seen.append))
     assert seen
-    assert {one.total for one in seen} == {ARCHIVE.stat().st_size}
+    assert {progress.total for progress in seen} == {ARCHIVE.stat().st_size}
 
 
 def test_a_file_that_shrinks_while_it_is_read_is_one_sentence(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_extract_writes_nothing_outside_and_replaces_nothing(tmp_path: Path) -> 
     out = tmp_path / "out"
     first = list(ltocompat.extract(SAXPY, directory=out))
     second = list(ltocompat.extract(SAXPY, directory=out))
-    paths = [one.path for one in (*first, *second) if isinstance(one, ltocompat.Extracted)]
+    paths = [record.path for record in (*first, *second) if isinstance(record, ltocompat.Extracted)]
     assert len(set(paths)) == 4
     assert {Path(path).parent for path in paths} == {out}
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out"]
@@ -181,10 +181,10 @@ def test_extract_writes_nothing_outside_and_replaces_nothing(tmp_path: Path) -> 
 
 def test_a_scrambled_image_is_cut_out_as_the_fatbin_it_was(tmp_path: Path) -> None:
     sample = FOLDER / "fatbin-ltoir" / "nvfatbin-13.5-of-13.5-lto_80.fatbin"
-    (one,) = ltocompat.extract(sample, directory=tmp_path)
-    assert isinstance(one, ltocompat.Extracted)
-    assert (one.what, one.note is None) == ("fatbin", False)
-    assert Path(one.path).read_bytes() == sample.read_bytes()
+    (extracted,) = ltocompat.extract(sample, directory=tmp_path)
+    assert isinstance(extracted, ltocompat.Extracted)
+    assert (extracted.what, extracted.note is None) == ("fatbin", False)
+    assert Path(extracted.path).read_bytes() == sample.read_bytes()
 
 
 def test_a_member_name_can_not_lead_out_of_the_folder(tmp_path: Path) -> None:
@@ -194,8 +194,10 @@ def test_a_member_name_can_not_lead_out_of_the_folder(tmp_path: Path) -> None:
     archive.write_bytes(b"!<arch>\n" + header + b"../../../evil\0\0\0" + data)
     out = tmp_path / "out"
     found = [
-        one for one in ltocompat.extract(archive, directory=out) if not isinstance(one, Skipped)
+        record
+        for record in ltocompat.extract(archive, directory=out)
+        if not isinstance(record, Skipped)
     ]
     assert len(found) == 2
-    assert {Path(one.path).resolve().parent for one in found} == {out}
+    assert {Path(extracted.path).resolve().parent for extracted in found} == {out}
     assert found[0].place == Place(str(archive), ("../../../evil",), 0, (0,))

@@ -109,7 +109,7 @@ def test_a_library_of_a_tree_with_all_that_it_needs(tmp_path: Path) -> None:
     made.put("/app/libapp.so", shared("libapp.so", needed=["libnvJitLink.so.12", "libnot.so.1"]))
     made.put("/usr/lib64/libnvJitLink.so.12", shared("libnvJitLink.so.12", needed=["libapp.so"]))
     order = load_order(made.machine(), "/app/libapp.so")
-    assert [(one.asked, one.path, one.found_by) for one in order] == [
+    assert [(resolved.asked, resolved.path, resolved.found_by) for resolved in order] == [
         ("/app/libapp.so", "/app/libapp.so", "path"),
         ("libnvJitLink.so.12", "/usr/lib64/libnvJitLink.so.12", "default folders"),
         (

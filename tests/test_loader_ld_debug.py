@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from libraries_made import build, needs_gcc, said_by_loader
 
-from ltocompat.targets.machine.loaded import Rule
+from ltocompat.targets.machine.loaded import BindRule
 from ltocompat.targets.machine.loader import Loader
 from ltocompat.targets.nvjitlink import Machine
 
@@ -25,15 +25,20 @@ def both(
     folder: Path | None = None,
 ) -> tuple[Answers, Answers]:
     """What ld.so did, and what we say that it does."""
-    environ, folder, names = environ or {}, folder or program.parent, [str(one) for one in opened]
+    environ, folder, names = (
+        environ or {},
+        folder or program.parent,
+        [str(record) for record in opened],
+    )
     real = said_by_loader(program, names, environ, folder)
     loader = Loader(Machine(environ=environ, folder=str(folder)), str(program))
     for name in names:
         loader.load(name)
     ours = [
-        (one.asked, one.path, one.found_by if one.rule else "not found")
-        for one in loader.history
-        if one.rule not in (Rule.LOADED, Rule.PATH) and not one.asked.startswith(("ld-", "/"))
+        (resolved.asked, resolved.path, resolved.found_by if resolved.rule else "not found")
+        for resolved in loader.history
+        if resolved.rule not in (BindRule.LOADED, BindRule.PATH)
+        and not resolved.asked.startswith(("ld-", "/"))
     ]
     return real, ours
 
@@ -249,16 +254,16 @@ def test_random_processes(tmp_path: Path, seed: int) -> None:
     template = {name: build(tmp_path / "template" / name) for name in names}
 
     def tags() -> tuple[str | None, str | None]:
-        paths = ":".join(f"$ORIGIN/../{one}" for one in rng.sample(folders, rng.randint(1, 2)))
+        paths = ":".join(f"$ORIGIN/../{text}" for text in rng.sample(folders, rng.randint(1, 2)))
         return rng.choice([(None, None), (paths, None), (None, paths)])
 
     for index, name in enumerate(names):
         for folder in rng.sample(folders, rng.randint(1, 3)):
             later = names[index + 1 :]
-            needs = [template[one] for one in rng.sample(later, rng.randint(0, len(later)))]
+            needs = [template[text] for text in rng.sample(later, rng.randint(0, len(later)))]
             rpath, runpath = tags()
             build(tmp_path / folder / name, needs=needs, rpath=rpath, runpath=runpath)
-    needs = [template[one] for one in rng.sample(names, 2)]
+    needs = [template[each_text] for each_text in rng.sample(names, 2)]
     rpath, runpath = tags()
     program = build(
         tmp_path / "bin/program", needs=needs, program=True, rpath=rpath, runpath=runpath
@@ -267,7 +272,7 @@ def test_random_processes(tmp_path: Path, seed: int) -> None:
     environ = {"LD_LIBRARY_PATH": path} if path else {}
     real, ours = both(program, rng.sample(names, 2), environ)
     # Where something is missing, ld.so gives up before it has looked for all the rest.
-    missing = [index for index, one in enumerate(real) if one[1] is None]
+    missing = [index for index, texts in enumerate(real) if texts[1] is None]
     until = missing[0] + 1 if missing else None
     # LD_DEBUG names a folder after the first file that listed it, so rules are left out.
-    assert [one[:2] for one in ours[:until]] == [one[:2] for one in real[:until]]
+    assert [our[:2] for our in ours[:until]] == [each_texts[:2] for each_texts in real[:until]]

@@ -24,7 +24,7 @@ from ltocompat.targets.nvjitlink import Cache, Machine, installed, remove, resol
 from ltocompat.targets.nvjitlink.fetching import _environment, fetch
 from ltocompat.targets.nvjitlink.installing import Fetch, install_one
 from ltocompat.targets.nvjitlink.machine import program_path
-from ltocompat.targets.nvjitlink.version_request import Wanted, choose
+from ltocompat.targets.nvjitlink.version_request import VersionRequest, choose
 
 LINUX = "linux-x86_64"
 LIBRARY = library("12.4.127")
@@ -36,12 +36,15 @@ def cache(tmp_path: Path) -> Cache:
     return Cache(str(tmp_path / "cache" / "nvjitlink"))
 
 
-def known(library: bytes = LIBRARY, packed: bytes = WHEEL) -> Wanted:
+def known(library: bytes = LIBRARY, packed: bytes = WHEEL) -> VersionRequest:
     """12.4.127 as if these were its bytes."""
-    (one,) = choose("12.4.127", allow_unknown=False, platform=LINUX)
-    assert one.wheel
+    (version_request,) = choose("12.4.127", allow_unknown=False, platform=LINUX)
+    assert version_request.wheel
     whole, inside = (hashlib.sha256(data).hexdigest() for data in (packed, library))
-    return replace(one, wheel=replace(one.wheel, wheel_sha256=whole, library_sha256=inside))
+    return replace(
+        version_request,
+        wheel=replace(version_request.wheel, wheel_sha256=whole, library_sha256=inside),
+    )
 
 
 def bringing(data: bytes, name: str = "nvidia_nvjitlink_cu12-12.4.127-py3-none-any.whl") -> Fetch:
@@ -59,14 +62,14 @@ def left(cache: Cache) -> list[str]:
 
 
 def test_only_the_library_is_kept(cache: Cache) -> None:
-    asked = []
+    words = []
 
     def pip(requirement: str, folder: str) -> None:
-        asked.append(requirement)
+        words.append(requirement)
         bringing(WHEEL)(requirement, folder)
 
     linker = install_one(known(), cache, pip)
-    assert asked == ["nvidia-nvjitlink-cu12==12.4.127"]
+    assert words == ["nvidia-nvjitlink-cu12==12.4.127"]
     assert left(cache) == ["12.4.127", "12.4.127/libnvJitLink.so.12", "12.4.127/origin.json"]
     assert Path(linker.path).read_bytes() == LIBRARY
     assert (linker.version, linker.found_via, linker.for_trials) == (
@@ -109,7 +112,7 @@ def offline(requirement: str, _: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "pip", "error", "said"),
+    ("wanted", "pip", "error", "text"),
     [
         (known(), bringing(other_wheel()), LtocompatError, "the wheel of .* has the SHA-256"),
         (
@@ -127,13 +130,13 @@ def offline(requirement: str, _: str) -> None:
         (known(), interrupted, KeyboardInterrupt, "^$"),
         (known(), offline, Missing, "can't be downloaded"),
         (
-            Wanted("12.4.130", "nvidia-nvjitlink-cu12"),
+            VersionRequest("12.4.130", "nvidia-nvjitlink-cu12"),
             bringing(WHEEL),
             LtocompatError,
             r"==12\.4\.130 holds nvJitLink 12\.4\.127",
         ),
         (
-            Wanted("12.4.130", "nvidia-nvjitlink-cu12"),
+            VersionRequest("12.4.130", "nvidia-nvjitlink-cu12"),
             bringing(wheel(b"no library")),
             LtocompatError,
             "is of no use: it is no library",
@@ -141,9 +144,9 @@ def offline(requirement: str, _: str) -> None:
     ],
 )  # fmt: skip
 def test_whatever_goes_wrong_leaves_nothing_behind(
-    wanted: Wanted, pip: Fetch, error: type[BaseException], said: str, cache: Cache
+    wanted: VersionRequest, pip: Fetch, error: type[BaseException], text: str, cache: Cache
 ) -> None:
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=text):
         install_one(wanted, cache, pip)
     assert left(cache) == []
     assert installed(cache) == ()
@@ -151,7 +154,7 @@ def test_whatever_goes_wrong_leaves_nothing_behind(
 
 def test_a_broken_wheel_without_a_sum_is_an_error_or_whole(cache: Cache) -> None:
     """A version that is not in our tables has the checks of the zip format at least."""
-    wanted = Wanted("12.4", "nvidia-nvjitlink-cu12")
+    wanted = VersionRequest("12.4", "nvidia-nvjitlink-cu12")
     errors = 0
     for at in range(0, len(WHEEL), 3):
         broken = bytearray(WHEEL)
@@ -210,15 +213,15 @@ def test_a_folder_without_a_good_origin_is_ignored(origin: str, cache: Cache) ->
 
 def unknown(version: str, cache: Cache) -> None:
     packed = wheel(library(version))
-    install_one(Wanted(version, "nvidia-nvjitlink-cu12"), cache, bringing(packed))
+    install_one(VersionRequest(version, "nvidia-nvjitlink-cu12"), cache, bringing(packed))
 
 
 def test_remove_takes_what_was_asked_for_and_nothing_else(cache: Cache) -> None:
     for version in ("12.4.126", "12.4.127", "12.40.1", "12.5.1"):
         unknown(version, cache)
     put(Path(cache.folder), "12.4.9/mine", b"")
-    assert [one.version for one in remove("12.4", cache=cache)] == ["12.4.126", "12.4.127"]
-    assert [one.version for one in installed(cache)] == ["12.5.1", "12.40.1"]
+    assert [linker.version for linker in remove("12.4", cache=cache)] == ["12.4.126", "12.4.127"]
+    assert [each_linker.version for each_linker in installed(cache)] == ["12.5.1", "12.40.1"]
     with pytest.raises(Missing, match=r"no nvJitLink '\.\.' is installed"):
         remove("..", cache=cache)
     remove("all", cache=cache)
@@ -245,8 +248,8 @@ def test_a_cache_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 
 
 def test_a_minor_is_its_newest_patch_level_and_all_is_one_of_each() -> None:
-    (one,) = choose("12.4", allow_unknown=False, platform=LINUX)
-    assert one.asked == "12.4.127"
+    (version_request,) = choose("12.4", allow_unknown=False, platform=LINUX)
+    assert version_request.asked == "12.4.127"
     minors = [
         w.asked.rpartition(".")[0] for w in choose("all", allow_unknown=False, platform=LINUX)
     ]
@@ -272,11 +275,11 @@ def test_what_is_not_known_is_wrong_usage(text: str, said: str) -> None:
 
 
 def test_unknown_versions_can_be_allowed() -> None:
-    asked = {
+    table = {
         text: choose(text, allow_unknown=True, platform=LINUX)[0].requirement
         for text in ("12.4.130", "14.1", "12.4")
     }
-    assert asked == {
+    assert table == {
         "12.4.130": "nvidia-nvjitlink-cu12==12.4.130",
         "14.1": "nvidia-nvjitlink==14.1.*",
         "12.4": "nvidia-nvjitlink-cu12==12.4.127",
@@ -309,7 +312,7 @@ def test_the_table_of_wheels_is_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "cause"),
+    ("text", "cause"),
     [
         ("WARNING: Retrying (Retry(total=4\nERROR: No matching distribution", "no package index"),
         ("ERROR: No matching distribution found for x", "the index lacks it"),
@@ -319,9 +322,9 @@ def test_the_table_of_wheels_is_whole() -> None:
     ],
 )
 def test_a_failed_download_is_one_sentence(
-    said: str, cause: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: str, cause: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ltocompat.targets.nvjitlink.fetching._tool", saying(tmp_path, said))
+    monkeypatch.setattr("ltocompat.targets.nvjitlink.fetching._tool", saying(tmp_path, text))
     with pytest.raises(Missing, match=rf"x==1 can't be downloaded: {cause}") as caught:
         fetch("x==1", str(tmp_path))
     assert "\n" not in str(caught.value)

@@ -20,7 +20,7 @@ V13 = library("13.0.88", soname="libnvJitLink.so.13")
 
 
 def seen(machine: Machine) -> list[tuple[str, str, str]]:
-    return [(one.version, one.found_via, one.path) for one in find(machine)]
+    return [(linker.version, linker.found_via, linker.path) for linker in find(machine)]
 
 
 def test_wheels_of_both_layouts(tmp_path: Path) -> None:
@@ -41,11 +41,11 @@ def test_a_wheel_is_believed_only_of_the_files_that_it_records(tmp_path: Path) -
     info = f"{SITE}/nvidia_nvjitlink_cu12-12.4.127.dist-info"
     put(tmp_path, f"{info}/METADATA", "Metadata-Version: 2.1\nVersion: 12.4.127\n")
     record = put(tmp_path, f"{info}/RECORD", f"{IN_WHEEL['12']},sha256=abc,1\n")
-    (one,) = find(Machine(str(tmp_path), VENV))
-    assert (one.version, one.evidence) == ("12.4.127", "dist-info")
+    (linker,) = find(Machine(str(tmp_path), VENV))
+    assert (linker.version, linker.evidence) == ("12.4.127", "dist-info")
     record.write_text("another,sha256=abc,1\n")
-    (one,) = find(Machine(str(tmp_path), VENV))
-    assert (one.version, one.evidence) == ("12.4", "exported symbols")
+    (linker,) = find(Machine(str(tmp_path), VENV))
+    assert (linker.version, linker.evidence) == ("12.4", "exported symbols")
 
 
 def test_conda(tmp_path: Path) -> None:
@@ -90,10 +90,10 @@ def test_one_row_a_file_however_many_ways_lead_to_it(tmp_path: Path) -> None:
         "CUDA_PATH": "/nowhere",
         "LD_LIBRARY_PATH": "/usr/local/cuda-12.4/lib64::relative:/none",
     }
-    (one,) = find(Machine(str(tmp_path), environ, run))
-    assert (one.path, one.version, one.evidence) == (path, "12.4.127", "version.json")
+    (linker,) = find(Machine(str(tmp_path), environ, run))
+    assert (linker.path, linker.version, linker.evidence) == (path, "12.4.127", "version.json")
     ways = "CUDA_HOME, /usr/local/cuda, /usr/local/cuda-12.4, ld.so cache, LD_LIBRARY_PATH"
-    assert one.found_via == ways
+    assert linker.found_via == ways
 
 
 def test_a_link_that_goes_round_ends(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_what_is_no_library_is_skipped_with_a_reason(tmp_path: Path) -> None:
     (tmp_path / "l/libnvJitLink.so").symlink_to("gone")
     put(tmp_path, "/l/libnvJitLink.so.13", V13)
     machine = Machine(str(tmp_path), {"LD_LIBRARY_PATH": "/l"})
-    assert [one.version for one in find(machine)] == ["13.0.88"]
+    assert [linker.version for linker in find(machine)] == ["13.0.88"]
     reasons = {r.place.path: r.reason for r in search(machine) if isinstance(r, Skipped)}
     assert reasons["/l/libnvJitLink.so.12"] == "it is no library of Linux or Windows"
     assert "can't be opened" in reasons["/l/gone"]

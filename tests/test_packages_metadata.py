@@ -19,23 +19,27 @@ from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Kind, installed_path
 
 INSTALLED = [
-    one
-    for one in importlib.metadata.distributions()
-    if one.read_text("METADATA") and "-packages" in str(one.locate_file(""))
+    distribution
+    for distribution in importlib.metadata.distributions()
+    if distribution.read_text("METADATA") and "-packages" in str(distribution.locate_file(""))
 ]
 
 
-@pytest.mark.parametrize("theirs", INSTALLED, ids=lambda one: one.metadata["Name"])
+@pytest.mark.parametrize("theirs", INSTALLED, ids=lambda value: value.metadata["Name"])
 def test_installed_distributions_say_what_importlib_reads(
     theirs: importlib.metadata.Distribution,
 ) -> None:
     info = Path(str(theirs.locate_file(""))) / f"{theirs.name}-{theirs.version}.dist-info"
     folder = next(
-        (one for one in info.parent.glob("*.dist-info") if one.name.lower() == info.name.lower()),
+        (
+            path
+            for path in info.parent.glob("*.dist-info")
+            if path.name.lower() == info.name.lower()
+        ),
         next(
-            one
-            for one in info.parent.glob("*.dist-info")
-            if canonicalize_name(one.name.partition("-")[0]) == canonicalize_name(theirs.name)
+            each_path
+            for each_path in info.parent.glob("*.dist-info")
+            if canonicalize_name(each_path.name.partition("-")[0]) == canonicalize_name(theirs.name)
         ),
     )
     ours = package_of(str(folder))
@@ -43,7 +47,7 @@ def test_installed_distributions_say_what_importlib_reads(
     assert (ours.kind, ours.problems) == (Kind.INSTALLED, ())
     assert (ours.name, ours.version) == (canonicalize_name(theirs.name), theirs.version)
     assert len(ours.requires) == len(theirs.requires or [])
-    assert list(ours.files) == [str(one) for one in theirs.files or []]
+    assert list(ours.files) == [str(file) for file in theirs.files or []]
 
 
 def test_a_file_of_an_installed_distribution_is_known_by_its_record() -> None:
@@ -92,7 +96,7 @@ def test_a_wheel_says_name_dependencies_platforms_and_files(tmp_path: Path) -> N
 
 def test_what_stands_below_the_headers_is_no_dependency() -> None:
     found = read_metadata(metadata("x", "1", ("numpy",)))
-    assert [one.name for one in found.requires] == ["numpy"]
+    assert [require.name for require in found.requires] == ["numpy"]
 
 
 def test_a_wheel_that_was_renamed_is_known_by_the_tags_inside(tmp_path: Path) -> None:
@@ -137,7 +141,7 @@ def test_versions_of_conda_mean_what_conda_says(
     assert found is not None
 
     def admits(version: str) -> bool:
-        return any(version in SpecifierSet(one) for one in found)
+        return any(version in SpecifierSet(text) for text in found)
 
     assert all(map(admits, matching))
     assert not any(map(admits, other))
@@ -180,7 +184,7 @@ def test_broken_metadata_become_problems(tmp_path: Path, data: bytes) -> None:
     assert found is not None
     assert found.name == "x"
     assert found.problems
-    assert all(len(one) < 200 for one in found.problems)
+    assert all(len(problem) < 200 for problem in found.problems)
 
 
 def test_metadata_that_unpack_to_more_than_they_may_are_not_read(tmp_path: Path) -> None:

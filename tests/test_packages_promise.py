@@ -24,8 +24,8 @@ def test_a_promise_has_architectures_a_driver_and_a_linker(tmp_path: Path) -> No
     file.write_text(WHOLE)
     found = read_promise(str(file))
     assert found is not None
-    assert [str(one) for one in found.sass] == ["sm_80", "sm_90a", "sm_100"]
-    assert [str(one) for one in found.ptx] == ["compute_90"]
+    assert [str(arch) for arch in found.sass] == ["sm_80", "sm_90a", "sm_100"]
+    assert [str(each_arch) for each_arch in found.ptx] == ["compute_90"]
     assert str(found.driver) == "525.60.13"
     assert found.nvjitlink == Release(12, 4)
     assert found.source == str(file)

@@ -25,7 +25,9 @@ def admitted(
     folder: Path, *requires: str, part: str = "nvjitlink", extras: tuple[str, ...] = ()
 ) -> dict[tuple[str, str | None], Allowed]:
     package = read(wheel(folder, {}, requires, extras=extras))
-    return {key: one for key, (one, _) in together(ways_to(part, package)).items()}
+    return {
+        key: each_allowed for key, (each_allowed, _) in together(ways_to(part, package)).items()
+    }
 
 
 def names(one: Allowed) -> list[str]:
@@ -145,9 +147,11 @@ def test_packages_at_hand_are_followed(tmp_path: Path) -> None:
 
 
 def test_packages_that_depend_on_each_other_end(tmp_path: Path) -> None:
-    one = read(wheel(tmp_path, {}, ("liby",)))
+    package = read(wheel(tmp_path, {}, ("liby",)))
     other = read(wheel(tmp_path, {}, ("libx", "nvidia-nvjitlink"), name="liby"))
-    assert {way.package for way in ways_to("nvjitlink", one, (one, other))} == {"nvidia-nvjitlink"}
+    assert {way.package for way in ways_to("nvjitlink", package, (package, other))} == {
+        "nvidia-nvjitlink"
+    }
 
 
 def test_cuda_version_bounds_what_conda_installs(tmp_path: Path) -> None:
@@ -179,7 +183,7 @@ def test_what_conda_only_constrains_is_not_installed(tmp_path: Path) -> None:
 
 def test_the_versions_of_the_two_tables_agree() -> None:
     """Every nvJitLink that cuda-toolkit pins was published."""
-    wheels = {one.version for one in nvjitlink_wheels()}
+    wheels = {nvjitlink_wheel.version for nvjitlink_wheel in nvjitlink_wheels()}
     assert {version for _, version in published("nvjitlink")} == wheels
 
 

@@ -29,7 +29,7 @@ from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.promise import Promise
 from ltocompat.rules.engine.judge_package import packages_beside
-from ltocompat.rules.rule import Flaw
+from ltocompat.rules.rule import Problem
 
 FAIL, UNKNOWN, OK = Verdict.FAIL, Verdict.UNKNOWN, Verdict.OK
 UNDOCUMENTED = Verdict.UNDOCUMENTED
@@ -60,8 +60,8 @@ def files(host: bytes, code: bytes | None = None) -> dict[str, bytes]:
     return found if code is None else {**found, "libx/lib64/x.ltoir": code}
 
 
-def only(flaws: tuple[Flaw, ...], rule: str) -> Flaw:
-    (found,) = [one for one in flaws if one.rule == rule]
+def only(problems: tuple[Problem, ...], rule: str) -> Problem:
+    (found,) = [problem for problem in problems if problem.rule == rule]
     return found
 
 
@@ -72,9 +72,9 @@ def test_the_right_line_is_right(tmp_path: Path, opening: bytes, loading: bytes)
 
 
 def test_a_bare_dependency_is_too_low_and_has_no_end(tmp_path: Path, opening: bytes) -> None:
-    flaws = judged(wheel(tmp_path, files(opening, LTOIR_13_5), ["nvidia-nvjitlink"]))
-    assert told(flaws) == {"NJL-06": FAIL, "PKG-02": UNDOCUMENTED}
-    low = only(flaws, "NJL-06")
+    problems = judged(wheel(tmp_path, files(opening, LTOIR_13_5), ["nvidia-nvjitlink"]))
+    assert told(problems) == {"NJL-06": FAIL, "PKG-02": UNDOCUMENTED}
+    low = only(problems, "NJL-06")
     assert low.message == (
         "nvidia-nvjitlink may be 13.0, but LTO-IR made by 13.5 is inside, so that it has to be "
         "13.5 or newer"
@@ -99,10 +99,10 @@ def test_an_audit_without_a_policy_fails_until_the_printed_line_is_written(
 
 
 def test_imported_symbols_are_a_lower_bound(tmp_path: Path, loading: bytes) -> None:
-    flaws = judged(wheel(tmp_path, files(loading), ["nvidia-nvjitlink>=13.2,<14"]))
-    assert told(flaws) == {"NJL-06": FAIL}
-    assert "libx.so imports __nvJitLinkCreate_13_3" in flaws[0].message
-    assert flaws[0].remedy == "write Requires-Dist: nvidia-nvjitlink>=13.3,<14"
+    problems = judged(wheel(tmp_path, files(loading), ["nvidia-nvjitlink>=13.2,<14"]))
+    assert told(problems) == {"NJL-06": FAIL}
+    assert "libx.so imports __nvJitLinkCreate_13_3" in problems[0].message
+    assert problems[0].remedy == "write Requires-Dist: nvidia-nvjitlink>=13.3,<14"
 
 
 def test_where_several_compilers_are_possible_a_trial_decides(
@@ -110,13 +110,13 @@ def test_where_several_compilers_are_possible_a_trial_decides(
 ) -> None:
     """Container 1.67 is that of 13.3, 13.4 and 13.5, and a scrambled image shows no more."""
     code = (FOLDER / "fatbin-ltoir" / "nvfatbin-13.5-of-13.5-lto_80.fatbin").read_bytes()
-    flaws = judged(wheel(tmp_path, files(opening, code), ["nvidia-nvjitlink>=13.3,<14"]))
-    assert told(flaws) == {"NJL-06": UNKNOWN}
-    assert flaws[0].message == (
+    problems = judged(wheel(tmp_path, files(opening, code), ["nvidia-nvjitlink>=13.3,<14"]))
+    assert told(problems) == {"NJL-06": UNKNOWN}
+    assert problems[0].message == (
         "nvidia-nvjitlink may be 13.3, but LTO-IR made by 13.3, 13.4 or 13.5 is inside, so that "
         "it may have to be 13.5: a trial tells"
     )
-    assert flaws[0].remedy == (
+    assert problems[0].remedy == (
         f"write Requires-Dist: {RIGHT}, or ask by --trial-link whether 13.3 is enough"
     )
     low = judged(wheel(tmp_path, files(opening, code), ["nvidia-nvjitlink>=13.2,<14"]))
@@ -134,18 +134,18 @@ def test_old_code_in_a_library_of_13_needs_no_more_than_13_0(
     tmp_path: Path, opening: bytes
 ) -> None:
     """As in cuFFT 12.5.0.14: LTO-IR of 12.4, and libnvJitLink.so.13 to link it."""
-    flaws = judged(wheel(tmp_path, files(opening, LTOIR_12_4), ["nvidia-nvjitlink"]))
-    assert told(flaws) == {"PKG-02": UNDOCUMENTED}
-    assert flaws[0].remedy == "write Requires-Dist: nvidia-nvjitlink>=13.0,<14"
+    problems = judged(wheel(tmp_path, files(opening, LTOIR_12_4), ["nvidia-nvjitlink"]))
+    assert told(problems) == {"PKG-02": UNDOCUMENTED}
+    assert problems[0].remedy == "write Requires-Dist: nvidia-nvjitlink>=13.0,<14"
 
 
 def test_a_missing_dependency_fails_where_something_needs_it(
     tmp_path: Path, opening: bytes, loading: bytes
 ) -> None:
     for members in (files(loading), files(opening, LTOIR_13_5)):
-        flaws = judged(wheel(tmp_path, members, ["numpy"]))
-        assert told(flaws) == {"PKG-01": FAIL}
-        assert flaws[0].remedy.startswith("write Requires-Dist: nvidia-nvjitlink>=13.")
+        problems = judged(wheel(tmp_path, members, ["numpy"]))
+        assert told(problems) == {"PKG-01": FAIL}
+        assert problems[0].remedy.startswith("write Requires-Dist: nvidia-nvjitlink>=13.")
 
 
 def test_a_library_that_only_may_open_it_gets_a_note(tmp_path: Path, opening: bytes) -> None:
@@ -153,16 +153,16 @@ def test_a_library_that_only_may_open_it_gets_a_note(tmp_path: Path, opening: by
 
 
 def test_code_that_others_link_gets_a_note(tmp_path: Path) -> None:
-    flaws = judged(wheel(tmp_path, {"libx/x.ltoir": LTOIR_12_4}))
-    assert told(flaws) == {"PKG-01": OK}
-    assert "nvidia-nvjitlink-cu12>=12.4,<13" in flaws[0].remedy
+    problems = judged(wheel(tmp_path, {"libx/x.ltoir": LTOIR_12_4}))
+    assert told(problems) == {"PKG-01": OK}
+    assert "nvidia-nvjitlink-cu12>=12.4,<13" in problems[0].remedy
 
 
 def test_what_an_unknown_dependency_may_bring_is_unknown(tmp_path: Path, loading: bytes) -> None:
     path = wheel(tmp_path, files(loading), ["libraft-cu13==26.10.*"])
-    flaws = judged(path)
-    assert told(flaws) == {"PKG-01": UNKNOWN}
-    assert "whether libraft-cu13 brings nvJitLink" in flaws[0].message
+    problems = judged(path)
+    assert told(problems) == {"PKG-01": UNKNOWN}
+    assert "whether libraft-cu13 brings nvJitLink" in problems[0].message
     other = wheel(tmp_path, {}, [RIGHT], name="libraft-cu13", version="26.10.0")
     assert judged(path, others=packages_beside([other])) == ()
     empty = wheel(tmp_path, {}, [], name="libraft-cu13", version="26.10.0")
@@ -172,9 +172,9 @@ def test_what_an_unknown_dependency_may_bring_is_unknown(tmp_path: Path, loading
 def test_what_only_an_extra_brings_is_a_note(tmp_path: Path, loading: bytes) -> None:
     requires = ['cuda-toolkit[nvjitlink]==13.5.*; extra == "ctk"']
     path = wheel(tmp_path, files(loading), requires, extras=["ctk"])
-    flaws = judged(path)
-    assert told(flaws) == {"PKG-01": OK}
-    assert "only with the extra ctk" in flaws[0].message
+    problems = judged(path)
+    assert told(problems) == {"PKG-01": OK}
+    assert "only with the extra ctk" in problems[0].message
 
 
 def test_a_wheel_with_its_own_copy_needs_none(tmp_path: Path) -> None:
@@ -200,9 +200,9 @@ def test_a_pin_is_told_and_one_that_is_too_low_fails(tmp_path: Path, loading: by
 
 
 def test_the_package_of_another_major_fails(tmp_path: Path, loading: bytes) -> None:
-    flaws = judged(wheel(tmp_path, files(loading), ["nvidia-nvjitlink-cu12>=12.4"]))
-    assert told(flaws) == {"PKG-04": FAIL}
-    assert flaws[0].remedy == "write Requires-Dist: nvidia-nvjitlink>=13.3,<14"
+    problems = judged(wheel(tmp_path, files(loading), ["nvidia-nvjitlink-cu12>=12.4"]))
+    assert told(problems) == {"PKG-04": FAIL}
+    assert problems[0].remedy == "write Requires-Dist: nvidia-nvjitlink>=13.3,<14"
 
 
 def test_nvrtc_is_held_to_its_major(tmp_path: Path) -> None:
@@ -235,10 +235,10 @@ def test_conda_is_held_to_the_same(tmp_path: Path, opening: bytes) -> None:
 
 
 def test_the_name_of_another_major_fails(tmp_path: Path, loading: bytes) -> None:
-    flaws = judged(wheel(tmp_path, files(loading), [RIGHT], name="libx-cu12"))
-    assert told(flaws) == {"PKG-05": FAIL}
-    assert flaws[0].message == "libx-cu12 is called cu12, but libx.so needs libnvJitLink.so.13"
-    assert flaws[0].remedy == "call it libx-cu13, or build it with CUDA 12"
+    problems = judged(wheel(tmp_path, files(loading), [RIGHT], name="libx-cu12"))
+    assert told(problems) == {"PKG-05": FAIL}
+    assert problems[0].message == "libx-cu12 is called cu12, but libx.so needs libnvJitLink.so.13"
+    assert problems[0].remedy == "call it libx-cu13, or build it with CUDA 12"
     assert judged(wheel(tmp_path, files(loading), [RIGHT], name="libx-cu13")) == ()
     cupy = judged(wheel(tmp_path, files(loading), [RIGHT], name="cupy-cuda12x"))
     assert only(cupy, "PKG-05").remedy.startswith("call it cupy-cuda13x")
@@ -262,11 +262,11 @@ def test_code_of_a_newer_compiler_breaks_the_name(tmp_path: Path) -> None:
 
 def test_the_tag_of_another_machine_fails(tmp_path: Path, loading: bytes) -> None:
     for tag in ("py3-none-manylinux_2_28_aarch64", "py3-none-win_amd64", "py3-none-any"):
-        flaws = judged(wheel(tmp_path, files(loading), [RIGHT], tag=tag))
-        assert told(flaws) == {"PKG-06": FAIL}
-        assert flaws[0].remedy == "tag it manylinux_2_28_x86_64"
-    flaws = judged(conda(tmp_path, {"lib/libx.so": loading}, [RIGHT], subdir="linux-aarch64"))
-    assert only(flaws, "PKG-06").remedy == "tag it linux-64"
+        problems = judged(wheel(tmp_path, files(loading), [RIGHT], tag=tag))
+        assert told(problems) == {"PKG-06": FAIL}
+        assert problems[0].remedy == "tag it manylinux_2_28_x86_64"
+    problems = judged(conda(tmp_path, {"lib/libx.so": loading}, [RIGHT], subdir="linux-aarch64"))
+    assert only(problems, "PKG-06").remedy == "tag it linux-64"
 
 
 def test_a_tag_that_says_nothing_known_is_not_judged(tmp_path: Path, loading: bytes) -> None:
@@ -277,9 +277,9 @@ def test_one_library_of_another_machine_is_a_note(tmp_path: Path, loading: bytes
     arm = bytearray(loading)
     arm[18:20] = (183).to_bytes(2, "little")  # e_machine: EM_AARCH64
     members = {**files(loading), "libx/lib64/liby.so": bytes(arm)}
-    flaws = judged(wheel(tmp_path, members, [RIGHT]))
-    assert told(flaws) == {"PKG-06": OK}
-    assert "1 of 2 libraries and programs are for AArch64" in flaws[0].message
+    problems = judged(wheel(tmp_path, members, [RIGHT]))
+    assert told(problems) == {"PKG-06": OK}
+    assert "1 of 2 libraries and programs are for AArch64" in problems[0].message
     alone = judged(wheel(tmp_path, files(bytes(arm)), [RIGHT], tag="py3-none-linux_aarch64"))
     assert alone == ()
 
@@ -302,8 +302,8 @@ def test_runpath_has_to_reach_the_dependency(
     tmp_path: Path, runpath: str | None, member: str, found: bool
 ) -> None:
     host = library(tmp_path, needs=["libnvJitLink.so.13"], runpath=runpath)
-    flaws = judged(wheel(tmp_path, {member: host}, ["nvidia-nvjitlink>=13.3,<14"]))
-    assert told(flaws) == ({} if found else {"PKG-07": UNKNOWN})
+    problems = judged(wheel(tmp_path, {member: host}, ["nvidia-nvjitlink>=13.3,<14"]))
+    assert told(problems) == ({} if found else {"PKG-07": UNKNOWN})
 
 
 def test_the_printed_runpath_is_one_that_the_loader_takes(tmp_path: Path) -> None:
@@ -313,8 +313,8 @@ def test_the_printed_runpath_is_one_that_the_loader_takes(tmp_path: Path) -> Non
     from libraries_made import build
 
     host = library(tmp_path, needs=["libnvJitLink.so.13"])
-    flaws = judged(wheel(tmp_path, {"libx/lib64/libx.so": host}, ["nvidia-nvjitlink>=13.3,<14"]))
-    match = re.search(r"-rpath,'(.*)'", only(flaws, "PKG-07").remedy)
+    problems = judged(wheel(tmp_path, {"libx/lib64/libx.so": host}, ["nvidia-nvjitlink>=13.3,<14"]))
+    match = re.search(r"-rpath,'(.*)'", only(problems, "PKG-07").remedy)
     assert match is not None
     site = tmp_path / "site-packages"
     stub = build(site / "nvidia/cu13/lib/libnvJitLink.so.13")
@@ -338,9 +338,9 @@ def test_two_packages_with_one_nvjitlink_are_told(tmp_path: Path, opening: bytes
     same = wheel(tmp_path, {name: opening}, name="nvidia-nvjitlink", version="13.5.37")
     other = wheel(tmp_path, {"liby/libnvJitLink.so.13": opening}, name="liby")
     third = wheel(tmp_path, {"libz/libnvJitLink.so.12": opening}, name="libz")
-    flaws = judged(path, others=packages_beside([same]))
-    assert told(flaws) == {"PKG-08": UNKNOWN}
-    assert "libx 1.0 and nvidia-nvjitlink 13.5.37 write over each other's" in flaws[0].message
+    problems = judged(path, others=packages_beside([same]))
+    assert told(problems) == {"PKG-08": UNKNOWN}
+    assert "libx 1.0 and nvidia-nvjitlink 13.5.37 write over each other's" in problems[0].message
     assert "both bring" in judged(path, others=packages_beside([other]))[0].message
     assert judged(path, others=packages_beside([third])) == ()
 
@@ -348,8 +348,11 @@ def test_two_packages_with_one_nvjitlink_are_told(tmp_path: Path, opening: bytes
 def test_a_toolkit_of_two_majors_is_too_low_or_has_no_end(tmp_path: Path, loading: bytes) -> None:
     requires = ["cuda-toolkit[nvjitlink]>=12,<14"]
     low = judged(wheel(tmp_path, files(loading), requires))
-    assert {one.rule for one in low} == {"NJL-06"}
-    assert any("nvidia-nvjitlink-cu12 may be installed instead" in one.message for one in low)
+    assert {problem.rule for problem in low} == {"NJL-06"}
+    assert any(
+        "nvidia-nvjitlink-cu12 may be installed instead" in each_problem.message
+        for each_problem in low
+    )
     host = library(
         tmp_path, needs=["libnvJitLink.so.12"], runpath="$ORIGIN/../../nvidia/nvjitlink/lib"
     )
@@ -373,8 +376,8 @@ def test_conda_has_two_folders_of_libraries(tmp_path: Path) -> None:
         ("targets/x86_64-linux/lib/libx.so", True),
         ("lib/python3.12/site-packages/x/libx.so", False),
     ):
-        flaws = judged(conda(tmp_path, {member: host}, depends))
-        assert told(flaws) == ({} if found else {"PKG-07": UNKNOWN})
+        problems = judged(conda(tmp_path, {member: host}, depends))
+        assert told(problems) == ({} if found else {"PKG-07": UNKNOWN})
 
 
 def test_a_package_given_beside_has_to_be_admitted(tmp_path: Path, loading: bytes) -> None:
@@ -393,10 +396,10 @@ def test_what_is_given_beside_has_to_be_a_package(tmp_path: Path) -> None:
 def test_promised_architectures_have_to_be_inside(tmp_path: Path) -> None:
     path = wheel(tmp_path, {"libx/x.cubin": CUBIN_12_4})
     archs = (SmArch.parse("sm_80"), SmArch.parse("sm_90"))
-    flaws = judged(path, promise=Promise("pyproject.toml", sass=archs))
-    assert told(flaws) == {"PKG-09": FAIL}
-    assert "SASS for sm_90 is promised, but libx 1.0 has SASS only for sm_80" in flaws[0].message
-    assert flaws[0].remedy == 'compile for them, or write sass = ["sm_80"]'
+    problems = judged(path, promise=Promise("pyproject.toml", sass=archs))
+    assert told(problems) == {"PKG-09": FAIL}
+    assert "SASS for sm_90 is promised, but libx 1.0 has SASS only for sm_80" in problems[0].message
+    assert problems[0].remedy == 'compile for them, or write sass = ["sm_80"]'
     assert judged(path, promise=Promise("pyproject.toml", sass=archs[:1])) == ()
     ptx = Promise("pyproject.toml", ptx=(SmArch.parse("compute_80"),))
     assert "has no PTX" in judged(path, promise=ptx)[0].message
@@ -405,17 +408,17 @@ def test_promised_architectures_have_to_be_inside(tmp_path: Path) -> None:
 def test_a_promised_driver_has_to_be_new_enough(tmp_path: Path) -> None:
     path = wheel(tmp_path, {"libx/x.cubin": CUBIN_13_5})
     old = Promise("p.toml", driver=DriverVersion((525, 60, 13)))
-    flaws = judged(path, promise=old)
-    assert told(flaws) == {"PKG-10": FAIL}
-    assert flaws[0].remedy == 'write driver = "580.65.06"'
+    problems = judged(path, promise=old)
+    assert told(problems) == {"PKG-10": FAIL}
+    assert problems[0].remedy == 'write driver = "580.65.06"'
     assert judged(path, promise=Promise("p.toml", driver=DriverVersion((580, 65, 6)))) == ()
 
 
 def test_a_promised_nvjitlink_has_to_be_new_enough(tmp_path: Path, opening: bytes) -> None:
     path = wheel(tmp_path, files(opening, LTOIR_13_5), [RIGHT])
-    flaws = judged(path, promise=Promise("p.toml", nvjitlink=Release(13, 0)))
-    assert told(flaws) == {"PKG-10": FAIL}
-    assert flaws[0].remedy == 'write nvjitlink = "13.5"'
+    problems = judged(path, promise=Promise("p.toml", nvjitlink=Release(13, 0)))
+    assert told(problems) == {"PKG-10": FAIL}
+    assert problems[0].remedy == 'write nvjitlink = "13.5"'
     assert judged(path, promise=Promise("p.toml", nvjitlink=Release(13, 5))) == ()
 
 
@@ -423,18 +426,18 @@ def test_wheels_of_windows_are_held_to_the_same(tmp_path: Path) -> None:
     """Its library imports __nvJitLinkCreate_12_4 of nvJitLink_120_0.dll."""
     members = {"libx/x.dll": image()}
     bare = wheel(tmp_path, members, ["nvidia-nvjitlink-cu12"], tag="py3-none-win_amd64")
-    flaws = judged(bare)
+    problems = judged(bare)
     # It also has the name of an NVRTC to open.
-    assert told(flaws) == {"NJL-06": FAIL, "PKG-01": OK}
-    assert flaws[0].remedy == "write Requires-Dist: nvidia-nvjitlink-cu12>=12.4,<13"
+    assert told(problems) == {"NJL-06": FAIL, "PKG-01": OK}
+    assert problems[0].remedy == "write Requires-Dist: nvidia-nvjitlink-cu12>=12.4,<13"
     other = wheel(tmp_path, members, ["nvidia-nvjitlink-cu12>=12.4"], tag=LINUX)
     assert told(judged(other)) == {"PKG-06": FAIL, "PKG-01": OK}
     assert judged(other)[0].remedy == "tag it win_amd64"
 
 
 def test_metadata_that_cannot_be_read_are_told(tmp_path: Path) -> None:
-    flaws = judged(wheel(tmp_path, {"libx/x.cubin": CUBIN_12_4}, ["]]]"]))
-    assert told(flaws) == {"PKG-11": UNKNOWN}
+    problems = judged(wheel(tmp_path, {"libx/x.cubin": CUBIN_12_4}, ["]]]"]))
+    assert told(problems) == {"PKG-11": UNKNOWN}
 
 
 def test_what_is_no_package_has_no_flaws(tmp_path: Path, loading: bytes) -> None:
@@ -457,5 +460,5 @@ def test_a_file_of_an_installed_package_is_held_to_its_metadata(
         path = site / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    flaws = judged(site / "libx/lib64/libx.so")
-    assert told(flaws) == {"NJL-06": FAIL, "PKG-02": UNDOCUMENTED}
+    problems = judged(site / "libx/lib64/libx.so")
+    assert told(problems) == {"NJL-06": FAIL, "PKG-02": UNDOCUMENTED}

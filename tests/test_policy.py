@@ -58,9 +58,13 @@ def test_a_policy_says_it_all(tmp_path: Path) -> None:
     path = written(tmp_path, TARGETS + WHOLE)
     policy = read_policy(path, TODAY)
     assert policy.source == path
-    assert [one.name for one in policy.targets] == ["edge", "prod"]
+    assert [target.name for target in policy.targets] == ["edge", "prod"]
     assert policy.promise is not None
-    assert [str(one) for one in policy.require_archs] == ["sm_90", "compute_90", "lto_80"]
+    assert [str(require_arch) for require_arch in policy.require_archs] == [
+        "sm_90",
+        "compute_90",
+        "lto_80",
+    ]
     assert str(policy.least_driver) == "525.60.13"  # the branch's first production release
     assert policy.fail_on is Verdict.UNDOCUMENTED
     assert policy.trial_links
@@ -75,7 +79,7 @@ def test_a_policy_says_it_all(tmp_path: Path) -> None:
 
 def test_targets_alone_are_a_policy(tmp_path: Path) -> None:
     policy = read_policy(written(tmp_path, TARGETS), TODAY)
-    assert [one.name for one in policy.targets] == ["prod", "edge"]
+    assert [target.name for target in policy.targets] == ["prod", "edge"]
     assert policy.fail_on is Verdict.FAIL
     assert (policy.promise, policy.ignores) == (None, ())
     assert (policy.trial_links, policy.allow_empty) == (False, False)
@@ -84,7 +88,7 @@ def test_targets_alone_are_a_policy(tmp_path: Path) -> None:
 def test_in_a_pyproject_it_is_a_tool(tmp_path: Path) -> None:
     text = (TARGETS + "[audit]\ntrial-links = true\n").replace("\n[", "\n[tool.ltocompat.")
     policy = read_policy(written(tmp_path, text, "pyproject.toml"), TODAY)
-    assert [one.name for one in policy.targets] == ["prod", "edge"]
+    assert [target.name for target in policy.targets] == ["prod", "edge"]
     assert policy.trial_links
     assert policy.trial_releases == ()
 
@@ -170,7 +174,7 @@ def finding(verdict: Verdict, message: str = "PTX for sm_90", member: str = "a/l
 
 
 def result(*findings: Finding, path: str = "dist/libx-1.0-py3-none-any.whl") -> Result:
-    worst = max(one.verdict for one in findings)
+    worst = max(each_finding.verdict for each_finding in findings)
     target = Target(name="edge")
     return Result(path, target, None, None, worst, Coverage(2, ptx=2), (), findings, ())
 
@@ -305,12 +309,12 @@ def test_any_value_of_any_key_is_read_or_told(
     with pytest.MonkeyPatch.context() as patch:
         for name in ("ltocompat.commands.policy.reading", "ltocompat.targets.named"):
             patch.setattr(f"{name}.read_toml", lambda _: tables)
-        said = path
+        text = path
         try:
             read_policy(path, TODAY)
         except UsageError as error:
-            said = str(error)
-    assert said.startswith(path)
+            text = str(error)
+    assert text.startswith(path)
 
 
 def test_a_verdict_that_no_finding_explains_counts() -> None:

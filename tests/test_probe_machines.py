@@ -15,8 +15,8 @@ from ltocompat.targets.machine.environment import (
     CompatNote,
     Environment,
     Jetson,
+    LibraryPick,
     LocalGpu,
-    Pick,
     UserDriver,
 )
 from ltocompat.targets.machine.probe import probe
@@ -202,13 +202,13 @@ def test_a_container_says_what_it_requires(tmp_path: Path) -> None:
 def test_conda(tmp_path: Path) -> None:
     found = probed(machines.conda(tmp_path))
     assert found.conda
-    assert [(one.name, one.version) for one in found.conda.packages] == [
+    assert [(package.name, package.version) for package in found.conda.packages] == [
         ("cuda-nvrtc", "12.6.85"),
         ("libnvjitlink", "12.6.85"),
     ]
     (pick,) = found.picked("nvJitLink", "cuda-pathfinder")
     assert (pick.found_by, pick.version) == ("conda", "12.6.85")
-    assert {one.path for one in found.picked("nvJitLink", "ld.so")} == {None}
+    assert {library_pick.path for library_pick in found.picked("nvJitLink", "ld.so")} == {None}
     (nvrtc,) = found.compilers
     assert (nvrtc.version, nvrtc.evidence) == ("12.6", "builtins beside it")
     (folder,) = found.compat_folders
@@ -222,17 +222,21 @@ def test_two_nvjitlinks_and_who_gets_which(tmp_path: Path) -> None:
     made = machines.two_nvjitlinks(tmp_path)
     made.link("/home/u/venv/lib64", "lib")  # as Python makes it; nothing is found twice
     found = probed(made)
-    assert [one.version for one in found.nvjitlinks] == ["12.4.127", "12.9.86", "13.0.88"]
+    assert [nvjitlink.version for nvjitlink in found.nvjitlinks] == [
+        "12.4.127",
+        "12.9.86",
+        "13.0.88",
+    ]
     picked = {
-        (one.way, one.asked): (one.version, one.found_by)
-        for one in found.picks
-        if one.library == "nvJitLink" and one.path
+        (pick.way, pick.asked): (pick.version, pick.found_by)
+        for pick in found.picks
+        if pick.library == "nvJitLink" and pick.path
     }
     assert picked == {
         ("ld.so", "libnvJitLink.so.12"): ("12.4.127", "LD_LIBRARY_PATH"),
         ("cuda-pathfinder", "libnvJitLink.so.13"): ("13.0.88", "site-packages"),
     }
-    assert [(one.name, one.version) for one in found.wheels] == [
+    assert [(wheel.name, wheel.version) for wheel in found.wheels] == [
         ("nvidia-nvjitlink", "13.0.88"),
         ("nvidia-nvjitlink-cu12", "12.9.86"),
     ]
@@ -262,7 +266,7 @@ def test_nothing_at_all(tmp_path: Path) -> None:
     assert (target.driver, target.gpus, target.nvjitlink) == (None, (), None)
 
 
-def probed_picks(root: Path) -> tuple[Pick, ...]:  # none has a file
+def probed_picks(root: Path) -> tuple[LibraryPick, ...]:  # none has a file
     picks = probe(Machine(str(root))).picks
     assert {pick.path for pick in picks} == {None}
     return picks
@@ -276,11 +280,11 @@ def test_a_child_process_that_loads_another_libcuda_is_a_problem(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "said", ["nonsense", "[]", '{"cuda": "x", "gpus": [1, ["a"]]}', "[" * 9999]
+    "text", ["nonsense", "[]", '{"cuda": "x", "gpus": [1, ["a"]]}', "[" * 9999]
 )
-def test_odd_answers_of_commands_are_no_answers(tmp_path: Path, said: str) -> None:
+def test_odd_answers_of_commands_are_no_answers(tmp_path: Path, text: str) -> None:
     made = machines.plain_driver(tmp_path)
-    made.commands |= {"asking.py": said, "nvidia-smi": said}
+    made.commands |= {"asking.py": text, "nvidia-smi": text}
     found = probed(made)
     assert (found.gpus, user(found).cuda) == ((), Release(13, 0))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from libraries_made import build, needs_gcc
 
-from ltocompat.targets.machine.environment import Pick
+from ltocompat.targets.machine.environment import LibraryPick
 from ltocompat.targets.machine.library_search import picks
 from ltocompat.targets.nvjitlink import Machine
 
@@ -111,8 +111,8 @@ def test_each_way_gets_what_it_really_gets(tmp_path: Path, name: str) -> None:
     )
     ours = list(picks(machine, {}))
 
-    def real(pick: Pick) -> str:
+    def real(pick: LibraryPick) -> str:
         return pick.library if pick.way == "cuda-pathfinder" else pick.asked
 
-    said = loaded(tmp_path, environ)
-    assert {real(one): one.real for one in ours if real(one) in said} == said
+    table = loaded(tmp_path, environ)
+    assert {real(our): our.real for our in ours if real(our) in table} == table

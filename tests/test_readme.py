@@ -81,8 +81,8 @@ def test_the_policy_to_paste_fails_what_is_wrong(
 @pytest.mark.parametrize("newest", ["sm_90", "sm_90a"])
 def test_the_policy_to_paste_passes_what_serves_its_gpus(newest: str, pasted: Path) -> None:
     """Whoever has SASS of sm_90a has none of sm_90, and H100 runs either."""
-    cubins = [FOLDER / "cubin" / f"nvrtc-13.0-{one}.cubin" for one in ("sm_80", newest)]
-    path = wheel(pasted, {f"libx/{one.name}": one.read_bytes() for one in cubins})
+    cubins = [FOLDER / "cubin" / f"nvrtc-13.0-{text}.cubin" for text in ("sm_80", newest)]
+    path = wheel(pasted, {f"libx/{cubin.name}": cubin.read_bytes() for cubin in cubins})
     assert run(["audit", path.name]) == 0
 
 

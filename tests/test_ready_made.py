@@ -102,7 +102,9 @@ def test_the_hooks_pass_where_there_is_nothing_to_audit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without dist, with an empty one, and on files without device code; with a policy or none."""
-    dist, files = (shlex.split(one)[1:] for one in re.findall(r"entry: (.*)", HOOKS.read_text()))
+    dist, files = (
+        shlex.split(value)[1:] for value in re.findall(r"entry: (.*)", HOOKS.read_text())
+    )
     monkeypatch.chdir(tmp_path)
     (tmp_path / "libcpu.so").write_bytes(b"no device code")
     wheel(tmp_path, {"x/libcpu.so": b"no device code"})

@@ -1,4 +1,4 @@
-"""Kept studies: an audit that finds one says the same as an audit that reads the file."""
+"""Kept summaries: an audit that finds one says the same as an audit that reads the file."""
 
 from __future__ import annotations
 
@@ -11,45 +11,47 @@ from kernels_project import Project
 from samples import FOLDER
 
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.artifact_summary import Group, Study
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
-from ltocompat.model.signature import Shape, Worth
-from ltocompat.model.trial_answer import Tried, link_key
-from ltocompat.scan.summarize import Student
-from ltocompat.scan.summary_cache import StudyCache
-from ltocompat.scan.walk import Settings
+from ltocompat.model.signature import KernelsToCount, ModuleSignature
+from ltocompat.model.trial_answer import TrialOutcome, link_key
+from ltocompat.scan.summarize import Summarizer
+from ltocompat.scan.summary_cache import SummaryCache
+from ltocompat.scan.walk import ScanSettings
 
 SAMPLE = FOLDER / "fatbin-ltoir" / "nvfatbin-13.3-of-13.3-lto_80.fatbin"
 FILES = sorted(path for path in FOLDER.glob("*/*") if path.parent.name not in ("src", "recipes"))
 
 
-def read(path: Path) -> list[Study]:
-    return list(Student(_ptx, apart=True).study(Place(str(path)), Settings()))
+def read(path: Path) -> list[ArtifactSummary]:
+    return list(Summarizer(_ptx, apart=True).summary(Place(str(path)), ScanSettings()))
 
 
-def _ptx(shape: Shape) -> Worth:
-    return Worth(tuple(n for n, one in enumerate(shape.images) if one.kind is ImageKind.PTX))
+def _ptx(signature: ModuleSignature) -> KernelsToCount:
+    return KernelsToCount(
+        tuple(n for n, image in enumerate(signature.images) if image.kind is ImageKind.PTX)
+    )
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> StudyCache:
-    return StudyCache(str(tmp_path / "studies"))
+def cache(tmp_path: Path) -> SummaryCache:
+    return SummaryCache(str(tmp_path / "summaries"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_what_is_kept_is_what_was_read(path: Path, cache: StudyCache) -> None:
-    studies = read(path)
+def test_what_is_kept_is_what_was_read(path: Path, cache: SummaryCache) -> None:
+    summaries = read(path)
     key = cache.key(str(path), "as usual")
     if key is None:
         assert path.read_bytes().startswith(b"!<thin>")  # its members are other files
         return
-    cache.keep(key, studies)
-    whole = not any(study.skipped_count for study in studies)
-    assert cache.get(key) == (studies if whole else None)
+    cache.keep(key, summaries)
+    whole = not any(summary.skipped_count for summary in summaries)
+    assert cache.get(key) == (summaries if whole else None)
 
 
-def test_a_package_is_kept(tmp_path: Path, cache: StudyCache) -> None:
+def test_a_package_is_kept(tmp_path: Path, cache: SummaryCache) -> None:
     wheel = Project.copy(tmp_path / "kernels").build()
     key = cache.key(str(wheel), "as usual")
     assert key is not None
@@ -58,7 +60,7 @@ def test_a_package_is_kept(tmp_path: Path, cache: StudyCache) -> None:
 
 
 def test_other_bytes_another_path_and_another_reading_are_read_anew(
-    tmp_path: Path, cache: StudyCache
+    tmp_path: Path, cache: SummaryCache
 ) -> None:
     path, other = tmp_path / "a.fatbin", tmp_path / "b.fatbin"
     for one in (path, other):
@@ -70,7 +72,7 @@ def test_other_bytes_another_path_and_another_reading_are_read_anew(
 
 
 def test_a_file_that_changed_while_it_was_read_is_not_kept(
-    tmp_path: Path, cache: StudyCache
+    tmp_path: Path, cache: SummaryCache
 ) -> None:
     path = tmp_path / "a.fatbin"
     path.write_bytes(SAMPLE.read_bytes())
@@ -82,15 +84,15 @@ def test_a_file_that_changed_while_it_was_read_is_not_kept(
 
 
 @pytest.mark.parametrize(("outcome", "kept"), [("linked", True), ("crashed", False)])
-def test_a_crash_is_not_kept(outcome: str, kept: bool, cache: StudyCache) -> None:
-    (study,) = read(SAMPLE)
-    trials = {link_key(Release(13, 3), SmArch(90)): Tried("nvJitLink 13.3.33", outcome)}
-    (group,) = study.groups
-    study.groups = [Group(group.shape, trials, 1, group.example)]
+def test_a_crash_is_not_kept(outcome: str, kept: bool, cache: SummaryCache) -> None:
+    (summary,) = read(SAMPLE)
+    trials = {link_key(Release(13, 3), SmArch(90)): TrialOutcome("nvJitLink 13.3.33", outcome)}
+    (group,) = summary.groups
+    summary.groups = [ModuleGroup(group.signature, trials, 1, group.example)]
     key = cache.key(str(SAMPLE), "x")
     assert key is not None
-    cache.keep(key, [study])
-    assert cache.get(key) == ([study] if kept else None)
+    cache.keep(key, [summary])
+    assert cache.get(key) == ([summary] if kept else None)
 
 
 class Evil:
@@ -112,13 +114,13 @@ class Evil:
     ],
 )
 def test_what_is_no_study_is_not_taken(
-    data: bytes, cache: StudyCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: bytes, cache: SummaryCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     key = cache.key(str(SAMPLE), "x")
     assert key is not None
     cache.keep(key, read(SAMPLE))
-    (file,) = (tmp_path / "studies").iterdir()
+    (file,) = (tmp_path / "summaries").iterdir()
     file.write_bytes(data)
     assert cache.get(key) is None
     assert not (tmp_path / "evil").exists()
@@ -126,7 +128,7 @@ def test_what_is_no_study_is_not_taken(
 
 def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    cache = StudyCache(str(tmp_path / "file" / "studies"))
+    cache = SummaryCache(str(tmp_path / "file" / "summaries"))
     key = cache.key(str(SAMPLE), "x")
     assert key is not None
     cache.keep(key, read(SAMPLE))
@@ -134,5 +136,5 @@ def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["gone", ".", f"{SAMPLE}@0x0"])
-def test_what_is_no_file_has_no_key(path: str, cache: StudyCache) -> None:
+def test_what_is_no_file_has_no_key(path: str, cache: SummaryCache) -> None:
     assert cache.key(path, "x") is None

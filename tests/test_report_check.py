@@ -44,19 +44,21 @@ def test_markdown(case: str, snapshot: SnapshotAssertion) -> None:
 def test_json_has_every_target_and_result(case: str) -> None:
     records = CASES[case]
     value = valid_json(written("json", REPORT, records))
-    judged = [one for one in records if isinstance(one, Result) and one.coverage.modules]
+    judged = [
+        record for record in records if isinstance(record, Result) and record.coverage.modules
+    ]
     assert len(value["results"]) == len(judged)
-    assert [one["name"] for one in value["targets"]] == [
-        one.name for one in records if isinstance(one, Target)
+    assert [each_value["name"] for each_value in value["targets"]] == [
+        each_record.name for each_record in records if isinstance(each_record, Target)
     ]
     assert sum(value["summary"]["verdicts"].values()) == len(judged)
-    assert value["summary"]["verdict"] == str(max(one.verdict for one in judged))
+    assert value["summary"]["verdict"] == str(max(each_result.verdict for each_result in judged))
 
 
 def test_json_says_all_of_a_result() -> None:
     one = result(Verdict.FAIL, PROD, H100)
-    (said,) = valid_json(written("json", REPORT, [PROD, one]))["results"]
-    assert said["findings"][0] == {
+    (value,) = valid_json(written("json", REPORT, [PROD, one]))["results"]
+    assert value["findings"][0] == {
         "rule": "PTX-01",
         "verdict": "fail",
         "level": "error",
@@ -67,8 +69,8 @@ def test_json_says_all_of_a_result() -> None:
         "module_count": 3,
         "example": "lib/libx.so@0x1f40.3",
     }
-    assert (said["target"], said["gpu"], said["route"]) == ("prod", "h100", None)
-    assert said["coverage"]["served"] == 1617
+    assert (value["target"], value["gpu"], value["route"]) == ("prod", "h100", None)
+    assert value["coverage"]["served"] == 1617
 
 
 def test_files_without_device_code_are_counted_and_no_result() -> None:
@@ -85,7 +87,7 @@ def test_files_without_device_code_are_counted_and_no_result() -> None:
 def test_a_sound_machine_is_no_file_without_device_code() -> None:
     sound = result(Verdict.OK, ONE, H100, path="this-machine", coverage=Coverage(0), why=())
     value = valid_json(written("json", REPORT, [ONE, sound]))
-    assert [one["path"] for one in value["results"]] == ["this-machine"]
+    assert [each_value["path"] for each_value in value["results"]] == ["this-machine"]
     assert value["summary"]["without_device_code"] == 0
     assert table([ONE, sound]).endswith("\nno device code was judged\n")
 
@@ -140,8 +142,8 @@ def test_targets_with_long_names_get_letters() -> None:
 
 def test_a_target_says_where_its_facts_come_from_unless_its_name_does() -> None:
     assert "target driver=580.95.05,gpu=h100+l4+t4\n" in table(values.one_target())
-    said = "prod: driver 580.95.05 (prod.toml), nvJitLink 13.2 (requirements.txt), GPU h100, l4"
-    assert said in table(values.many_targets())
+    text = "prod: driver 580.95.05 (prod.toml), nvJitLink 13.2 (requirements.txt), GPU h100, l4"
+    assert text in table(values.many_targets())
 
 
 def test_many_gpus_that_fare_alike_share_a_row() -> None:

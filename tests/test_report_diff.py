@@ -10,7 +10,7 @@ from report_values import HOSTILE, LIBRARY, valid_json, written
 from syrupy.assertion import SnapshotAssertion
 
 from ltocompat.model.arch import Release
-from ltocompat.model.diff import BREAKING, KINDS, Change, Diff, Metadata, Summary
+from ltocompat.model.diff import BREAKING, KINDS, Change, Diff, DiffSummary, Metadata
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import LinkerFloor
 from ltocompat.model.target import DriverVersion
@@ -22,7 +22,7 @@ OLD = Place("x-1.0.whl", (FILE,), 0x40, (1,))
 NEW = Place("x-1.1.whl", (FILE,), 0x80, (2,))
 
 
-def side(path: str, **facts: Any) -> Summary:  # noqa: ANN401 - any field may be given
+def side(path: str, **facts: Any) -> DiffSummary:  # noqa: ANN401 - any field may be given
     values: dict[str, Any] = {
         "path": path,
         "saved": False,
@@ -41,7 +41,7 @@ def side(path: str, **facts: Any) -> Summary:  # noqa: ANN401 - any field may be
         "ptx_beyond": False,
         "metadata": Metadata("x", path[2:5], ("nvidia-nvjitlink",), ("linux_x86_64",)),
     }
-    return Summary(**(values | facts))
+    return DiffSummary(**(values | facts))
 
 
 def changes() -> tuple[Change, ...]:
@@ -100,7 +100,7 @@ def test_markdown(snapshot: SnapshotAssertion) -> None:
 def test_json(snapshot: SnapshotAssertion) -> None:
     text = written("json", REPORT, [DIFF])
     value = valid_json(text)
-    assert [one["forbidden"] for one in value["changes"]].count(True) == 2
+    assert [each_value["forbidden"] for each_value in value["changes"]].count(True) == 2
     assert value["summary"] == {"changes": 15, "forbidden": 2, "errors": []}
     sizes = next(one for one in value["changes"] if one["kind"] == "size")
     assert (sizes["old"], sizes["new"]) == (145_942_937, 230_422_857)  # exact
@@ -123,10 +123,10 @@ def test_what_was_forbidden_and_did_not_happen_is_no_finding() -> None:
 def test_each_kind_has_its_words_and_is_in_the_schema() -> None:
     every = tuple(Change(kind, FILE, "sass") for kind in KINDS)
     diff = replace(DIFF, changes=every)
-    assert [one["kind"] for one in valid_json(written("json", REPORT, [diff]))["changes"]] == [
+    assert [value["kind"] for value in valid_json(written("json", REPORT, [diff]))["changes"]] == [
         *KINDS
     ]
-    assert all(said in table(diff) for said in KINDS.values())
+    assert all(kind in table(diff) for kind in KINDS.values())
 
 
 def test_a_flood_of_changes_is_cut_in_the_table_and_complete_in_json() -> None:
@@ -153,9 +153,13 @@ def test_hostile_names_do_nothing(form: str) -> None:
         for about in ["sass" if kind.startswith("kernels") else HOSTILE]
         if not kind.startswith("arch")
     )
-    said = Metadata(HOSTILE, HOSTILE, (HOSTILE,), (HOSTILE,))
+    metadata = Metadata(HOSTILE, HOSTILE, (HOSTILE,), (HOSTILE,))
     diff = Diff(
-        side(HOSTILE, metadata=said), side(HOSTILE, metadata=said), every, (HOSTILE,), BREAKING
+        side(HOSTILE, metadata=metadata),
+        side(HOSTILE, metadata=metadata),
+        every,
+        (HOSTILE,),
+        BREAKING,
     )
     text = written(form, REPORT, [diff], Options(width=80))
     assert not set(text) & set("\x1b\r\u202e\udcff")

@@ -12,7 +12,7 @@ from report_values import valid_json, written
 from syrupy.assertion import SnapshotAssertion
 
 from ltocompat.cli import run
-from ltocompat.commands.env import Surroundings, environment, flaws_of, save
+from ltocompat.commands.env import Surroundings, environment, problems_of, save
 from ltocompat.model.errors import LtocompatError
 from ltocompat.report import Options
 from ltocompat.report.verbs.env import REPORT
@@ -36,7 +36,7 @@ Captured = pytest.CaptureFixture[str]
 
 def looked_at(make: Callable[[Path], Recorded], root: Path) -> Surroundings:
     found = probe(make(root).machine())
-    return Surroundings(found, target_of(found, make.__name__), flaws_of(found))
+    return Surroundings(found, target_of(found, make.__name__), problems_of(found))
 
 
 @pytest.mark.parametrize("make", MACHINES, ids=lambda make: make.__name__)
@@ -49,8 +49,8 @@ def test_facts_with_sources_then_libraries_then_findings(
 
 @pytest.mark.parametrize("make", MACHINES, ids=lambda make: make.__name__)
 def test_json_is_as_its_schema_says(make: Callable[[Path], Recorded], tmp_path: Path) -> None:
-    said = valid_json(written("json", REPORT, [looked_at(make, tmp_path)]))
-    assert said["schema"] == "ltocompat/env/v1"
+    value = valid_json(written("json", REPORT, [looked_at(make, tmp_path)]))
+    assert value["schema"] == "ltocompat/env/v1"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_what_is_wrong_is_said_by_its_rule(
     make: Callable[[Path], Recorded], rules: set[str], tmp_path: Path
 ) -> None:
     found = looked_at(make, tmp_path)
-    assert {flaw.rule for flaw in found.flaws} == rules
+    assert {problem.rule for problem in found.problems} == rules
 
 
 def test_a_saved_machine_is_a_deploy_target_again(tmp_path: Path) -> None:
@@ -85,8 +85,8 @@ def test_a_saved_machine_is_a_deploy_target_again(tmp_path: Path) -> None:
 def test_the_verb_looks_at_another_root(tmp_path: Path, capsys: Captured) -> None:
     machines.plain_driver(tmp_path).machine()
     assert run(["env", "--root", str(tmp_path), "--format", "json"]) in (0, 1)
-    said = valid_json(capsys.readouterr().out)
-    assert said["environment"]["kernel_driver"]["version"] == "580.95.05"
+    value = valid_json(capsys.readouterr().out)
+    assert value["environment"]["kernel_driver"]["version"] == "580.95.05"
     assert run(["env", "--root", str(tmp_path / "gone")]) == 2
     assert "give the root of a file system" in capsys.readouterr().err
 

@@ -56,36 +56,40 @@ def page(request: pytest.FixtureRequest) -> Page:
 
 
 def test_every_link_leads_somewhere_in_the_page(page: Page) -> None:
-    for one in page.root.all():
-        if "href" in one.attributes:
-            assert one.attributes["href"].removeprefix("#") in page.ids
+    for element in page.root.all():
+        if "href" in element.attributes:
+            assert element.attributes["href"].removeprefix("#") in page.ids
 
 
 def test_nothing_comes_from_outside(page: Page) -> None:
-    assert not [one.tag for one in page.root.all() if "src" in one.attributes]
+    assert not [element.tag for element in page.root.all() if "src" in element.attributes]
     assert not list(page.root.all("link"))
     assert not re.search(r"https?:|@import|url\(", page.source)
 
 
 def test_a_policy_allows_only_the_one_style_and_the_one_script(page: Page) -> None:
     (policy,) = (
-        one.attributes["content"] for one in page.root.all("meta") if "http-equiv" in one.attributes
+        each_element.attributes["content"]
+        for each_element in page.root.all("meta")
+        if "http-equiv" in each_element.attributes
     )
     assert policy.startswith("default-src 'none';")
     for tag in ("style", "script"):
-        (one,) = page.root.all(tag)
-        digest = hashlib.sha256("".join(one.pieces).encode()).digest()
+        (element,) = page.root.all(tag)
+        digest = hashlib.sha256("".join(element.pieces).encode()).digest()
         assert f"{tag}-src 'sha256-{base64.b64encode(digest).decode()}'" in policy
 
 
 def test_nothing_has_a_style_or_a_handler_of_its_own(page: Page) -> None:
-    for one in page.root.all():
-        assert not [name for name in one.attributes if name == "style" or name.startswith("on")]
+    for element in page.root.all():
+        assert not [name for name in element.attributes if name == "style" or name.startswith("on")]
 
 
 def test_what_files_hold_stays_text(page: Page) -> None:
     assert not set(page.source) & set("\x1b\r\u202e\udcff")
-    assert {one.tag for one in page.root.all()}.isdisjoint({"iframe", "img", "object", "base"})
+    assert {element.tag for element in page.root.all()}.isdisjoint(
+        {"iframe", "img", "object", "base"}
+    )
 
 
 def test_readers_find_landmarks_and_headings_in_order(page: Page) -> None:
@@ -93,9 +97,13 @@ def test_readers_find_landmarks_and_headings_in_order(page: Page) -> None:
     assert root.attributes["lang"] == "en"
     for tag in ("header", "nav", "main", "footer", "h1", "title"):
         assert len(list(page.root.all(tag))) == 1
-    for one in page.root.all("section"):
-        assert page.get(one.attributes["aria-labelledby"]).tag == "h2"
-    levels = [int(one.tag[1]) for one in page.root.all() if re.fullmatch("h[1-6]", one.tag)]
+    for element in page.root.all("section"):
+        assert page.get(element.attributes["aria-labelledby"]).tag == "h2"
+    levels = [
+        int(each_element.tag[1])
+        for each_element in page.root.all()
+        if re.fullmatch("h[1-6]", each_element.tag)
+    ]
     assert all(below <= above + 1 for above, below in pairwise(levels))
 
 
@@ -103,46 +111,60 @@ def test_tables_name_their_rows_and_columns(page: Page) -> None:
     for table in page.root.all("table"):
         (caption,) = table.all("caption")
         assert caption.text
-        assert all("scope" in one.attributes for one in table.all("th"))
+        assert all("scope" in element.attributes for element in table.all("th"))
         assert table.around is not None
         assert table.around.attributes["tabindex"] == "0"  # keyboards scroll it
         assert table.around.attributes["aria-label"]
 
 
 def test_no_meaning_is_in_colour_alone(page: Page) -> None:
-    for one in page.root.all("span", "badge"):
-        (word,) = (name.removeprefix("is-") for name in one.classes if name.startswith("is-"))
-        assert word in one.text
-        (shape,) = one.all("use")
-        assert shape.attributes["href"] == f"#s-{word}"
-    assert all(one.attributes["aria-hidden"] == "true" for one in page.root.all("svg"))
+    for element in page.root.all("span", "badge"):
+        (word,) = (name.removeprefix("is-") for name in element.classes if name.startswith("is-"))
+        assert word in element.text
+        (signature,) = element.all("use")
+        assert signature.attributes["href"] == f"#s-{word}"
+    assert all(
+        each_element.attributes["aria-hidden"] == "true" for each_element in page.root.all("svg")
+    )
 
 
 def test_form_fields_have_labels(page: Page) -> None:
-    for one in page.root.all("input"):
-        assert one.around is not None
-        assert one.around.tag == "label"
-        assert one.around.text
+    for element in page.root.all("input"):
+        assert element.around is not None
+        assert element.around.tag == "label"
+        assert element.around.text
 
 
 def test_without_a_script_the_filter_is_not_there() -> None:
     page = page_of(values.many_targets())
     assert "hidden" in page.get("filter").attributes
-    assert not [one for one in page.root.all("details", "finding") if "hidden" in one.attributes]
+    assert not [
+        element for element in page.root.all("details", "finding") if "hidden" in element.attributes
+    ]
 
 
 def test_the_hostile_page_says_what_names_hold_without_obeying() -> None:
     page = page_of(values.hostile_results())
     assert r"evil\x1b[31m\x0d\x0a\u202e|`<b>@someone\xff" in page.get("targets").text
-    assert [one.text for one in page.root.all("b")] == ["A"]  # our own, the letter of the target
+    assert [element.text for element in page.root.all("b")] == [
+        "A"
+    ]  # our own, the letter of the target
 
 
 def test_the_matrix_has_a_cell_for_each_verdict_that_leads_to_its_reasons() -> None:
     page = page_of(values.many_targets())
     (table,) = page.get("verdicts").all("table")
     (row,) = next(table.all("tbody")).all("tr")
-    assert [one.text for one in row.all("td")] == ["fail", "fail", "jit 1,617 of 2,638", "unknown"]
-    heads = [[one.text for one in line.all("th")] for line in next(table.all("thead")).all("tr")]
+    assert [element.text for element in row.all("td")] == [
+        "fail",
+        "fail",
+        "jit 1,617 of 2,638",
+        "unknown",
+    ]
+    heads = [
+        [each_element.text for each_element in line.all("th")]
+        for line in next(table.all("thead")).all("tr")
+    ]
     assert heads == [["artifact", "prod", "edge"], ["h100", "l4", "h100", "l4"]]
     for link in table.all("a"):
         why = page.get(link.attributes["href"].removeprefix("#"))
@@ -153,7 +175,9 @@ def test_the_matrix_has_a_cell_for_each_verdict_that_leads_to_its_reasons() -> N
 def test_routes_are_rows() -> None:
     page = page_of(values.many_artifacts())
     (table,) = page.get("verdicts").all("table")
-    rows = [[one.text for one in row.all("th")] for row in next(table.all("tbody")).all("tr")]
+    rows = [
+        [element.text for element in row.all("th")] for row in next(table.all("tbody")).all("tr")
+    ]
     assert rows == [["a.so", "any"], ["lib/b.so", "any"], ["c.o", "load"], ["link"]]
     assert "not judged: load" in table.text
 
@@ -161,7 +185,7 @@ def test_routes_are_rows() -> None:
 def test_cells_with_the_same_reasons_share_them() -> None:
     page = page_of([PROD, *(result(Verdict.FAIL, PROD, gpu) for gpu in (H100, L4))])
     (table,) = page.get("verdicts").all("table")
-    assert [one.attributes["href"] for one in table.all("a")] == ["#why-1", "#why-1"]
+    assert [element.attributes["href"] for element in table.all("a")] == ["#why-1", "#why-1"]
     assert page.get("why-1").text.startswith("fail on all targets")
 
 
@@ -169,13 +193,13 @@ def test_findings_unfold_and_say_all_that_is_known() -> None:
     place = Place("dist/x.whl").member("lib/libx.so").at(0x40)
     one = finding(Verdict.FAIL, example=place)
     page = page_of([PROD, result(Verdict.FAIL, PROD, H100, path="dist/x.whl", findings=(one,))])
-    told = page.get("finding-0")
-    assert (told.tag, told.attributes["data-level"]) == ("details", "error")
-    (facts,) = told.all("dl")
-    said = dict(
+    element = page.get("finding-0")
+    assert (element.tag, element.attributes["data-level"]) == ("details", "error")
+    (facts,) = element.all("dl")
+    table = dict(
         zip([t.text for t in facts.all("dt")], [d.text for d in facts.all("dd")], strict=True)
     )
-    assert said == {
+    assert table == {
         "Remedy": "ship SASS for sm_90",
         "Verdict": "fail",
         "In": "dist/x.whl (3 modules)",
@@ -183,8 +207,8 @@ def test_findings_unfold_and_say_all_that_is_known() -> None:
         "Evidence": "version in the fatbin entry",
         "Source": "CUDA Compatibility guide",
     }
-    assert told.around is not None
-    assert "PTX-01: PTX newer than the driver" in told.around.text
+    assert element.around is not None
+    assert "PTX-01: PTX newer than the driver" in element.around.text
 
 
 def test_a_finding_of_several_artifacts_and_targets_is_told_once() -> None:
@@ -201,7 +225,7 @@ def test_a_finding_of_several_artifacts_and_targets_is_told_once() -> None:
 def test_coverage_shows_every_architecture_where_it_is_known() -> None:
     page = page_of([PROD, values.required(), result(Verdict.FAIL, PROD, H100)])
     (table,) = page.get("coverage").all("table")
-    lines = [[one.text for one in row.inside] for row in table.all("tr")]
+    lines = [[element.text for element in row.inside] for row in table.all("tr")]
     assert lines == [
         [
             "",
@@ -222,7 +246,7 @@ def test_coverage_shows_the_gpus_of_the_targets_where_that_is_all() -> None:
     other = result(Verdict.OK, PROD, L4, coverage=Coverage(2638, ptx=17))
     page = page_of([PROD, result(Verdict.FAIL, PROD, H100), other])
     (table,) = page.get("coverage").all("table")
-    lines = [[one.text for one in row.inside] for row in table.all("tr")]
+    lines = [[element.text for element in row.inside] for row in table.all("tr")]
     assert lines[:2] == [["", "sm_89", "sm_90"], ["SASS", "\u2013none", "1,600"]]
 
 
@@ -230,14 +254,14 @@ def test_a_thousand_findings_are_folded_by_rule() -> None:
     page = page_of(thousand())
     assert len(list(page.root.all("details", "finding"))) == 1_000
     rules = list(page.root.all("details", "rule"))
-    assert [next(one.all("h3")).text.split(":")[0] for one in rules] == [
+    assert [next(rule.all("h3")).text.split(":")[0] for rule in rules] == [
         "PTX-01",
         "LTO-01",
         "LTO-02",
         "PTX-06",
         "DRV-02",
     ]
-    assert all("open" not in one.attributes for one in rules)
+    assert all("open" not in element.attributes for element in rules)
     assert len(page.source) < 3_000_000
 
 

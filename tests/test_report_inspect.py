@@ -167,7 +167,9 @@ def test_skipped_places_are_bounded_in_the_table_and_complete_in_json() -> None:
     assert "reason 20\n" not in text
     assert text.endswith("  and 30 more; --format json lists all\n")
     value = valid_json(written("json", REPORT, records))
-    assert [one["reason"] for one in value["artifacts"][0]["skipped"]][-1] == "reason 49"
+    assert [each_value["reason"] for each_value in value["artifacts"][0]["skipped"]][
+        -1
+    ] == "reason 49"
 
 
 def test_more_skipped_places_than_the_limit_are_counted() -> None:

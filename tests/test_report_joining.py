@@ -12,7 +12,7 @@ HAS = "needs >= 13.3; the target has {}: the linker refuses it"
 
 
 @pytest.mark.parametrize(
-    ("sentences", "said"),
+    ("sentences", "text"),
     [
         (["the same", "the same"], "the same"),
         ([HAS.format("13.1"), HAS.format("13.2")], HAS.format("13.1, 13.2")),
@@ -24,9 +24,9 @@ HAS = "needs >= 13.3; the target has {}: the linker refuses it"
     ],
 )
 def test_sentences_that_differ_in_one_word_are_said_once(
-    sentences: list[str], said: str | None
+    sentences: list[str], text: str | None
 ) -> None:
-    assert joined(sentences) == said
+    assert joined(sentences) == text
 
 
 def test_findings_that_differ_by_their_target_are_told_once_with_all_values() -> None:

@@ -12,7 +12,7 @@ from ltocompat.model.place import Place
 from ltocompat.report import FORMATS, Failure, Options
 from ltocompat.report.verbs.link import REPORT
 from ltocompat.targets.nvjitlink import NvJitLink
-from ltocompat.trial import Answer, Outcome, Seconds, Step
+from ltocompat.trial import Answer, LinkOutcome, Seconds, Step
 
 
 def library(version: str) -> NvJitLink:
@@ -24,13 +24,13 @@ def library(version: str) -> NvJitLink:
 def tried(
     version: str,
     way: str,
-    outcome: Outcome,
+    outcome: LinkOutcome,
     reason: str | None = None,
     *,
     place: Place | None = None,
     at: str | None = None,
 ) -> Linked:
-    done = outcome in (Outcome.LINKED, Outcome.COMPILED)
+    done = outcome in (LinkOutcome.LINKED, LinkOutcome.COMPILED)
     answer = Answer(
         outcome=outcome,
         step=Step.COMPLETE if done else Step.ADD,
@@ -50,18 +50,20 @@ def tried(
 TOO_NEW = "the LTO-IR was made by a newer CUDA release than this nvJitLink"
 TOGETHER = [
     Disagreement("-ftz", (("0", (Place("a.o"),)), (None, (Place("b.o"), Place(HOSTILE))))),
-    tried("12.4.127", "lto", Outcome.REFUSED, TOO_NEW, at="a.o"),
-    tried("13.5.37", "lto", Outcome.LINKED),
-    tried("13.5.37", "plain", Outcome.UNRESOLVED, f"no input defines {HOSTILE}"),
-    tried("13.0.88", "plain", Outcome.CRASHED, "the library ended its process (SIGSEGV)", at="b.o"),
+    tried("12.4.127", "lto", LinkOutcome.REFUSED, TOO_NEW, at="a.o"),
+    tried("13.5.37", "lto", LinkOutcome.LINKED),
+    tried("13.5.37", "plain", LinkOutcome.UNRESOLVED, f"no input defines {HOSTILE}"),
+    tried(
+        "13.0.88", "plain", LinkOutcome.CRASHED, "the library ended its process (SIGSEGV)", at="b.o"
+    ),
     Skipped(Place("c.o"), "it is not a regular file"),
 ]
 EACH = [
     *(
-        tried("13.2.86", "lto", Outcome.REFUSED, TOO_NEW, place=Place("x.so", (), n))
+        tried("13.2.86", "lto", LinkOutcome.REFUSED, TOO_NEW, place=Place("x.so", (), n))
         for n in range(30)
     ),
-    *(tried("13.3.33", "lto", Outcome.ACCEPTED, place=Place("x.so", (), n)) for n in range(3)),
+    *(tried("13.3.33", "lto", LinkOutcome.ACCEPTED, place=Place("x.so", (), n)) for n in range(3)),
 ]
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from report_values import HOSTILE, valid_json, written
 from syrupy.assertion import SnapshotAssertion
-from verdict_values import grid
+from verdict_values import matrix
 
 from ltocompat.model.verdict import Verdict
 from ltocompat.report import Failure, Options
@@ -16,8 +16,8 @@ from ltocompat.report.formats.svg import picture
 from ltocompat.report.formats.svg_cells import merged
 from ltocompat.report.verbs.matrix import REPORT
 
-LINKS = grid("fffffff fffffff f??u??f fooooof", tried=True)
-LOADS = grid("ojuffff ojuffff ojuff?f", what="driver")
+LINKS = matrix("fffffff fffffff f??u??f fooooof", tried=True)
+LOADS = matrix("ojuffff ojuffff ojuff?f", what="driver")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -33,7 +33,7 @@ def test_markdown(snapshot: SnapshotAssertion) -> None:
 
 
 def test_columns_that_do_not_fit_make_a_second_table() -> None:
-    text = written("table", REPORT, [grid("ofofofof")], Options(width=40))
+    text = written("table", REPORT, [matrix("ofofofof")], Options(width=40))
     assert all(len(line) <= 40 for line in text.splitlines()[1:-3])
     assert text.count("nvJitLink  ") == 2
     assert text.count("12.0") == 2
@@ -42,8 +42,8 @@ def test_columns_that_do_not_fit_make_a_second_table() -> None:
 def test_json_lays_out_its_results() -> None:
     value = valid_json(written("json", REPORT, [LINKS, LOADS]))
     for one, drawn in zip(value["grids"], (LINKS, LOADS), strict=True):
-        said = [[value["results"][index]["verdict"] for index in row] for row in one["cells"]]
-        assert said == [[str(cell.verdict) for cell in row] for row in drawn.cells]
+        valueses = [[value["results"][index]["verdict"] for index in row] for row in one["cells"]]
+        assert valueses == [[str(cell.verdict) for cell in row] for row in drawn.cells]
         assert (one["rows"], one["columns"]) == (list(drawn.rows), list(drawn.columns))
     assert len(value["targets"]) == 7
     assert sum(value["summary"]["verdicts"].values()) == 7 * 7
@@ -57,7 +57,7 @@ def test_nothing_to_show_is_said() -> None:
 
 
 def test_blocks_cover_each_cell_once_and_hold_one_verdict() -> None:
-    cells = [[one.verdict for one in row] for row in LINKS.cells]
+    cells = [[result.verdict for result in row] for row in LINKS.cells]
     seen: Counter[tuple[int, int]] = Counter()
     for block in merged(cells):
         inside = [(row, column) for row in block.rows for column in block.columns]
@@ -67,14 +67,14 @@ def test_blocks_cover_each_cell_once_and_hold_one_verdict() -> None:
 
 
 def texts(svg: str) -> list[str]:
-    return [one.text or "" for one in ET.fromstring(svg).iter(f"{SVG}text")]  # noqa: S314
+    return [element.text or "" for element in ET.fromstring(svg).iter(f"{SVG}text")]  # noqa: S314
 
 
 def test_a_picture_names_its_artifacts_rows_columns_and_verdicts() -> None:
-    said = texts(picture([LINKS, LOADS]))
-    assert said.count("lib/libx.so") == 1
-    assert {"12.0 \u2013 12.1", "12.2", "525 \u2013 530", "Hopper", "90", "fail"} <= set(said)
-    assert sum(one.startswith(tuple(f"{verdict}: " for verdict in Verdict)) for one in said) == 5
+    words = texts(picture([LINKS, LOADS]))
+    assert words.count("lib/libx.so") == 1
+    assert {"12.0 \u2013 12.1", "12.2", "525 \u2013 530", "Hopper", "90", "fail"} <= set(words)
+    assert sum(text.startswith(tuple(f"{verdict}: " for verdict in Verdict)) for text in words) == 5
 
 
 def test_a_picture_stands_alone_and_can_be_read_aloud() -> None:
@@ -92,13 +92,15 @@ def test_a_picture_stands_alone_and_can_be_read_aloud() -> None:
 
 def test_a_picture_is_legible_without_colour() -> None:
     """Each verdict has a shape of its own, wherever it stands."""
-    root = ET.fromstring(picture([grid("ojuf?")]))  # noqa: S314
-    shapes = [path.get("d") for group in root.iter(f"{SVG}g") for path in group.iter(f"{SVG}path")]
-    assert len(set(shapes)) == 5
+    root = ET.fromstring(picture([matrix("ojuf?")]))  # noqa: S314
+    signatures = [
+        path.get("d") for group in root.iter(f"{SVG}g") for path in group.iter(f"{SVG}path")
+    ]
+    assert len(set(signatures)) == 5
 
 
 def test_a_picture_stays_in_its_frame() -> None:
-    for some in ([grid("o")], [grid("ojuf?ojf")], [LINKS, LOADS] * 4):
+    for some in ([matrix("o")], [matrix("ojuf?ojf")], [LINKS, LOADS] * 4):
         root = ET.fromstring(picture(some))  # noqa: S314
         height = float(root.get("height") or 0)
         for text in root.iter(f"{SVG}text"):
@@ -107,6 +109,6 @@ def test_a_picture_stays_in_its_frame() -> None:
 
 
 def test_hostile_names_are_text_in_a_picture() -> None:
-    svg = picture([grid("of", path=HOSTILE)])
+    svg = picture([matrix("of", path=HOSTILE)])
     assert not set(svg) & set("\x1b\r\u202e\udcff")
     assert any("<b>" in text for text in texts(svg))

@@ -41,7 +41,7 @@ def test_markdown(snapshot: SnapshotAssertion) -> None:
 
 
 @pytest.mark.parametrize(
-    ("floor", "said"),
+    ("floor", "text"),
     [
         (
             LinkerFloor(Release(13, 3), Release(13, 5), 14, tried=False),
@@ -60,8 +60,8 @@ def test_markdown(snapshot: SnapshotAssertion) -> None:
         (LinkerFloor(Release(13, 5), None, 14, tried=False), "13.5, perhaps a newer one than all"),
     ],
 )
-def test_what_is_known_of_the_least_linker_is_said(floor: LinkerFloor, said: str) -> None:
-    assert said in table(required(nvjitlink=floor))
+def test_what_is_known_of_the_least_linker_is_said(floor: LinkerFloor, text: str) -> None:
+    assert text in table(required(nvjitlink=floor))
 
 
 def test_ptx_beyond_all_drivers_has_no_floor() -> None:

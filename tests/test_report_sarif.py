@@ -60,14 +60,14 @@ def run_of(records: Iterable[Judgement]) -> Any:
 
 
 def one_result(*results: Result) -> Any:
-    (said,) = run_of([PROD, *results])["results"]
-    return said
+    (value,) = run_of([PROD, *results])["results"]
+    return value
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_log_is_valid_by_the_official_schema(case: str) -> None:
     run = run_of(CASES[case])
-    assert all(one["locations"] for one in run["results"])  # GitHub refuses results without
+    assert all(value["locations"] for value in run["results"])  # GitHub refuses results without
 
 
 def test_the_schema_refuses_what_is_no_sarif() -> None:
@@ -75,9 +75,9 @@ def test_the_schema_refuses_what_is_no_sarif() -> None:
 
 
 def test_a_result_is_a_finding_on_an_artifact_and_not_on_each_module() -> None:
-    said = one_result(result(Verdict.FAIL, PROD, H100), result(Verdict.FAIL, PROD, L4))
-    assert (said["ruleId"], said["level"]) == ("PTX-01", "error")
-    assert said["properties"] | {"source": ""} == {
+    value = one_result(result(Verdict.FAIL, PROD, H100), result(Verdict.FAIL, PROD, L4))
+    assert (value["ruleId"], value["level"]) == ("PTX-01", "error")
+    assert value["properties"] | {"source": ""} == {
         "verdict": "fail",
         "artifact": "lib/libx.so",
         "place": "lib/libx.so@0x1f40.3",
@@ -89,16 +89,16 @@ def test_a_result_is_a_finding_on_an_artifact_and_not_on_each_module() -> None:
         "remedy": "ship SASS for sm_90",
         "source": "",
     }
-    assert said["message"]["text"] == (
+    assert value["message"]["text"] == (
         "the driver refuses it with error 222 (target prod, GPU h100, l4, 3 modules). "
         "Remedy: ship SASS for sm_90."
     )
 
 
 def test_the_same_finding_on_two_targets_is_two_results() -> None:
-    run = run_of([PROD, EDGE, *(result(Verdict.FAIL, one, H100) for one in (PROD, EDGE))])
-    targets = [one["properties"]["target"] for one in run["results"]]
-    keys = {one["partialFingerprints"]["ltocompat/v1"] for one in run["results"]}
+    run = run_of([PROD, EDGE, *(result(Verdict.FAIL, target, H100) for target in (PROD, EDGE))])
+    targets = [value["properties"]["target"] for value in run["results"]]
+    keys = {each_value["partialFingerprints"]["ltocompat/v1"] for each_value in run["results"]}
     assert (targets, len(keys)) == (["prod", "edge"], 2)
 
 
@@ -122,17 +122,17 @@ def test_a_place_becomes_nested_artifacts_and_a_byte_offset() -> None:
 
 def test_a_binary_has_no_lines() -> None:
     # SARIF 3.30.1: a region of a binary artifact shall not define a text region.
-    for one in run_of(values.many_artifacts())["results"]:
-        physical = one["locations"][0]["physicalLocation"]
+    for value in run_of(values.many_artifacts())["results"]:
+        physical = value["locations"][0]["physicalLocation"]
         assert not {"startLine", "charOffset"} & set(physical.get("region", {}))
 
 
 def test_a_finding_about_the_target_lies_on_the_artifact() -> None:
     one = finding(Verdict.OK, rule="TGT-01", example=None, module_count=0)
-    said = one_result(result(Verdict.OK, PROD, findings=(one,)))
-    physical = said["locations"][0]["physicalLocation"]
+    value = one_result(result(Verdict.OK, PROD, findings=(one,)))
+    physical = value["locations"][0]["physicalLocation"]
     assert physical == {"artifactLocation": {"uri": "lib/libx.so", "index": 0}}
-    assert said["level"] == "note"
+    assert value["level"] == "note"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="paths of POSIX")
@@ -157,28 +157,28 @@ def test_paths_become_uri_references(path: str, uri: str) -> None:
 def test_fingerprints_are_those_of_baselines_and_apart_within_a_run() -> None:
     two = (finding(Verdict.FAIL, "PTX 9.0: no"), finding(Verdict.FAIL, "PTX 9.1: no", 2))
     run = run_of([PROD, result(Verdict.FAIL, PROD, H100, findings=two)])
-    prints = [one["partialFingerprints"] for one in run["results"]]
+    prints = [value["partialFingerprints"] for value in run["results"]]
     digest = fingerprint("lib/libx.so", "prod", two[0])
-    assert [one["ltocompat/v1"] for one in prints] == [digest, digest]
+    assert [each_print["ltocompat/v1"] for each_print in prints] == [digest, digest]
     assert [one["primaryLocationLineHash"] for one in prints] == [f"{digest}:1", f"{digest}:2"]
 
 
 def test_rules_are_the_catalogue_with_help() -> None:
     driver = run_of([])["tool"]["driver"]
     assert (driver["name"], driver["version"]) == ("ltocompat", __version__)
-    assert [one["id"] for one in driver["rules"]] == [one.id for one in RULES]
-    for one in driver["rules"]:
-        assert one["help"]["text"]
-        assert one["help"]["markdown"]
-        assert one["shortDescription"]["text"]
-        assert len(one["fullDescription"]["text"]) <= 1024
-        assert one["name"].isalnum()
+    assert [each_value["id"] for each_value in driver["rules"]] == [rule.id for rule in RULES]
+    for value in driver["rules"]:
+        assert value["help"]["text"]
+        assert value["help"]["markdown"]
+        assert value["shortDescription"]["text"]
+        assert len(value["fullDescription"]["text"]) <= 1024
+        assert value["name"].isalnum()
 
 
 def test_a_result_points_at_its_rule() -> None:
     run = run_of(values.many_targets())
     rules = run["tool"]["driver"]["rules"]
-    assert all(rules[one["ruleIndex"]]["id"] == one["ruleId"] for one in run["results"])
+    assert all(rules[value["ruleIndex"]]["id"] == value["ruleId"] for value in run["results"])
 
 
 def test_rules_outside_of_the_catalogue_are_described_by_their_finding() -> None:
@@ -198,9 +198,9 @@ def test_messages_have_neither_links_nor_arguments() -> None:
 def test_what_could_not_be_read_is_a_notification() -> None:
     run = run_of([PROD, Failure("unreadable", "it is gone"), result(Verdict.OK, PROD)])
     (invocation,) = run["invocations"]
-    (told,) = invocation["toolExecutionNotifications"]
+    (value,) = invocation["toolExecutionNotifications"]
     assert invocation["executionSuccessful"] is False
-    assert (told["message"]["text"], told["descriptor"]["id"]) == ("it is gone", "unreadable")
+    assert (value["message"]["text"], value["descriptor"]["id"]) == ("it is gone", "unreadable")
     assert run_of([PROD])["invocations"][0]["executionSuccessful"] is True
 
 

@@ -22,7 +22,7 @@ from ltocompat.report.text import (
 
 
 @pytest.mark.parametrize(
-    ("size", "said"),
+    ("size", "text"),
     [
         (0, "0 B"),
         (1023, "1023 B"),
@@ -32,8 +32,8 @@ from ltocompat.report.text import (
         (1024**5 * 3, "3,072.0 TiB"),
     ],
 )
-def test_sizes_are_in_binary_units(size: int, said: str) -> None:
-    assert binary_size(size) == said
+def test_sizes_are_in_binary_units(size: int, text: str) -> None:
+    assert binary_size(size) == text
 
 
 @pytest.mark.parametrize(

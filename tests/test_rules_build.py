@@ -17,11 +17,11 @@ from samples import FOLDER
 import ltocompat
 from ltocompat.commands.explain import explain
 from ltocompat.model.image import Host, Module
-from ltocompat.model.signature import shape_of
+from ltocompat.model.signature import module_signature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.catalogue import RULES, rule
-from ltocompat.rules.rule import Axis, Requirement, Subject
+from ltocompat.rules.rule import Component, Requirement, Subject
 from ltocompat.rules.selection import pick_for_driver
 
 OBJECTS = FOLDER / "objects"
@@ -39,26 +39,26 @@ _MISSING = re.compile(r"undefined reference to `((?:__cudaRegisterLinkedBinary|_
 
 
 def hosts(path: Path) -> list[Host]:
-    return [one for one in ltocompat.inspect(path) if isinstance(one, Host)]
+    return [record for record in ltocompat.inspect(path) if isinstance(record, Host)]
 
 
 def required(host: Host) -> list[Requirement]:
-    found = [one for each in RULES if each.of_host for one in each.of_host(host)]
-    return [one for one in found if one.rule == "BLD-01"]
+    found = [requirement for each in RULES if each.of_host for requirement in each.of_host(host)]
+    return [each_requirement for each_requirement in found if each_requirement.rule == "BLD-01"]
 
 
 def symbols(path: Path, *, defined: bool) -> set[str]:
     """By nm: the names that a file has, or lacks."""
     options = ["--defined-only" if defined else "--undefined-only", "--format=posix"]
     options += ["--dynamic"] if path.suffix == ".so" else []
-    said = subprocess.run([NM, *options, path], capture_output=True, text=True, check=True)
-    return {line.split()[0] for line in said.stdout.splitlines() if " " in line}
+    process = subprocess.run([NM, *options, path], capture_output=True, text=True, check=True)
+    return {line.split()[0] for line in process.stdout.splitlines() if " " in line}
 
 
 def cudart(folder: Path, objects: Sequence[Path]) -> Path:
     """A stand-in with the functions of the CUDA runtime that these objects call."""
-    wanted = set().union(*(symbols(one, defined=False) for one in objects))
-    names = {one for one in wanted if one.startswith("__cuda") and "LinkedBinary" not in one}
+    wanted = set().union(*(symbols(object_, defined=False) for object_ in objects))
+    names = {text for text in wanted if text.startswith("__cuda") and "LinkedBinary" not in text}
     source = "".join(f"void {name}(void) {{}}\n" for name in sorted(names))
     return build(folder / "libcudart.so.13", source=source)
 
@@ -114,7 +114,7 @@ def test_the_rule_speaks_where_the_linker_fails(
 def test_an_object_waits_for_its_device_link_with_a_note(tmp_path: Path, name: str) -> None:
     (host,) = hosts(OBJECTS / name)
     (found,) = required(host)
-    assert found.axis is Axis.NONE
+    assert found.component is Component.NONE
     assert found.constraint.judge(None) is Verdict.OK
     assert found.constraint.noted(None)
     _, missing = link(tmp_path, name)
@@ -124,13 +124,13 @@ def test_an_object_waits_for_its_device_link_with_a_note(tmp_path: Path, name: s
 
 def test_plain_objects_and_finished_programs_ask_for_nothing() -> None:
     for name in ("nvcc-13.0-plain.o", "nvcc-13.0-rdc-sass", "nvcc-13.5-lto-program", "libsaxpy.so"):
-        assert not [one for host in hosts(OBJECTS / name) for one in required(host)]
+        assert not [requirement for host in hosts(OBJECTS / name) for requirement in required(host)]
 
 
 def test_each_member_of_an_archive_waits() -> None:
-    found = [one for host in hosts(OBJECTS / "libaxpy.a") for one in required(host)]
+    found = [requirement for host in hosts(OBJECTS / "libaxpy.a") for requirement in required(host)]
     assert len(found) == 2
-    assert all(one.constraint.judge(None) is Verdict.OK for one in found)
+    assert all(each_requirement.constraint.judge(None) is Verdict.OK for each_requirement in found)
 
 
 @needs_linker
@@ -148,31 +148,31 @@ def test_a_shared_library_without_device_link_fails_as_the_loader_says(tmp_path:
     done = subprocess.run(
         [sys.executable, "-c", code, runtime, path], capture_output=True, text=True, check=False
     )
-    said = done.stderr.strip().rpartition(": undefined symbol: ")[2]
-    assert said.startswith("__cudaRegisterLinkedBinary_")
-    assert found.consequence.endswith(f"undefined symbol: {said}")
-    assert found.subject == f"the undefined {said} and 1 more"
+    text = done.stderr.strip().rpartition(": undefined symbol: ")[2]
+    assert text.startswith("__cudaRegisterLinkedBinary_")
+    assert found.consequence.endswith(f"undefined symbol: {text}")
+    assert found.subject == f"the undefined {text} and 1 more"
 
 
 def test_the_device_runtime_has_a_remedy_of_its_own() -> None:
     name = "__fatbinwrap_f4510a67_22_cuda_device_runtime_cu_3ecce0c0_2317245"
     (host,) = hosts(OBJECTS / LINKED)
     found = required(replace(host, undefined_registrations=(name, *host.undefined_registrations)))
-    assert ["-lcudadevrt" in one.remedy for one in found] == [False, True]
+    assert ["-lcudadevrt" in requirement.remedy for requirement in found] == [False, True]
 
 
 def subject(path: Path, arch: str) -> Subject:
     """The first module of a program, as the driver picks from it."""
-    module = next(one for one in ltocompat.inspect(path) if isinstance(one, Module))
+    module = next(record for record in ltocompat.inspect(path) if isinstance(record, Module))
     gpu = Gpu(arch, ltocompat.SmArch.parse(arch))
-    pick = pick_for_driver(shape_of(module), gpu.arch.number)
-    return Subject(shape_of(module), Route.LOAD, gpu, pick.images, pick.missed)
+    pick = pick_for_driver(module_signature(module), gpu.arch.number)
+    return Subject(module_signature(module), Route.LOAD, gpu, pick.images, pick.missed)
 
 
 def test_a_program_that_was_linked_from_ltoir_is_fine() -> None:
-    asked = rule("BLD-05").requirements
-    assert not list(asked(subject(OBJECTS / "nvcc-13.5-lto-program", "sm_80")))
-    assert not list(asked(subject(OBJECTS / "nvcc-13.0-rdc-sass", "sm_80")))
+    kind = rule("BLD-05").requirements
+    assert not list(kind(subject(OBJECTS / "nvcc-13.5-lto-program", "sm_80")))
+    assert not list(kind(subject(OBJECTS / "nvcc-13.0-rdc-sass", "sm_80")))
 
 
 SOURCES = {
@@ -217,16 +217,16 @@ def first_rule(text: str) -> str:
 
 @needs_nvcc
 def test_ltoir_alone_is_refused_without_dlto(built: Built) -> None:
-    said = built.run(NVLINK, "-arch=sm_80", "a-l.o", "b-l.o", "-o", "x.cubin")
-    assert "LTO objects found, use -dlto" in said
-    assert first_rule(said) == "BLD-05"
+    text = built.run(NVLINK, "-arch=sm_80", "a-l.o", "b-l.o", "-o", "x.cubin")
+    assert "LTO objects found, use -dlto" in text
+    assert first_rule(text) == "BLD-05"
 
 
 @needs_nvcc
 def test_sass_beside_ltoir_is_linked_in_silence_and_shows_later(built: Built) -> None:
     objects = ["a-ls.o", "b-ls.o"]
     assert built.run(NVCC, "-dlink", "-arch=sm_80", *objects, "-o", "d.o") == ""
-    runtime = cudart(built.folder, [built.folder / one for one in (*objects, "d.o")])
+    runtime = cudart(built.folder, [built.folder / object_ for object_ in (*objects, "d.o")])
     (built.folder / "main.cpp").write_text("int main() { return 0; }\n")
     built.run(GPLUSPLUS, "-no-pie", "main.cpp", *objects, "d.o", str(runtime), "-o", "program")
     (found,) = rule("BLD-05").requirements(subject(built.folder / "program", "sm_80"))
@@ -236,16 +236,16 @@ def test_sass_beside_ltoir_is_linked_in_silence_and_shows_later(built: Built) ->
 
 @needs_nvcc
 def test_a_device_link_has_a_real_target(built: Built) -> None:
-    said = built.run(NVLINK, "-arch=lto_80", "a-s.o", "b-s.o", "-o", "x.cubin")
-    assert first_rule(said) == "BLD-04"
+    text = built.run(NVLINK, "-arch=lto_80", "a-s.o", "b-s.o", "-o", "x.cubin")
+    assert first_rule(text) == "BLD-04"
 
 
 @needs_nvcc
 def test_an_architecture_that_an_object_lacks(built: Built) -> None:
     built.run(NVCC, "-rdc=true", "-arch=sm_90", "-c", "a.cu", "-o", "a-90.o")
-    said = built.run(NVLINK, "-arch=sm_90", "a-90.o", "b-s.o", "-o", "x.cubin")
-    assert "SM Arch ('sm_90') not found in 'b-s.o'" in said
-    assert first_rule(said) == "BLD-03"
+    text = built.run(NVLINK, "-arch=sm_90", "a-90.o", "b-s.o", "-o", "x.cubin")
+    assert "SM Arch ('sm_90') not found in 'b-s.o'" in text
+    assert first_rule(text) == "BLD-03"
     built.run("ar", "rcs", "libb.a", "b-s.o")
     quiet = built.run(NVLINK, "-arch=sm_90", "a-90.o", "-L.", "-lb", "-o", "x.cubin")
     assert "not found" not in quiet
@@ -255,17 +255,17 @@ def test_an_architecture_that_an_object_lacks(built: Built) -> None:
 @needs_nvcc
 def test_dlto_without_libnvvm_in_its_place(built: Built) -> None:
     (built.folder / "empty").mkdir(exist_ok=True)
-    said = built.run(
+    text = built.run(
         NVLINK, "-arch=sm_80", "-lto", "-nvvmpath=empty", "a-l.o", "b-s.o", "-o", "x.cubin"
     )
-    assert first_rule(said) == "BLD-06"
+    assert first_rule(text) == "BLD-06"
 
 
 @needs_nvcc
 def test_options_and_architectures_that_nvcc_does_not_know(built: Built) -> None:
     for option in ("-arch=sm_999", "--no-such-option"):
-        said = built.run(NVCC, option, "-c", "b.cu", "-o", "x.o")
-        assert first_rule(said) in ("BLD-07", "FB-01")
+        text = built.run(NVCC, option, "-c", "b.cu", "-o", "x.o")
+        assert first_rule(text) in ("BLD-07", "FB-01")
 
 
 @needs_linker
@@ -274,9 +274,9 @@ def test_what_was_built_without_device_link_does_not_link(built: Built) -> None:
     """The failure of a CMake project that switches on IPO for nvcc."""
     objects = [built.folder / "a-l.o", built.folder / "b-l.o"]
     (built.folder / "main.cpp").write_text("int main() { return 0; }\n")
-    said = built.run(
+    text = built.run(
         GPLUSPLUS, "-no-pie", "main.cpp", *map(str, objects), str(cudart(built.folder, objects))
     )
-    found = [host for one in objects for host in hosts(one)]
+    found = [host for object_ in objects for host in hosts(object_)]
     expected = {name for host in found for name in host.undefined_registrations}
-    assert set(_MISSING.findall(said)) == expected
+    assert set(_MISSING.findall(text)) == expected

@@ -46,8 +46,8 @@ def files_of_rules() -> dict[str, Path]:
 
 def test_every_rule_of_the_catalogue_is_built_or_left_out_with_a_reason() -> None:
     wanted = {f"{family}-{number}" for family, numbers in CATALOGUE.items() for number in numbers}
-    built = {one.id for one in RULES}
-    left_out = {one.id for one in LEFT_OUT}
+    built = {each_rule.id for each_rule in RULES}
+    left_out = {each_left_out.id for each_left_out in LEFT_OUT}
     assert wanted <= built | left_out
     assert not built & left_out
     assert left_out <= wanted
@@ -55,7 +55,7 @@ def test_every_rule_of_the_catalogue_is_built_or_left_out_with_a_reason() -> Non
 
 def test_every_rule_has_an_id_of_its_own_and_a_file_that_begins_with_it() -> None:
     files = files_of_rules()
-    assert sorted(files) == sorted(one.id for one in RULES)
+    assert sorted(files) == sorted(each_rule.id for each_rule in RULES)
     assert len({one.id for one in RULES}) == len(RULES)
 
 
@@ -70,10 +70,10 @@ def test_every_rule_says_what_it_is_about(one: Rule) -> None:
     assert len(set(one.messages)) == len(one.messages)
 
 
-@pytest.mark.parametrize("one", LEFT_OUT, ids=lambda one: one.id)
-def test_every_rule_that_is_left_out_says_why(one: catalogue.left_out.LeftOut) -> None:
-    assert one.title
-    assert one.why.endswith(".")
+@pytest.mark.parametrize("left_out", LEFT_OUT, ids=lambda value: value.id)
+def test_every_rule_that_is_left_out_says_why(left_out: catalogue.left_out.LeftOut) -> None:
+    assert left_out.title
+    assert left_out.why.endswith(".")
 
 
 def test_a_rule_is_found_by_its_id() -> None:
@@ -86,7 +86,7 @@ def test_equal_images_ask_once() -> None:
     assert len(subject.picked) == 2
     found = requirements_of(subject)
     assert len(found) == len(set(found))
-    assert [one.rule for one in found].count("PTX-01") == 1
+    assert [requirement.rule for requirement in found].count("PTX-01") == 1
 
 
 def test_a_picked_image_with_a_problem_is_unknown() -> None:

@@ -19,11 +19,11 @@ from ltocompat.model.place import Place
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.linker_imports import exports
-from ltocompat.rules.rule import Axis, Flaw, Requirement
+from ltocompat.rules.rule import Component, Problem, Requirement
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library import Library
 from ltocompat.targets.machine.library_on_machine import look_at
-from ltocompat.targets.machine.loaded import Rule as Found
+from ltocompat.targets.machine.loaded import BindRule as Found
 from ltocompat.targets.nvjitlink import Machine, installed
 
 pytestmark = needs_gcc
@@ -86,9 +86,9 @@ def opened(path: Path, environ: Mapping[str, str] | None = None) -> str:
 
 def refused(path: Path, environ: Mapping[str, str] | None = None) -> str:
     """The same, of a library that doesn't load."""
-    said = opened(path, environ)
-    assert said
-    return said
+    text = opened(path, environ)
+    assert text
+    return text
 
 
 def started(path: Path, environ: Mapping[str, str] | None = None) -> str:
@@ -110,18 +110,21 @@ def looked(
     return look_at(machine, environment or Environment(python=sys.executable), str(path))
 
 
-def flaws(library: Library) -> list[Flaw]:
-    found = [one for each in RULES if each.of_library for one in each.of_library(library)]
-    assert all(one.message and one.remedy and one.evidence for one in found)
+def problems(library: Library) -> list[Problem]:
+    found = [problem for each in RULES if each.of_library for problem in each.of_library(library)]
+    assert all(
+        each_problem.message and each_problem.remedy and each_problem.evidence
+        for each_problem in found
+    )
     return found
 
 
 def told(library: Library) -> dict[str, str]:
-    return {one.rule: one.message for one in flaws(library)}
+    return {problem.rule: problem.message for problem in problems(library)}
 
 
 def required(host: Host) -> list[Requirement]:
-    return [one for each in RULES if each.of_host for one in each.of_host(host)]
+    return [requirement for each in RULES if each.of_host for requirement in each.of_host(host)]
 
 
 def a_host(*imports: str, needed: str = "libnvJitLink.so.12") -> Host:
@@ -152,11 +155,11 @@ def test_the_symbol_that_is_missing_is_the_one_that_the_loader_names(
     library = user(tmp_path / "lib/libuser.so", names, nvjitlink(tmp_path / "new", "12.6"))
     nvjitlink(tmp_path / "old", minor)
     environ = {"LD_LIBRARY_PATH": f"{tmp_path}/old"}
-    said = opened(library, environ)
+    text = opened(library, environ)
     found = told(looked(library, environ))
-    assert found.keys() == ({"NJL-01"} if said else set())
-    if said:
-        assert found["NJL-01"].endswith(f"the loader says: {said}")
+    assert found.keys() == ({"NJL-01"} if text else set())
+    if text:
+        assert found["NJL-01"].endswith(f"the loader says: {text}")
 
 
 def test_a_program_is_told_from_a_library(tmp_path: Path) -> None:
@@ -168,11 +171,11 @@ def test_a_program_is_told_from_a_library(tmp_path: Path) -> None:
     )
     nvjitlink(tmp_path / "old", "12.3")
     environ = {"LD_LIBRARY_PATH": f"{tmp_path}/old"}
-    said = started(program, environ)
-    assert "undefined symbol: __nvJitLinkCreate_12_4, version libnvJitLink.so.12" in said
+    text = started(program, environ)
+    assert "undefined symbol: __nvJitLinkCreate_12_4, version libnvJitLink.so.12" in text
     assert (
         told(looked(program, environ))["NJL-01"].rpartition("undefined")[2]
-        == said.rpartition("undefined")[2]
+        == text.rpartition("undefined")[2]
     )
 
 
@@ -215,7 +218,9 @@ def test_ld_library_path_hides_what_the_runpath_means(tmp_path: Path) -> None:
         "libuser.so gets nvJitLink 12.1 by LD_LIBRARY_PATH, which hides 12.4 by RUNPATH of "
         "libuser.so"
     )
-    evidence = next(one.evidence for one in flaws(looked(library, environ)) if "02" in one.rule)
+    evidence = next(
+        problem.evidence for problem in problems(looked(library, environ)) if "02" in problem.rule
+    )
     assert evidence == f"{taken} instead of {meant}"
     assert not opened(library)
     assert not told(looked(library))
@@ -239,8 +244,8 @@ def test_a_newer_copy_in_front_is_only_noted(tmp_path: Path) -> None:
     )
     nvjitlink(tmp_path / "new", "12.6")
     environ = {"LD_LIBRARY_PATH": f"{tmp_path}/new"}
-    (flaw,) = flaws(looked(library, environ))
-    assert (flaw.rule, flaw.verdict) == ("NJL-02", Verdict.OK)
+    (problem,) = problems(looked(library, environ))
+    assert (problem.rule, problem.verdict) == ("NJL-02", Verdict.OK)
     assert not opened(library, environ)
 
 
@@ -288,35 +293,37 @@ def test_what_is_found_nowhere_is_named_with_who_needs_it(tmp_path: Path) -> Non
     behind = build(tmp_path / "gone/libgone.so.3")
     between = build(tmp_path / "lib/libbetween.so", needs=[behind])
     library = build(tmp_path / "lib/libuser.so", needs=[between], runpath="$ORIGIN")
-    said = opened(library)
-    assert said == "libgone.so.3: cannot open shared object file: No such file or directory"
-    (flaw,) = flaws(looked(library))
-    assert (flaw.rule, flaw.verdict) == ("NJL-10", Verdict.OK)  # a program may bring it
-    assert flaw.message.startswith(f"libbetween.so needs libgone.so.3, and the loader says: {said}")
+    text = opened(library)
+    assert text == "libgone.so.3: cannot open shared object file: No such file or directory"
+    (problem,) = problems(looked(library))
+    assert (problem.rule, problem.verdict) == ("NJL-10", Verdict.OK)  # a program may bring it
+    assert problem.message.startswith(
+        f"libbetween.so needs libgone.so.3, and the loader says: {text}"
+    )
     program = build(tmp_path / "program", needs=[between], rpath=f"{tmp_path}/lib", program=True)
-    (flaw,) = flaws(looked(program))
-    assert flaw.verdict is Verdict.FAIL
-    assert said in started(program)
+    (problem,) = problems(looked(program))
+    assert problem.verdict is Verdict.FAIL
+    assert text in started(program)
 
 
 def test_the_libcuda_of_a_machine_without_driver_comes_later(tmp_path: Path) -> None:
     driver = build(tmp_path / "gone/libcuda.so.1")
     program = build(tmp_path / "program", needs=[driver], program=True)
-    (flaw,) = flaws(looked(program))
-    assert (flaw.rule, flaw.verdict) == ("NJL-10", Verdict.UNKNOWN)
-    assert "comes with the driver" in flaw.message
+    (problem,) = problems(looked(program))
+    assert (problem.rule, problem.verdict) == ("NJL-10", Verdict.UNKNOWN)
+    assert "comes with the driver" in problem.message
 
 
 def test_builtins_of_one_minor(tmp_path: Path) -> None:
     builtins = build(tmp_path / "cuda/libnvrtc-builtins.so.12.6")
     library = build(tmp_path / "lib/libuser.so", needs=[builtins])
-    (flaw,) = flaws(looked(library))
-    assert (flaw.rule, flaw.verdict) == ("NJL-08", Verdict.FAIL)
-    assert flaw.message.endswith(refused(library))
+    (problem,) = problems(looked(library))
+    assert (problem.rule, problem.verdict) == ("NJL-08", Verdict.FAIL)
+    assert problem.message.endswith(refused(library))
     environ = {"LD_LIBRARY_PATH": f"{tmp_path}/cuda"}
     assert opened(library, environ) == ""
-    (flaw,) = flaws(looked(library, environ))
-    assert (flaw.rule, flaw.verdict) == ("NJL-08", Verdict.OK)
+    (problem,) = problems(looked(library, environ))
+    assert (problem.rule, problem.verdict) == ("NJL-08", Verdict.OK)
 
 
 def test_a_name_that_is_opened_is_looked_for_as_dlopen_from_there(tmp_path: Path) -> None:
@@ -355,7 +362,7 @@ def test_a_library_of_a_wheel_without_runpath_is_meant_to_get_its_wheel(tmp_path
     assert found.nvjitlink.found_via == Found.CONF
     assert found.declared is not None
     assert (found.declared.version, found.declared.found_via) == ("13.2", "its own packages")
-    assert [one.rule for one in flaws(found)] == ["NJL-02"]
+    assert [problem.rule for problem in problems(found)] == ["NJL-02"]
 
 
 @pytest.mark.parametrize(
@@ -389,9 +396,11 @@ def test_a_target_is_judged_by_symbols_and_by_soname(
     linker: str, verdicts: dict[str, Verdict]
 ) -> None:
     host = a_host("__nvJitLinkAddData_12_1", "__nvJitLinkComplete_12_4")
-    found = {one.rule: one for one in required(host)}
+    found = {requirement.rule: requirement for requirement in required(host)}
     release = Release.parse(linker)
-    assert {key: one.constraint.judge(release) for key, one in found.items()} == verdicts
+    assert {
+        key: each_requirement.constraint.judge(release) for key, each_requirement in found.items()
+    } == verdicts
     assert found["NJL-01"].subject == "the imported __nvJitLinkComplete_12_4"
     assert found["NJL-01"].consequence == (
         "undefined symbol: __nvJitLinkComplete_12_4, version libnvJitLink.so.12"
@@ -408,14 +417,14 @@ def test_builtins_ask_nvrtc_for_a_minor(tmp_path: Path) -> None:
     builtins = build(tmp_path / "libnvrtc-builtins.so.12.4")
     host = looked(build(tmp_path / "libuser.so", needs=[builtins])).host
     (found,) = required(host)
-    assert (found.rule, found.axis) == ("NJL-08", Axis.NVRTC)
+    assert (found.rule, found.component) == ("NJL-08", Component.NVRTC)
     verdicts = [found.constraint.judge(Release(12, minor)) for minor in (3, 4, 5)]
     assert verdicts == [Verdict.FAIL, Verdict.OK, Verdict.FAIL]
 
 
 def test_a_windows_file_fails_in_the_words_of_windows() -> None:
     host = replace(a_host("__nvJitLinkCreate_12_4", needed="nvJitLink_120_0.dll"), format="PE")
-    found = {one.rule: one for one in required(host)}
+    found = {requirement.rule: requirement for requirement in required(host)}
     assert found["NJL-01"].consequence.endswith("(error 127): __nvJitLinkCreate_12_4")
     assert found["NJL-03"].constraint.judge(Release(13, 0)) is Verdict.FAIL
     assert found["NJL-03"].consequence.endswith("(error 126): nvJitLink_120_0.dll")
@@ -425,7 +434,7 @@ def test_a_static_copy_is_noted(tmp_path: Path) -> None:
     source = 'const char *a = "NVJITLINK_TRACE_MESSAGES";\n'
     host = looked(build(tmp_path / "libuser.so", source=source)).host
     (found,) = required(host)
-    assert (found.rule, found.axis) == ("NJL-09", Axis.NONE)
+    assert (found.rule, found.component) == ("NJL-09", Component.NONE)
     assert found.constraint.judge(None) is Verdict.OK
     assert found.constraint.noted(None)
 
@@ -443,14 +452,16 @@ def test_a_broken_library_ends_in_a_value_or_a_sentence(tmp_path: Path) -> None:
                 data[dice.randrange(len(data))] = dice.randrange(256)
         path.write_bytes(data)
         try:
-            flaws(looked(path, {"LD_LIBRARY_PATH": str(linked.parent)}, environment))
+            problems(looked(path, {"LD_LIBRARY_PATH": str(linked.parent)}, environment))
         except LtocompatError as error:
             assert "\n" not in str(error)  # noqa: PT017 - both ends are fine
 
 
 def test_every_rule_of_this_file_has_a_loader_behind_it() -> None:
-    ids = {one.id for one in RULES if one.of_library}
+    ids = {rule.id for rule in RULES if rule.of_library}
     assert ids == {"NJL-01", "NJL-02", "NJL-03", "NJL-04", "NJL-05", "NJL-08", "NJL-10"}
-    assert {one.id for one in RULES if one.of_host and one.id.startswith("NJL")} == {
+    assert {
+        each_rule.id for each_rule in RULES if each_rule.of_host and each_rule.id.startswith("NJL")
+    } == {
         *(f"NJL-0{number}" for number in (1, 3, 4, 5, 8, 9)),
     }

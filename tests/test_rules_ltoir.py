@@ -8,7 +8,7 @@ from rules import asked, driver, image, judged, linking, loading, noted, sample
 from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules.rule import Axis
+from ltocompat.rules.rule import Component
 from ltocompat.rules.selection import Missed
 
 OK, UNDOCUMENTED, UNKNOWN = Verdict.OK, Verdict.UNDOCUMENTED, Verdict.UNKNOWN
@@ -101,8 +101,8 @@ def test_lto_06_and_07_say_whether_the_link_has_the_option(
 ) -> None:
     subject = linking(*sample(name), on=on)
     found = [*asked("LTO-06", subject), *asked("LTO-07", subject)]
-    assert [one.rule for one in found] == ["LTO-06" if with_lto else "LTO-07"]
-    assert found[0].axis is Axis.OPTIONS
+    assert [requirement.rule for requirement in found] == ["LTO-06" if with_lto else "LTO-07"]
+    assert found[0].component is Component.OPTIONS
     assert found[0].constraint.judge(None) is OK
     assert not [*asked("LTO-06", loading(*sample(name), on=on))]
 

@@ -12,35 +12,40 @@ from machines import CLOSED, IN_WHEEL, MULTIARCH, OPEN, SITE, Recorded, banner, 
 
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.catalogue import RULES
-from ltocompat.rules.rule import Flaw
-from ltocompat.targets.machine.container_conditions import Host, satisfied
+from ltocompat.rules.rule import Problem
+from ltocompat.targets.machine.container_conditions import ContainerHost, satisfied
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.probe import probe
 
 OK, UNKNOWN, FAIL = Verdict.OK, Verdict.UNKNOWN, Verdict.FAIL
 
 
-def flaws(environment: Environment) -> list[Flaw]:
-    found = [one for each in RULES if each.of_machine for one in each.of_machine(environment)]
-    for one in found:
-        assert one.message
-        assert one.remedy
-        assert one.evidence
-        assert not one.message.endswith(".")
-        assert one.verdict in (OK, UNKNOWN, FAIL)
+def problems(environment: Environment) -> list[Problem]:
+    found = [
+        each_problem
+        for each in RULES
+        if each.of_machine
+        for each_problem in each.of_machine(environment)
+    ]
+    for problem in found:
+        assert problem.message
+        assert problem.remedy
+        assert problem.evidence
+        assert not problem.message.endswith(".")
+        assert problem.verdict in (OK, UNKNOWN, FAIL)
     return found
 
 
-def found(made: Recorded, *, cache: bool = True) -> dict[str, Flaw]:
+def found(made: Recorded, *, cache: bool = True) -> dict[str, Problem]:
     """Each rule speaks once at most."""
-    several = flaws(probe(made.machine(cache=cache)))
-    answer = {one.rule: one for one in several}
+    several = problems(probe(made.machine(cache=cache)))
+    answer = {problem.rule: problem for problem in several}
     assert len(answer) == len(several)
     return answer
 
 
 def verdicts(made: Recorded, *, cache: bool = True) -> dict[str, Verdict]:
-    return {name: one.verdict for name, one in found(made, cache=cache).items()}
+    return {name: problem.verdict for name, problem in found(made, cache=cache).items()}
 
 
 def package(made: Recorded, name: str, version: str) -> None:
@@ -93,13 +98,15 @@ def test_a_sound_set_of_wheels_has_no_flaw(tmp_path: Path) -> None:
 @pytest.mark.parametrize("make", [machines.compat_by_library_path, machines.compat_by_conf])
 def test_compat_in_front_is_noted(make: Callable[[Path], Recorded], tmp_path: Path) -> None:
     """Whether the pair works is for CMP-01 to CMP-03 and a target to say."""
-    told = found(make(tmp_path))
-    assert {name: one.verdict for name, one in told.items()} == {
+    table = found(make(tmp_path))
+    assert {name: problem.verdict for name, problem in table.items()} == {
         "CMP-04": OK,
         "CMP-06": OK,
         "ENV-02": OK,
     }
-    assert "kernel driver 535.129.03 is of CUDA 12.2, and libcuda of 12.8" in told["ENV-02"].message
+    assert (
+        "kernel driver 535.129.03 is of CUDA 12.2, and libcuda of 12.8" in table["ENV-02"].message
+    )
 
 
 def test_an_image_that_lists_compat_is_wrong_for_some_hosts(tmp_path: Path) -> None:
@@ -107,9 +114,9 @@ def test_an_image_that_lists_compat_is_wrong_for_some_hosts(tmp_path: Path) -> N
     made.put("/etc/ld.so.conf", "include /etc/ld.so.conf.d/*.conf\n")
     made.put("/etc/ld.so.conf.d/000_compat.conf", "/usr/local/cuda-12.8/compat\n")
     made.driver("/usr/local/cuda-12.8/compat", "570.86.15")
-    told = found(made, cache=False)
-    assert told["CMP-04"].verdict is UNKNOWN
-    assert "/etc/ld.so.conf.d/000_compat.conf puts the libcuda 570.86.15" in told["CMP-04"].message
+    table = found(made, cache=False)
+    assert table["CMP-04"].verdict is UNKNOWN
+    assert "/etc/ld.so.conf.d/000_compat.conf puts the libcuda 570.86.15" in table["CMP-04"].message
 
 
 @pytest.mark.parametrize(("variable", "verdict"), [("/usr/local/cuda/compat", UNKNOWN), (None, OK)])
@@ -121,9 +128,9 @@ def test_compat_without_its_compilers(
     (tmp_path / "usr/local/cuda-12.8/compat/libnvidia-ptxjitcompiler.so.1").unlink()
     if variable:
         made.environ["LD_LIBRARY_PATH"] = variable
-    told = found(made)["CMP-05"]
-    assert told.verdict is verdict
-    assert "has no libnvidia-ptxjitcompiler beside it" in told.message
+    problem = found(made)["CMP-05"]
+    assert problem.verdict is verdict
+    assert "has no libnvidia-ptxjitcompiler beside it" in problem.message
 
 
 def test_compat_mixed_of_two_packages(tmp_path: Path) -> None:
@@ -131,9 +138,9 @@ def test_compat_mixed_of_two_packages(tmp_path: Path) -> None:
     folder = tmp_path / "usr/local/cuda-12.8/compat"
     (folder / "libnvidia-nvvm.so.4").unlink()
     (folder / "libnvidia-nvvm.so.570.86.15").rename(folder / "libnvidia-nvvm.so.575.57.08")
-    told = found(made)["CMP-05"]
-    assert told.verdict is UNKNOWN
-    assert "libnvidia-nvvm 575.57.08 beside it, and is 570.86.15 itself" in told.message
+    problem = found(made)["CMP-05"]
+    assert problem.verdict is UNKNOWN
+    assert "libnvidia-nvvm 575.57.08 beside it, and is 570.86.15 itself" in problem.message
 
 
 @pytest.mark.parametrize("value", ["1", "true", "0", ""])
@@ -147,27 +154,27 @@ def test_a_driver_without_its_ptx_compiler(tmp_path: Path) -> None:
     made = machines.plain_driver(tmp_path)
     for path in (tmp_path / MULTIARCH.lstrip("/")).glob("libnvidia-ptxjitcompiler*"):
         path.unlink()
-    told = found(made)
-    assert told.keys() == {"PTX-08"}
-    assert "error 221" in told["PTX-08"].message
+    table = found(made)
+    assert table.keys() == {"PTX-08"}
+    assert "error 221" in table["PTX-08"].message
 
 
 def test_the_open_module_and_an_old_gpu(tmp_path: Path) -> None:
     made = machines.plain_driver(tmp_path)
     made.smi("Tesla V100-SXM2-16GB, 7.0, 580.95.05", "Tesla T4, 7.5, 580.95.05")
-    told = found(made)
-    assert told.keys() == {"DRV-05"}
-    assert told["DRV-05"].verdict is FAIL
-    assert "Tesla V100-SXM2-16GB (compute capability 7.0)" in told["DRV-05"].message
+    table = found(made)
+    assert table.keys() == {"DRV-05"}
+    assert table["DRV-05"].verdict is FAIL
+    assert "Tesla V100-SXM2-16GB (compute capability 7.0)" in table["DRV-05"].message
     made.put("/proc/driver/nvidia/version", OPEN.replace(" Open", "").replace("for x86_64 ", ""))
     assert not verdicts(made)
 
 
 def test_a_stub_in_front(tmp_path: Path) -> None:
-    told = found(machines.stub_first(tmp_path))
-    assert told.keys() == {"ENV-04"}
-    assert told["ENV-04"].verdict is FAIL
-    assert "by LD_LIBRARY_PATH" in told["ENV-04"].message
+    table = found(machines.stub_first(tmp_path))
+    assert table.keys() == {"ENV-04"}
+    assert table["ENV-04"].verdict is FAIL
+    assert "by LD_LIBRARY_PATH" in table["ENV-04"].message
 
 
 @pytest.mark.parametrize(
@@ -180,10 +187,10 @@ def test_halves_of_two_drivers(tmp_path: Path, libcuda: str, verdict: Verdict) -
     made.put(f"{MULTIARCH}/libc.so.6", shared("libc.so.6"))
     made.driver(MULTIARCH, libcuda)
     made.cached.append(f"{MULTIARCH}/libcuda.so.1")
-    told = found(made)
-    assert told.keys() - {"ENV-02"} == {"ENV-08"}
-    assert told["ENV-08"].verdict is verdict
-    assert "error 803" in told["ENV-08"].message
+    table = found(made)
+    assert table.keys() - {"ENV-02"} == {"ENV-08"}
+    assert table["ENV-08"].verdict is verdict
+    assert "error 803" in table["ENV-08"].message
 
 
 @pytest.mark.parametrize(
@@ -194,12 +201,12 @@ def test_a_compiler_newer_than_the_linker(
     tmp_path: Path, linker: str, compiler: str, *, wrong: bool
 ) -> None:
     made = wheels(tmp_path, linker, compiler)
-    told = found(made)
-    assert told.keys() == ({"ENV-05"} if wrong else set())
+    table = found(made)
+    assert table.keys() == ({"ENV-05"} if wrong else set())
     if wrong:
-        assert told["ENV-05"].verdict is UNKNOWN
-        assert "NVRTC 12.9.86 is newer than nvJitLink 12.4.127" in told["ENV-05"].message
-        assert "nvidia-nvjitlink-cu12>=12.9,<13" in told["ENV-05"].remedy
+        assert table["ENV-05"].verdict is UNKNOWN
+        assert "NVRTC 12.9.86 is newer than nvJitLink 12.4.127" in table["ENV-05"].message
+        assert "nvidia-nvjitlink-cu12>=12.9,<13" in table["ENV-05"].remedy
 
 
 def test_libnvvm_newer_than_linker_and_driver(tmp_path: Path) -> None:
@@ -210,15 +217,15 @@ def test_libnvvm_newer_than_linker_and_driver(tmp_path: Path) -> None:
         f"{SITE}/nvidia/cuda_nvcc/nvvm/lib64/libnvvm.so.4",
         shared("libnvvm.so.4", banner("12.8.93")),
     )
-    told = found(made)
-    assert {name: one.verdict for name, one in told.items()} == {
+    table = found(made)
+    assert {name: problem.verdict for name, problem in table.items()} == {
         "ENV-05": UNKNOWN,
         "ENV-06": UNKNOWN,
     }
     assert (
-        "writes PTX 8.7, and the driver of CUDA 12.2 reads PTX up to 8.2" in told["ENV-06"].message
+        "writes PTX 8.7, and the driver of CUDA 12.2 reads PTX up to 8.2" in table["ENV-06"].message
     )
-    assert "a driver of CUDA 12.8" in told["ENV-06"].remedy
+    assert "a driver of CUDA 12.8" in table["ENV-06"].remedy
 
 
 @pytest.mark.parametrize(
@@ -247,10 +254,10 @@ def test_builtins_of_another_minor(tmp_path: Path, builtins: str, verdict: Verdi
     made = machines.plain_driver(tmp_path)
     made.environ["VIRTUAL_ENV"] = "/home/u/venv"
     nvrtc(made, f"{SITE}/nvidia/cuda_nvrtc/lib", "12.6.85", builtins)
-    told = found(made)
-    assert told.keys() == {"ENV-07"}
-    assert told["ENV-07"].verdict is verdict
-    assert "needs libnvrtc-builtins.so.12.6" in told["ENV-07"].message
+    table = found(made)
+    assert table.keys() == {"ENV-07"}
+    assert table["ENV-07"].verdict is verdict
+    assert "needs libnvrtc-builtins.so.12.6" in table["ENV-07"].message
 
 
 def test_one_soname_and_two_copies(tmp_path: Path) -> None:
@@ -258,10 +265,10 @@ def test_one_soname_and_two_copies(tmp_path: Path) -> None:
     made.environ |= {"VIRTUAL_ENV": "/home/u/venv", "LD_LIBRARY_PATH": "/old"}
     made.put("/old/libnvJitLink.so.12", library("12.4.127"))
     made.put(f"{SITE}/{IN_WHEEL['12']}", library("12.9.86"))
-    told = found(made)
-    assert told.keys() == {"NJL-02"}
-    assert told["NJL-02"].verdict is UNKNOWN
-    assert told["NJL-02"].message == (
+    table = found(made)
+    assert table.keys() == {"NJL-02"}
+    assert table["NJL-02"].verdict is UNKNOWN
+    assert table["NJL-02"].message == (
         "two copies of libnvJitLink.so.12: ld.so takes 12.4.127 (LD_LIBRARY_PATH), cuda-pathfinder "
         "takes 12.9.86 (site-packages)"
     )
@@ -273,9 +280,9 @@ def test_two_majors_are_noted_and_loud_where_they_meet(tmp_path: Path) -> None:
     made = machines.two_nvjitlinks(tmp_path)
     assert found(made)["NJL-07"].verdict is OK
     nvrtc(made, f"{SITE}/nvidia/cuda_nvrtc/lib", "12.9.86")
-    told = found(made)["NJL-07"]
-    assert told.verdict is UNKNOWN
-    assert "cuda-pathfinder finds NVRTC 12.9.86 and nvJitLink 13.0.88 first" in told.message
+    problem = found(made)["NJL-07"]
+    assert problem.verdict is UNKNOWN
+    assert "cuda-pathfinder finds NVRTC 12.9.86 and nvJitLink 13.0.88 first" in problem.message
 
 
 @pytest.mark.parametrize(
@@ -295,10 +302,10 @@ def test_clients_that_mind_the_majors(
     major = linker[:2]
     made.put(f"{SITE}/{IN_WHEEL[major]}", library(linker, soname=f"libnvJitLink.so.{major}"))
     package(made, package_name, "1.2.2")
-    told = found(made)
-    assert told.keys() == ({"LTO-10"} if speaks else set())
+    table = found(made)
+    assert table.keys() == ({"LTO-10"} if speaks else set())
     if speaks:
-        assert f"{package_name} 1.2.2 with nvJitLink 12.9.86" in told["LTO-10"].message
+        assert f"{package_name} 1.2.2 with nvJitLink 12.9.86" in table["LTO-10"].message
 
 
 @pytest.mark.parametrize(
@@ -326,7 +333,7 @@ def test_nvlink_looks_for_libnvvm_in_one_place(tmp_path: Path, where: str | None
     assert verdicts(made) == ({} if right else {"BLD-06": OK})
 
 
-HOST = Host(cuda="12.2", driver="535.129.03", archs=("8.0",), brands=("tesla",))
+HOST = ContainerHost(cuda="12.2", driver="535.129.03", archs=("8.0",), brands=("tesla",))
 
 
 @pytest.mark.parametrize(
@@ -366,7 +373,7 @@ def test_the_language_of_requirements(text: str, answer: bool) -> None:
     ],
 )
 def test_what_is_not_known_may_not_matter(text: str, answer: bool | None) -> None:
-    assert satisfied(text, Host(driver="535.129.03")) is answer
+    assert satisfied(text, ContainerHost(driver="535.129.03")) is answer
 
 
 @pytest.mark.parametrize("text", ["cuda", "cuda>=", ">=12", "cuda=>12", "speed>1", "brand<tesla"])
@@ -393,12 +400,12 @@ def test_what_an_image_asks_of_its_host(
     made = machines.plain_driver(tmp_path)
     made.smi("Tesla T4, 7.5, 580.95.05")
     made.environ |= {"NVIDIA_REQUIRE_CUDA": text, **more}
-    told = found(made)
-    assert {name: one.verdict for name, one in told.items()} == (
+    table = found(made)
+    assert {name: problem.verdict for name, problem in table.items()} == (
         {} if verdict is None else {"ENV-01": verdict}
     )
     if verdict is FAIL:
-        assert "driver 580.95.05 of CUDA 13.0" in told["ENV-01"].message
+        assert "driver 580.95.05 of CUDA 13.0" in table["ENV-01"].message
 
 
 def test_an_image_by_itself_only_says_what_it_asks(tmp_path: Path) -> None:

@@ -8,24 +8,26 @@ from rules import asked, driver, gpu, image, judged, linking, loading, sample
 from ltocompat.facts.gpus import sms
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import Shape, Traits
+from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.catalogue import RULES
-from ltocompat.rules.rule import Axis
+from ltocompat.rules.rule import Component
 from ltocompat.rules.selection import compiles, pick_for_linker, runs
 
 OK, JIT, UNDOCUMENTED = Verdict.OK, Verdict.JIT, Verdict.UNDOCUMENTED
 UNKNOWN, FAIL = Verdict.UNKNOWN, Verdict.FAIL
-NUMBERS = [*(one.number for one in sms()), 130]
+NUMBERS = [*(sm.number for sm in sms()), 130]
 CODES = [f"{number}{suffix}" for number in NUMBERS for suffix in ("", "a", "f")]
 
 
-def excluded(traits: Traits, on: str, route: Route) -> dict[str, str]:
+def excluded(traits: ImageSignature, on: str, route: Route) -> dict[str, str]:
     """The rules that keep an image from a GPU, and the clause of each."""
-    said = {
-        one.id: one.excludes(traits, gpu(on), route) for one in RULES if one.excludes is not None
+    table = {
+        rule.id: rule.excludes(traits, gpu(on), route)
+        for rule in RULES
+        if rule.excludes is not None
     }
-    return {rule_id: clause for rule_id, clause in said.items() if clause is not None}
+    return {rule_id: clause for rule_id, clause in table.items() if clause is not None}
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -46,9 +48,11 @@ def test_one_rule_of_selection_speaks_exactly_where_a_linker_does_not_pick(
     for code in CODES:
         traits = image(kind, code, in_fatbin=in_fatbin)
         for target in CODES:
-            picked = pick_for_linker(Shape((traits,), None), SmArch.parse(target), newest).images
-            said = excluded(traits, f"sm_{target}", Route.LINK)
-            assert len(said) == (not picked), (code, target, said)
+            picked = pick_for_linker(
+                ModuleSignature((traits,), None), SmArch.parse(target), newest
+            ).images
+            table = excluded(traits, f"sm_{target}", Route.LINK)
+            assert len(table) == (not picked), (code, target, table)
 
 
 @pytest.mark.parametrize(
@@ -68,9 +72,9 @@ def test_one_rule_of_selection_speaks_exactly_where_a_linker_does_not_pick(
 def test_a_rule_of_selection_says_whom_code_is_for(
     kind: ImageKind, code: str, on: str, rule_id: str, clause: str
 ) -> None:
-    said = excluded(image(kind, code), on, Route.LOAD)
-    assert list(said) == [rule_id]
-    assert clause in said[rule_id]
+    table = excluded(image(kind, code), on, Route.LOAD)
+    assert list(table) == [rule_id]
+    assert clause in table[rule_id]
 
 
 def test_sass_05_takes_sm_101_and_sm_110_for_one() -> None:
@@ -146,7 +150,7 @@ def test_ptx_06_without_sass_the_driver_compiles() -> None:
     images = sample("objects/nvcc-13.0-plain.o")
     (found,) = asked("PTX-06", loading(*images, on="sm_90"))
     assert found.constraint.judge(None) is JIT
-    assert found.axis is Axis.NONE
+    assert found.component is Component.NONE
     assert not asked("PTX-06", loading(*images, on="sm_86"))
 
 

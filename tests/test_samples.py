@@ -62,11 +62,11 @@ def test_architectures_are_those_that_were_asked_for(sample: Sample) -> None:
             assert str(image.arch) == _visible_arch(image, row["arch"], "linked_by" in row)
 
 
-def _visible_arch(image: Image, asked: str, linked: bool) -> str:
+def _visible_arch(image: Image, text: str, linked: bool) -> str:
     """Raw LTO-IR bears no mark of a family, and linked LTO-IR none of any suffix."""
     if image.kind_number is not None:
-        return asked
-    return asked.rstrip("af") if linked else asked.removesuffix("f")
+        return text
+    return text.rstrip("af") if linked else text.removesuffix("f")
 
 
 @good

@@ -10,7 +10,7 @@ import pytest
 from ltocompat.facts import gpus
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import Shape, Traits
+from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.rules.selection import Missed, compiles, pick_for_driver, pick_for_linker, runs
 
 MEASURED = json.loads((Path(__file__).parent / "data" / "selection.json").read_text("utf-8"))
@@ -35,20 +35,20 @@ TARGETS = [
 ]
 
 
-def code(text: str, **traits: object) -> Traits:
+def code(text: str, **traits: object) -> ImageSignature:
     """``sm_90a``, ``compute_80`` or ``lto_75`` as an entry of a fatbin."""
     arch = SmArch.parse(text)
     kinds = {ArchForm.REAL: ImageKind.SASS, ArchForm.VIRTUAL: ImageKind.PTX}
     kind = kinds.get(arch.form, ImageKind.LTOIR)
-    return Traits(kind, arch, **traits)  # type: ignore[arg-type]
+    return ImageSignature(kind, arch, **traits)  # type: ignore[arg-type]
 
 
-def module(*texts: str) -> Shape:
-    return Shape(tuple(map(code, texts)), registered=True)
+def module(*texts: str) -> ModuleSignature:
+    return ModuleSignature(tuple(map(code, texts)), registered=True)
 
 
-def picked(shape: Shape, gpu: int) -> str | Missed | None:
-    pick = pick_for_driver(shape, gpu)
+def picked(signature: ModuleSignature, gpu: int) -> str | Missed | None:
+    pick = pick_for_driver(signature, gpu)
     return " ".join(str(image.arch) for image in pick.images) or pick.missed
 
 
@@ -90,15 +90,15 @@ def test_the_driver_picks(images: tuple[str, ...], gpu: int, expected: str | Mis
 
 def test_of_equals_the_driver_takes_the_first() -> None:
     first, second = code("sm_80", debug=True), code("sm_80")
-    assert pick_for_driver(Shape((first, second), registered=True), 80).images == (first,)
+    assert pick_for_driver(ModuleSignature((first, second), registered=True), 80).images == (first,)
 
 
 def test_what_a_device_link_used_up_is_linked_again_when_no_final_sass_serves() -> None:
     final = code("sm_80")
     ptx = [code("compute_80", prelinked=True, relocatable=True, isa=isa) for isa in ("8.4", "8.5")]
-    shape = Shape((final, *ptx), registered=True)
-    assert pick_for_driver(shape, 80).images == (final,)
-    assert pick_for_driver(shape, 90).images == tuple(ptx)
+    signature = ModuleSignature((final, *ptx), registered=True)
+    assert pick_for_driver(signature, 80).images == (final,)
+    assert pick_for_driver(signature, 90).images == tuple(ptx)
 
 
 def test_sass_of_a_gpu_that_never_was_a_pair_of_tegra_and_desktop_runs_on_it() -> None:
@@ -108,7 +108,7 @@ def test_sass_of_a_gpu_that_never_was_a_pair_of_tegra_and_desktop_runs_on_it() -
 
 
 def test_an_image_without_an_entry_header_is_linked_as_it_is() -> None:
-    bare = Shape((code("lto_90a", in_fatbin=False),), registered=None)
+    bare = ModuleSignature((code("lto_90a", in_fatbin=False),), registered=None)
     assert pick_for_linker(bare, SmArch.parse("sm_100"), Release(13, 5)).images
     older = pick_for_linker(bare, SmArch.parse("sm_80"), Release(13, 5))
     assert older.missed is Missed.NOT_FOR_GPU
@@ -119,6 +119,6 @@ def test_a_module_of_a_library_for_integrated_gpus_alone_is_not_for_discrete_one
     assert picked(orin, 87) == "sm_87"
     assert picked(orin, 89) is Missed.NOT_FOR_GPU
     assert picked(module("sm_80", "sm_87"), 86) == "sm_80"
-    loose = Shape(orin.images, registered=None)
+    loose = ModuleSignature(orin.images, registered=None)
     assert picked(loose, 89) == "sm_87"
     assert picked(module("sm_90a", "sm_87", "compute_80", "sm_80"), 89) == "sm_80"

@@ -40,7 +40,13 @@ def test_a_toml_file_gives_all_its_targets(folder: Path) -> None:
 def test_a_name_behind_the_file_picks_one(folder: Path) -> None:
     (edge,) = parse(["prod.toml:edge"], where=str(folder))
     assert edge.nvjitlink is not None
-    assert [str(one) for one in edge.nvjitlink.values] == ["12.4", "12.5", "12.6", "12.8", "12.9"]
+    assert [str(value) for value in edge.nvjitlink.values] == [
+        "12.4",
+        "12.5",
+        "12.6",
+        "12.8",
+        "12.9",
+    ]
     assert edge.nvjitlink.every
     assert [gpu.arch.number for gpu in edge.gpus] == [89, 90]
     assert dict(edge.sources) == dict.fromkeys(("driver", "gpu", "nvjitlink"), "prod.toml")

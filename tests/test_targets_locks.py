@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
-from ltocompat.model.target import Known, Target
+from ltocompat.model.target import Target, VersionSet
 from ltocompat.targets import parse
 
 LOCKS = Path(__file__).parent / "data" / "locks"
@@ -22,7 +22,7 @@ def locked(lock: Path | str, keys: str = "", where: Path | None = None) -> Targe
     return target
 
 
-def said(known: Known[Release] | None) -> list[str]:
+def said(known: VersionSet[Release] | None) -> list[str]:
     assert known is not None
     return [str(release) for release in known.values]
 
@@ -44,7 +44,7 @@ def test_markers_are_evaluated_for_the_system_of_the_target(name: str) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_what_a_toolkit_brings_is_pinned_by_itself_in_a_lock(name: str) -> None:
     target = locked(LOCKS / "toolkit" / name)
-    assert target.nvjitlink == Known("13.0.88", (Release(13, 0),), False, name)
+    assert target.nvjitlink == VersionSet("13.0.88", (Release(13, 0),), False, name)
     assert said(target.nvrtc) == ["13.0"]
 
 
@@ -99,7 +99,7 @@ def test_packages_and_versions_are_read_as_pip_reads_them(
 
 def test_two_packages_that_both_apply_are_two_candidates(tmp_path: Path) -> None:
     target = written(tmp_path, "nvidia-nvjitlink-cu12==12.4.127\nnvidia-nvjitlink==13.0.88\n")
-    assert target.nvjitlink == Known(
+    assert target.nvjitlink == VersionSet(
         "nvidia-nvjitlink-cu12 12.4.127 or nvidia-nvjitlink 13.0.88",
         (Release(12, 4), Release(13, 0)),
         every=False,

@@ -22,7 +22,7 @@ def made_by(
 
 
 @pytest.mark.parametrize(
-    ("container", "said"),
+    ("container", "text"),
     [
         ("1.61", "{12.4, 12.5}"),
         ("1.65", "13.0"),
@@ -32,9 +32,9 @@ def made_by(
         ("unknown", "unknown release"),
     ],
 )
-def test_a_container_is_a_set_or_a_bound(container: str, said: str) -> None:
+def test_a_container_is_a_set_or_a_bound(container: str, text: str) -> None:
     (maker,) = ltoir_makers(LtoIrVersions(container))
-    assert str(maker) == said
+    assert str(maker) == text
 
 
 def test_an_unknown_nvvm_ir_is_bounded_by_its_neighbours() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ltocompat.model.arch import Release
-from ltocompat.model.trial_answer import Tried
+from ltocompat.model.trial_answer import TrialOutcome
 from ltocompat.targets.nvjitlink import NvJitLink
 from ltocompat.trial import InputKind, Request, TrialInput
 from ltocompat.trial.answer_cache import Question, TrialCache
@@ -24,7 +24,7 @@ LINKER = NvJitLink(
     for_trials=True,
     machine="x86-64",
 )
-REFUSED = Tried("nvJitLink 13.3.33", "refused", "ltoir too new", "a.so@0x40: it is too new")
+REFUSED = TrialOutcome("nvJitLink 13.3.33", "refused", "ltoir too new", "a.so@0x40: it is too new")
 
 
 def request(
@@ -80,7 +80,7 @@ def test_whatever_may_change_an_answer_is_part_of_the_question(
 def test_a_crash_is_asked_again(outcome: str, tmp_path: Path) -> None:
     question = Question.of(LINKER, request())
     with TrialCache(str(tmp_path / "t")) as cache:
-        cache.keep({question: Tried("nvJitLink 13.3.33", outcome, None, "SIGSEGV")})
+        cache.keep({question: TrialOutcome("nvJitLink 13.3.33", outcome, None, "SIGSEGV")})
         assert cache.get(question) is None
 
 

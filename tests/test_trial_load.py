@@ -19,9 +19,9 @@ from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.limits import GIB
 from ltocompat.trial import TrialLimits
 from ltocompat.trial.loading import (
-    Gpu,
     Launch,
     LoadAnswer,
+    LoadGpu,
     LoadOutcome,
     LoadPool,
     LoadRequest,
@@ -61,7 +61,10 @@ def test_the_driver_and_its_gpus_are_named(fake: pytest.MonkeyPatch, libcuda: Pa
     with LoadPool() as pool:
         assert pool.driver.library == str(libcuda / "libcuda.so.1")
         assert pool.driver.cuda == Release(13, 0)
-        assert pool.driver.gpus == (Gpu(0, "Fake 0", SmArch(90)), Gpu(1, "Fake 1", SmArch(90)))
+        assert pool.driver.gpus == (
+            LoadGpu(0, "Fake 0", SmArch(90)),
+            LoadGpu(1, "Fake 1", SmArch(90)),
+        )
 
 
 def test_a_module_that_loads_is_not_asked_twice() -> None:
@@ -92,9 +95,9 @@ def test_a_kernel_that_is_absent_is_named() -> None:
 def test_each_gpu_answers_for_itself(fake: pytest.MonkeyPatch) -> None:
     fake.setenv("FAKE_CUDA", "gpus=3")
     with LoadPool(limits=QUICK) as pool:
-        ((zero, one, two),) = pool.run([module("not on 1")])
-        assert [one.gpu for one in (zero, one, two)] == [0, 1, 2]
-        assert [one.code for one in (zero, one, two)] == [0, 209, 0]
+        ((zero, load_answer, two),) = pool.run([module("not on 1")])
+        assert [each_load_answer.gpu for each_load_answer in (zero, load_answer, two)] == [0, 1, 2]
+        assert [one.code for one in (zero, load_answer, two)] == [0, 209, 0]
         ((only,),) = pool.run([LoadRequest("x", b"not on 1", gpus=(1,))])
         assert only.code_name == "CUDA_ERROR_NO_BINARY_FOR_GPU"
 
@@ -170,7 +173,7 @@ def test_large_modules_pass_through() -> None:
 
 
 @pytest.mark.parametrize(
-    ("machine", "said"),
+    ("machine", "text"),
     [
         ("init=803", r"cuInit says 803 \(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH\)"),
         ("init=100", "shows no GPU"),
@@ -178,10 +181,10 @@ def test_large_modules_pass_through() -> None:
     ],
 )
 def test_a_machine_that_cannot_load_says_why(
-    fake: pytest.MonkeyPatch, machine: str, said: str
+    fake: pytest.MonkeyPatch, machine: str, text: str
 ) -> None:
     fake.setenv("FAKE_CUDA", machine)
-    with pytest.raises(Missing, match=said), LoadPool():
+    with pytest.raises(Missing, match=text), LoadPool():
         pass
 
 

@@ -78,16 +78,16 @@ def test_unresolved_symbols(case: str, names: tuple[str, ...]) -> None:
 
 def test_sentences() -> None:
     """One of each kind, read by a human."""
-    said = {
+    words = {
         reason.sentence for c in CASES.values() for r in c.values() if (reason := explain(r["log"]))
     }
-    assert "the input is PTX ISA 9.5, and this nvJitLink reads up to 8.0" in said
-    assert "no input defines absent; there may be more, since the log stops at the first" in said
-    assert "no input defines absent, missing" in said
-    assert "the LTO-IR was made by a newer CUDA release than this nvJitLink" in said
-    assert "two inputs define saxpy" in said
-    assert "this nvJitLink does not link for the architecture 70" in said
-    assert "the input is not of the kind CUBIN that it was given as" in said
+    assert "the input is PTX ISA 9.5, and this nvJitLink reads up to 8.0" in words
+    assert "no input defines absent; there may be more, since the log stops at the first" in words
+    assert "no input defines absent, missing" in words
+    assert "the LTO-IR was made by a newer CUDA release than this nvJitLink" in words
+    assert "two inputs define saxpy" in words
+    assert "this nvJitLink does not link for the architecture 70" in words
+    assert "the input is not of the kind CUBIN that it was given as" in words
 
 
 def test_unknown_log() -> None:

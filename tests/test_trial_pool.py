@@ -21,7 +21,7 @@ from ltocompat.model.errors import UsageError
 from ltocompat.trial import (
     Answer,
     InputKind,
-    Outcome,
+    LinkOutcome,
     Pool,
     Request,
     Step,
@@ -30,13 +30,13 @@ from ltocompat.trial import (
     TrialLimits,
     worker,
 )
-from ltocompat.trial.classify import Report, judge
+from ltocompat.trial.classify import LibraryReport, judge
 
 ROOT = Path(__file__).parent.parent
 
 CHILD = """
 import ctypes, os, signal, sys, time
-from ltocompat.arch import Release
+from ltocompat.model.arch import Release
 from ltocompat.trial import child
 
 class Driver:
@@ -149,36 +149,44 @@ def nothing_left() -> Iterator[None]:
 def test_answers_come_in_order(workers: int) -> None:
     words = ["fine", "refuse", "fine", "crash", "fine"] * 40
     answers = ask(*map(request, words), workers=workers)
-    want = {"fine": Outcome.ACCEPTED, "refuse": Outcome.REFUSED, "crash": Outcome.CRASHED}
+    want = {
+        "fine": LinkOutcome.ACCEPTED,
+        "refuse": LinkOutcome.REFUSED,
+        "crash": LinkOutcome.CRASHED,
+    }
     assert [a.outcome for a in answers] == [want[w] for w in words]
-    assert all(a.confirmed == (a.outcome is not Outcome.ACCEPTED) for a in answers)
+    assert all(a.confirmed == (a.outcome is not LinkOutcome.ACCEPTED) for a in answers)
 
 
 def test_crash_is_pinned_to_its_input() -> None:
     before, answer, after = ask(
         request("fine"), request("fine", "crash", "refuse"), request("fine", "fine")
     )
-    assert (before.outcome, after.outcome) == (Outcome.ACCEPTED, Outcome.ACCEPTED)
-    assert (answer.outcome, answer.step, answer.input_name) == (Outcome.CRASHED, Step.ADD, "crash")
+    assert (before.outcome, after.outcome) == (LinkOutcome.ACCEPTED, LinkOutcome.ACCEPTED)
+    assert (answer.outcome, answer.step, answer.input_name) == (
+        LinkOutcome.CRASHED,
+        Step.ADD,
+        "crash",
+    )
     assert (answer.signal, answer.exit_status, answer.confirmed) == ("SIGSEGV", None, True)
     assert "Fatal Python error" not in answer.log
 
 
 def test_exit_without_a_reply_is_a_crash() -> None:
     (answer,) = ask(request("exit"))
-    assert (answer.outcome, answer.signal, answer.exit_status) == (Outcome.CRASHED, None, 3)
+    assert (answer.outcome, answer.signal, answer.exit_status) == (LinkOutcome.CRASHED, None, 3)
 
 
 def test_refusal_names_code_and_input() -> None:
     (answer,) = ask(request("fine", "refuse"))
-    assert (answer.outcome, answer.input_name, answer.code) == (Outcome.REFUSED, "refuse", 3)
+    assert (answer.outcome, answer.input_name, answer.code) == (LinkOutcome.REFUSED, "refuse", 3)
     assert answer.code_name == "INVALID_INPUT"
     assert answer.confirmed
 
 
 def test_refusal_by_a_spoilt_process_does_not_count() -> None:
     _, victim = ask(request("poison"), request("victim"), workers=1)
-    assert (victim.outcome, victim.confirmed) == (Outcome.ACCEPTED, False)
+    assert (victim.outcome, victim.confirmed) == (LinkOutcome.ACCEPTED, False)
     assert victim.note.endswith("answered: refused (INVALID_INPUT)")
 
 
@@ -191,26 +199,26 @@ def test_hang_ends_in_time(word: str, signal_name: str) -> None:
     start = time.monotonic()
     before, answer, after = ask(request("fine"), request(word), request("fine"), limits=limits)
     assert time.monotonic() - start < 15
-    assert (before.outcome, after.outcome) == (Outcome.ACCEPTED, Outcome.ACCEPTED)
-    assert (answer.outcome, answer.signal) == (Outcome.TIMED_OUT, signal_name)
+    assert (before.outcome, after.outcome) == (LinkOutcome.ACCEPTED, LinkOutcome.ACCEPTED)
+    assert (answer.outcome, answer.signal) == (LinkOutcome.TIMED_OUT, signal_name)
     assert (answer.step, answer.input_name, answer.confirmed) == (Step.ADD, word, True)
 
 
 def test_garbage_is_a_crash() -> None:
     before, answer, after = ask(request("fine"), request("garbage"), request("fine"))
-    assert [before.outcome, after.outcome] == [Outcome.ACCEPTED] * 2
-    assert answer.outcome is Outcome.CRASHED
+    assert [before.outcome, after.outcome] == [LinkOutcome.ACCEPTED] * 2
+    assert answer.outcome is LinkOutcome.CRASHED
 
 
 def test_wild_notes_are_a_crash_all_the_same() -> None:
     reply = {"died": -11, "step": 1734698849, "input": 1734698849}
-    answer = judge(request("fine"), Report(reply), Release(12, 9), QUICK)
-    assert (answer.outcome, answer.input_name) == (Outcome.CRASHED, None)
+    answer = judge(request("fine"), LibraryReport(reply), Release(12, 9), QUICK)
+    assert (answer.outcome, answer.input_name) == (LinkOutcome.CRASHED, None)
 
 
 def test_memory_is_limited() -> None:
     (answer,) = ask(request("memory"))
-    assert answer.outcome is Outcome.CRASHED
+    assert answer.outcome is LinkOutcome.CRASHED
 
 
 def test_prints_are_evidence_and_stay_inside(capfd: pytest.CaptureFixture[str]) -> None:
@@ -224,7 +232,7 @@ def test_prints_are_evidence_and_stay_inside(capfd: pytest.CaptureFixture[str]) 
 def test_a_flood_of_prints_is_cut() -> None:
     limits = TrialLimits(printed_bytes=1 << 20, log_bytes=1000)
     (answer,) = ask(request("flood"), limits=limits)
-    assert answer.outcome is Outcome.REFUSED
+    assert answer.outcome is LinkOutcome.REFUSED
     assert len(answer.log) == 1000
 
 
@@ -243,17 +251,17 @@ def test_large_inputs_pass_through_small_pipes() -> None:
         Request((TrialInput("x", InputKind.LTOIR, b" " * 3_000_000),), (), complete=False)
         for _ in range(20)
     ]
-    assert {a.outcome for a in ask(*many)} == {Outcome.ACCEPTED}
+    assert {a.outcome for a in ask(*many)} == {LinkOutcome.ACCEPTED}
 
 
 def test_leaving_early_leaves_no_process() -> None:
     with Pool("fake", workers=2, limits=TrialLimits()) as pool:
         words = ["fine"] * 5 + ["hang"] * 5
         answers = pool.run(request(word, complete=True) for word in words)
-        assert next(answers).outcome is Outcome.ACCEPTED
+        assert next(answers).outcome is LinkOutcome.ACCEPTED
         answers.close()  # type: ignore[attr-defined]
         assert len(children(os.getpid())) <= 2
-        assert [a.outcome for a in pool.run([request("fine")])] == [Outcome.ACCEPTED]
+        assert [a.outcome for a in pool.run([request("fine")])] == [LinkOutcome.ACCEPTED]
 
 
 def test_a_pool_answers_one_run_at_a_time() -> None:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from rules import image
 
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.artifact_summary import Group, Study, together_as_one
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, together_as_one
 from ltocompat.model.image import CudaLibrary, Host, ImageKind, Maker, Role, Skipped
 from ltocompat.model.place import Place
-from ltocompat.model.signature import Shape, Traits
-from ltocompat.model.trial_answer import Trials, Tried, link_key
+from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key
 from ltocompat.model.verdict import Level, Result, Verdict, worst
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.targets import parse
@@ -23,32 +23,36 @@ PLACE = Place("libexample.so")
 H100 = "driver=580.95.05,nvjitlink=13.0,gpu=h100"
 
 
-def sass(arch: str, cuda: str | None = None, **more: object) -> Traits:
+def sass(arch: str, cuda: str | None = None, **more: object) -> ImageSignature:
     return image(ImageKind.SASS, arch, cuda, **more)
 
 
-def ptx(arch: str, isa: str) -> Traits:
+def ptx(arch: str, isa: str) -> ImageSignature:
     return image(ImageKind.PTX, arch, isa=isa)
 
 
-def ltoir(arch: str, *releases: str) -> Traits:
+def ltoir(arch: str, *releases: str) -> ImageSignature:
     made = tuple(map(Release.parse, releases))
     version = releases[0] if len(releases) == 1 else None
     maker = Maker(Role.COMPILER, None, version, made, "container")
     return image(ImageKind.LTOIR, arch, made_by=(maker,))
 
 
-def group(*images: Traits, count: int = 1, registered: bool | None = True, **more: object) -> Group:
+def group(
+    *images: ImageSignature, count: int = 1, registered: bool | None = True, **more: object
+) -> ModuleGroup:
     trials: Trials = more.get("trials", {})  # type: ignore[assignment]
     device_link = bool(more.get("needs_device_link"))
-    return Group(Shape(images, registered, device_link), trials, count, PLACE.at(0x40))
+    return ModuleGroup(
+        ModuleSignature(images, registered, device_link), trials, count, PLACE.at(0x40)
+    )
 
 
-def judged(*groups: Group, target: str = H100, skipped: int = 0) -> Result:
+def judged(*groups: ModuleGroup, target: str = H100, skipped: int = 0) -> Result:
     gone = [Skipped(PLACE.at(0x80), "the region is cut off", 10)] * skipped
-    study = Study("libexample.so", list(groups), gone, skipped)
+    summary = ArtifactSummary("libexample.so", list(groups), gone, skipped)
     (one,) = parse([target])
-    (result,) = results(study, one)
+    (result,) = results(summary, one)
     return result
 
 
@@ -92,14 +96,18 @@ def test_equal_findings_of_many_modules_are_one_with_their_number() -> None:
         group(ltoir("lto_80", "13.3", "13.4"), count=1500, registered=False),
         group(ltoir("lto_90", "13.3", "13.4"), count=49, registered=False),
     )
-    (finding,) = (one for one in result.findings if one.level is Level.ERROR)
+    (finding,) = (
+        each_finding for each_finding in result.findings if each_finding.level is Level.ERROR
+    )
     assert (finding.rule, finding.module_count) == ("LTO-01", 1549)
 
 
 def test_what_can_not_be_read_leaves_the_verdict_unknown() -> None:
     result = judged(group(sass("sm_90")), skipped=2)
     assert result.verdict is Verdict.UNKNOWN
-    assert [(one.rule, one.level) for one in result.findings] == [("IMG-02", Level.ERROR)]
+    assert [(finding.rule, finding.level) for finding in result.findings] == [
+        ("IMG-02", Level.ERROR)
+    ]
     assert judged(group(sass("sm_80")), skipped=1).verdict is Verdict.UNKNOWN
 
 
@@ -126,17 +134,19 @@ def test_objects_wait_for_a_device_link_with_the_linker_that_the_target_names() 
 
 def test_a_loose_fatbin_of_both_kinds_gets_a_line_for_each_way() -> None:
     both = group(ltoir("lto_80", "13.0"), sass("sm_90", "13.0"), registered=None)
-    study = Study("both.fatbin", [both])
+    summary = ArtifactSummary("both.fatbin", [both])
     (target,) = parse([H100])
-    assert [(one.route, one.verdict) for one in results(study, target)] == [
+    assert [(result.route, result.verdict) for result in results(summary, target)] == [
         ("load", Verdict.OK),
         ("link", Verdict.OK),
     ]
 
 
 def test_several_artifacts_in_one_link_need_the_newest_of_their_linkers() -> None:
-    library = Study("libcufft.a", [group(ltoir("lto_80", "12.4"), registered=False)])
-    callback = Study("callback.fatbin", [group(ltoir("lto_80", "12.9"), registered=False)])
+    library = ArtifactSummary("libcufft.a", [group(ltoir("lto_80", "12.4"), registered=False)])
+    callback = ArtifactSummary(
+        "callback.fatbin", [group(ltoir("lto_80", "12.9"), registered=False)]
+    )
     whole = together_as_one([library, callback])
     (target,) = parse(["nvjitlink=12.6,gpu=h100"])
     (result,) = results(whole, target)
@@ -152,8 +162,8 @@ def test_a_linker_inside_links_what_lies_beside_it_whatever_the_target_has() -> 
     )
     fragments = [group(ltoir("lto_80", "13.0"), registered=False)]
     (target,) = parse(["driver=580.95.05,nvjitlink=12.4,gpu=h100"])
-    (alone,) = results(Study("libwarp.so", fragments), target)
-    (own,) = results(Study("libwarp.so", fragments, hosts=[host]), target)
+    (alone,) = results(ArtifactSummary("libwarp.so", fragments), target)
+    (own,) = results(ArtifactSummary("libwarp.so", fragments, hosts=[host]), target)
     assert (alone.verdict, own.verdict) == (Verdict.FAIL, Verdict.OK)
     assert own.target == target
 
@@ -162,12 +172,12 @@ STRADDLING = ltoir("lto_80", "13.3", "13.4", "13.5")
 
 
 def tried(outcome: str, cause: str | None = None, linker: str = "13.3") -> Trials:
-    answer = Tried(f"nvJitLink {linker}.33", outcome, cause, "it says so")
+    answer = TrialOutcome(f"nvJitLink {linker}.33", outcome, cause, "it says so")
     return {link_key(Release.parse(linker), SmArch.parse("sm_90")): answer}
 
 
 @pytest.mark.parametrize(
-    ("image", "linker", "trials", "verdict", "said"),
+    ("image", "linker", "trials", "verdict", "text"),
     [
         (STRADDLING, "13.3", {}, Verdict.UNKNOWN, "LTO-01"),
         (STRADDLING, "13.3", tried("accepted"), Verdict.OK, None),
@@ -193,15 +203,15 @@ def tried(outcome: str, cause: str | None = None, linker: str = "13.3") -> Trial
     ],
 )
 def test_a_trial_settles_what_is_open_and_never_makes_a_verdict_better_than_documented(
-    image: Traits, linker: str, trials: Trials, verdict: Verdict, said: str | None
+    image: ImageSignature, linker: str, trials: Trials, verdict: Verdict, text: str | None
 ) -> None:
-    one = replace(group(image, registered=False), trials=trials)
-    result = judged(one, target=f"driver=580,nvjitlink={linker},gpu=h100")
+    module_group = replace(group(image, registered=False), trials=trials)
+    result = judged(module_group, target=f"driver=580,nvjitlink={linker},gpu=h100")
     assert result.verdict is verdict
-    if said is None:
+    if text is None:
         assert not result.findings
     else:
-        assert said in rules(result)
+        assert text in rules(result)
 
 
 @given(st.lists(st.sampled_from(list(Verdict))))
@@ -228,7 +238,7 @@ ARTIFACTS = st.lists(
 
 @given(ARTIFACTS)
 def test_another_module_never_makes_a_verdict_better_unless_nothing_served(
-    groups: list[Group],
+    groups: list[ModuleGroup],
 ) -> None:
     fewer, more = judged(*groups), judged(*groups, group(STRADDLING, registered=False))
     served = fewer.coverage.served > 0

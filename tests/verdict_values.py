@@ -9,10 +9,10 @@ from typing import Any
 from report_values import HOSTILE
 
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.matrix import Grid
+from ltocompat.model.matrix import Matrix
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Asked, LinkerFloor, PasteLine, Required, Service
-from ltocompat.model.target import DriverVersion, Gpu, Known, Target
+from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Route, Verdict
 
 H100 = Gpu("h100", SmArch.parse("sm_90"), data_center=True)
@@ -32,22 +32,22 @@ def target(
     name: str = "driver=580.95.05,gpu=h100", *gpus: Gpu, source: str = "given", **facts: Any
 ) -> Target:
     """A target that gives a driver, and these GPUs."""
-    driver = Known("580.95.05", (DriverVersion((580, 95, 5)),), every=False, source=source)
+    driver = VersionSet("580.95.05", (DriverVersion((580, 95, 5)),), every=False, source=source)
     sources = (("driver", source), *((("gpu", "given"),) if gpus else ()))
     return Target(name=name, gpus=gpus, sources=sources, **({"driver": driver} | facts))
 
 
-def linker(version: str, source: str = "requirements.txt") -> Known[Release]:
-    return Known(version, (Release.parse(version),), every=False, source=source)
+def linker(version: str, source: str = "requirements.txt") -> VersionSet[Release]:
+    return VersionSet(version, (Release.parse(version),), every=False, source=source)
 
 
 def finding(verdict: Verdict, message: str = "", count: int = 3, **facts: Any) -> Finding:
-    rule, said = WORDS.get(verdict, ("DRV-02", "minor-version compatibility"))
+    rule, text = WORDS.get(verdict, ("DRV-02", "minor-version compatibility"))
     values: dict[str, Any] = {
         "rule": rule,
         "verdict": verdict,
         "level": LEVELS[verdict],
-        "message": message or said,
+        "message": message or text,
         "remedy": "ship SASS for sm_90" if verdict > Verdict.JIT else "",
         "evidence": "version in the fatbin entry",
         "source": "CUDA Compatibility guide",
@@ -195,10 +195,10 @@ def _asked() -> Iterator[Asked]:
         yield Asked("driver", floor, "DRV-01", subject, "error 35", "tkinfo note", 1, place)
 
 
-def grid(
+def matrix(
     cells: str, *, what: str = "nvJitLink", path: str = str(LIBRARY), tried: bool = False
-) -> Grid:
-    """A grid as a drawing: a letter a cell, a line a row."""
+) -> Matrix:
+    """A matrix as a drawing: a letter a cell, a line a row."""
     letters = dict(zip("oju?f", Verdict, strict=True))
     rows = cells.split()
     numbers = (75, 80, 86, 89, 90, 100, 120, 130)[: len(rows[0])]
@@ -213,4 +213,4 @@ def grid(
         )
         for row, goal in zip(rows, goals, strict=True)
     )
-    return Grid(path, what, names, columns, found, tried)
+    return Matrix(path, what, names, columns, found, tried)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ltocompat.cli.exit_status import FINDINGS, NOTHING_JUDGED, Outcome, guarded
-from ltocompat.cli.formats import FORMATS, Asked, read_formats, write_all
+from ltocompat.cli.exit_status import FINDINGS, NOTHING_JUDGED, ExitStatus, guarded
+from ltocompat.cli.formats import FORMATS, FormatRequest, read_formats, write_all
 from ltocompat.cli.options import AllowEmpty, Beside, InstallMissing, NoCache, Strict, TrialLink
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.verdict_gate import FAIL_ON, threshold
@@ -82,10 +82,10 @@ def audit(
 ) -> int:
     """Hold packages against the project's own deploy targets and promises, before a release."""
     output = Output()
-    asked: list[Asked] = []
+    format_requests: list[FormatRequest] = []
 
-    def work(outcome: Outcome) -> None:
-        asked.extend(read_formats(form or ()))
+    def work(outcome: ExitStatus) -> None:
+        format_requests.extend(read_formats(form or ()))
         policy = _overridden(
             _policy(config), fail_on, strict=strict, trial_link=trial_link, allow_empty=allow_empty
         )
@@ -104,10 +104,12 @@ def audit(
             found = _rebased(found, write_baseline, output)
         found = replace(found, no_files=not any(map(_holds_a_file, files)))
         _count(found, outcome)
-        write_all(asked, found, output, Options(width=terminal_width()), taken=files)
+        write_all(format_requests, found, output, Options(width=terminal_width()), taken=files)
 
     def json() -> bool:
-        return not output.used and any(one == ("json", None) for one in asked)
+        return not output.used and any(
+            format_request == ("json", None) for format_request in format_requests
+        )
 
     return guarded(work, json=json)
 
@@ -164,7 +166,7 @@ def _known(baseline: str | None) -> Baseline:
 
 
 def _find(
-    outcome: Outcome,
+    outcome: ExitStatus,
     files: Sequence[str],
     policy: Policy,
     *,
@@ -198,14 +200,14 @@ def _rebased(found: Audit, path: str, output: Output) -> Audit:
     from ltocompat.commands.policy.gate import audited
     from ltocompat.report.text import count
 
-    number = write_baseline(path, [one.not_ignored() for one in found.audits])
+    number = write_baseline(path, [each_audit.not_ignored() for each_audit in found.audits])
     output.say(f"{count(number, 'finding')} written to {path}")
     baseline = read_baseline(path)
     audits = [audited(one.checked, found.policy, baseline) for one in found.audits]
     return replace(found, baseline=baseline, audits=audits)
 
 
-def _count(found: Audit, outcome: Outcome) -> None:
+def _count(found: Audit, outcome: ExitStatus) -> None:
     """What the findings make of the exit code."""
     if found.failed:
         outcome.worsen(FINDINGS)

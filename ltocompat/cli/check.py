@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import Outcome
+from ltocompat.cli.exit_status import ExitStatus
 from ltocompat.cli.options import (
     AllowEmpty,
     Beside,
@@ -21,7 +21,7 @@ from ltocompat.cli.options import (
 )
 from ltocompat.cli.output import Output, answer, choose, terminal_width
 from ltocompat.cli.target_option import DeployTargets, read_targets
-from ltocompat.cli.verdict_gate import FAIL_ON, Judging, threshold
+from ltocompat.cli.verdict_gate import FAIL_ON, VerdictGate, threshold
 from ltocompat.report import Failure, Options
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def check(
     undocumented (measured to work, not promised), unknown (a fact is missing, and named), fail.
     """
 
-    def records(outcome: Outcome, output: Output) -> Iterable[Target | Result | Failure]:
+    def records(outcome: ExitStatus, output: Output) -> Iterable[Target | Result | Failure]:
         least = threshold(fail_on, strict=strict)
         wanted = None if route is None else choose("--route", route, _ROUTES)
         goals = read_targets(deploy_target or (), python)
@@ -114,7 +114,7 @@ def check(
         here = [goal for goal in goals if not isinstance(goal, Target)]
         if here and not paths:
             output.say(f"checking the packages of {here[0].installation}")
-        judging = Judging(outcome, least, output, allow_empty=allow_empty)
+        judging = VerdictGate(outcome, least, output, allow_empty=allow_empty)
         return chain(targets, judging.watch(outcome.all_of(work)))
 
     from ltocompat.report.verbs.check import REPORT

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import FINDINGS, NOTHING_JUDGED, Outcome
+from ltocompat.cli.exit_status import FINDINGS, NOTHING_JUDGED, ExitStatus
 from ltocompat.cli.options import Format
 from ltocompat.cli.output import Output, answer, choose, terminal_width
 from ltocompat.report import Failure, Options
 
 if TYPE_CHECKING:
-    from ltocompat.model.diff import Diff, Summary
+    from ltocompat.model.diff import Diff, DiffSummary
 
 _WORDS = ("lost-arch", "driver-rose", "nvjitlink-rose", "lost-ptx")
 
@@ -51,7 +51,7 @@ def diff(
     (inspect --kernels --format json) only what it holds is compared.
     """
 
-    def records(outcome: Outcome, output: Output) -> Iterable[Diff | Failure]:
+    def records(outcome: ExitStatus, output: Output) -> Iterable[Diff | Failure]:
         words = _forbidden(forbid or ())
         from ltocompat.commands.diff import diff as compare
 
@@ -69,7 +69,7 @@ def diff(
 
 
 def _forbidden(given: Sequence[str]) -> tuple[str, ...]:
-    words = (word.strip() for one in given for word in one.split(","))
+    words = (word.strip() for text in given for word in text.split(","))
     return tuple(dict.fromkeys(choose("--forbid", word, _WORDS) for word in words))
 
 
@@ -85,5 +85,5 @@ def _code(found: Diff) -> int:
     return 0
 
 
-def _unread(side: Summary) -> bool:
+def _unread(side: DiffSummary) -> bool:
     return not side.complete or (not side.modules and side.skipped > 0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import FINDINGS, Outcome
+from ltocompat.cli.exit_status import FINDINGS, ExitStatus
 from ltocompat.cli.options import Format
 from ltocompat.cli.output import Output, answer, terminal_width
 from ltocompat.report import Failure, Options
@@ -35,14 +35,14 @@ def env(
     that something will fail.
     """
 
-    def records(outcome: Outcome, _: Output) -> Iterable[Surroundings | Failure]:
+    def records(outcome: ExitStatus, _: Output) -> Iterable[Surroundings | Failure]:
         from ltocompat.commands.env import environment
         from ltocompat.commands.env import save as write
         from ltocompat.model.verdict import Verdict
 
         def look(_: str) -> Iterator[Surroundings]:
             found = environment(root)
-            if any(flaw.verdict is Verdict.FAIL for flaw in found.flaws):
+            if any(problem.verdict is Verdict.FAIL for problem in found.problems):
                 outcome.worsen(FINDINGS)
             yield found
             if save is not None:

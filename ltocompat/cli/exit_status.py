@@ -43,7 +43,7 @@ _KINDS: tuple[tuple[type[LtocompatError], str, int], ...] = (
 R = TypeVar("R")
 
 
-class Outcome:
+class ExitStatus:
     """Gathers what went wrong while the rest goes on.
 
     Attributes:
@@ -103,10 +103,10 @@ def _explain(error: Exception) -> tuple[Failure, int]:
     for known, kind, code in _KINDS:
         if isinstance(error, known):
             return Failure(kind, str(error)), code
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return Failure(
         "internal",
-        f"internal error ({said}); this is a bug of ltocompat, please report it with the output of "
+        f"internal error ({text}); this is a bug of ltocompat, please report it with the output of "
         "LTOCOMPAT_TRACEBACK=1",
     ), INTERNAL
 
@@ -128,14 +128,14 @@ def wants_json(arguments: list[str]) -> bool:
     return "--format=json" in arguments or ("--format", "json") in pairs
 
 
-def guarded(work: Callable[[Outcome], None], *, json: Callable[[], bool]) -> int:
+def guarded(work: Callable[[ExitStatus], None], *, json: Callable[[], bool]) -> int:
     """Do ``work``; every way in which it can end becomes an exit code.
 
     Args:
         work: the verb.
         json: whether an error must be written as JSON (asked, and nothing written yet).
     """
-    outcome = Outcome()
+    outcome = ExitStatus()
     try:
         work(outcome)
         sys.stdout.flush()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import Outcome
+from ltocompat.cli.exit_status import ExitStatus
 from ltocompat.cli.options import Format
 from ltocompat.cli.output import Output, answer, terminal_width
 from ltocompat.model.errors import UsageError
@@ -38,7 +38,7 @@ def explain(
     and the source.
     """
 
-    def records(_: Outcome, __: Output) -> Iterable[Explained | Failure]:
+    def records(_: ExitStatus, __: Output) -> Iterable[Explained | Failure]:
         if bool(text) == every:
             raise UsageError("name a rule, paste an error text, or give --all: one of the three")
         from ltocompat.commands.explain import explain as look_up

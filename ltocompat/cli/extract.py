@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import Outcome
+from ltocompat.cli.exit_status import ExitStatus
 from ltocompat.cli.options import Archs, Format, Kinds, MadeBy
 from ltocompat.cli.output import Output, answer, terminal_width
 from ltocompat.model.image import Skipped
@@ -43,7 +43,7 @@ def extract(
     Scrambled LTO-IR is written as a .fatbin of one entry, which nvJitLink accepts.
     """
 
-    def records(outcome: Outcome, output: Output) -> Iterable[Extracted | Skipped | Failure]:
+    def records(outcome: ExitStatus, output: Output) -> Iterable[Extracted | Skipped | Failure]:
         where = ImageFilter.parse(kinds=kind or (), archs=arch or (), made_by=made_by or ())
         from ltocompat.commands.extract import extract as write
 

@@ -17,7 +17,7 @@ FORMATS = ("table", "json", "markdown", "sarif", "github", "html")
 """The formats; each is a module of ``ltocompat.report``."""
 
 
-class Asked(NamedTuple):
+class FormatRequest(NamedTuple):
     """A format that was asked for.
 
     Attributes:
@@ -29,34 +29,40 @@ class Asked(NamedTuple):
     file: str | None
 
 
-def read_formats(texts: Sequence[str]) -> list[Asked]:
+def read_formats(texts: Sequence[str]) -> list[FormatRequest]:
     """What was asked for; a table on standard output, where nothing else goes there.
 
     Raises:
         UsageError: a format is not known, or two of them go to the same place.
     """
-    asked = []
+    requests = []
     for text in texts:
         name, mark, file = text.partition("=")
         if mark and not file:
             raise UsageError(f"--format {text!r} names no file; write {name}=FILE, or {name} alone")
-        asked.append(Asked(choose("--format", name, FORMATS), file or None))
-    files = [os.path.realpath(one.file) if one.file else None for one in asked]
+        requests.append(FormatRequest(choose("--format", name, FORMATS), file or None))
+    files = [os.path.realpath(request.file) if request.file else None for request in requests]
     if files.count(None) > 1:
-        names = " and ".join(one.name for one in asked if one.file is None)
+        names = " and ".join(
+            each_request.name for each_request in requests if each_request.file is None
+        )
         raise UsageError(f"{names} both go to standard output; give one of them a file: =FILE")
     if len(set(files)) < len(files):
         raise UsageError("two formats go to one file; give each a file of its own")
-    return asked if None in files else [Asked("table", None), *asked]
+    return requests if None in files else [FormatRequest("table", None), *requests]
 
 
 def write_all(
-    asked: Sequence[Asked], audit: Audit, output: Output, options: Options, taken: Sequence[str]
+    requests: Sequence[FormatRequest],
+    audit: Audit,
+    output: Output,
+    options: Options,
+    taken: Sequence[str],
 ) -> None:
     """Write an audit in every format that was asked for; files first.
 
     Args:
-        asked: the formats.
+        requests: the formats.
         audit: what was found.
         output: standard output.
         options: what the reader asked for; nothing is cut in files.
@@ -67,22 +73,24 @@ def write_all(
         LtocompatError: a file can't be written.
     """
     inputs = {os.path.realpath(path) for path in taken}
-    for one in asked:
-        if one.file is not None and os.path.realpath(one.file) in inputs:
-            raise UsageError(f"--format {one.name} would replace {one.file}; name another file")
+    for request in requests:
+        if request.file is not None and os.path.realpath(request.file) in inputs:
+            raise UsageError(
+                f"--format {request.name} would replace {request.file}; name another file"
+            )
     from ltocompat.report.verbs.audit import report as told
 
     report = told(audit)
-    for one in sorted(asked, key=lambda one: one.file is None):
+    for request in sorted(requests, key=lambda request: request.file is None):
         records = audit.judgements()
-        if one.file is None:
-            write(one.name, report, records, output, options)
+        if request.file is None:
+            write(request.name, report, records, output, options)
             continue
         try:
             with open(
-                one.file, "w", encoding="utf-8", errors="backslashreplace", newline="\n"
+                request.file, "w", encoding="utf-8", errors="backslashreplace", newline="\n"
             ) as file:
-                write(one.name, report, records, file, options._replace(width=None))
+                write(request.name, report, records, file, options._replace(width=None))
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            raise LtocompatError(f"{one.file!r} can't be written ({reason})") from error
+            raise LtocompatError(f"{request.file!r} can't be written ({reason})") from error

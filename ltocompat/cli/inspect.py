@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import Outcome
+from ltocompat.cli.exit_status import ExitStatus
 from ltocompat.cli.options import Archs, Format, InstallMissing, Kinds, MadeBy
 from ltocompat.cli.output import Output, answer, choose, terminal_width
 from ltocompat.model.errors import UsageError
@@ -59,7 +59,7 @@ def inspect(
     """
     listed = images or hashes
 
-    def records(outcome: Outcome, output: Output) -> Iterable[Record | Failure]:
+    def records(outcome: ExitStatus, output: Output) -> Iterable[Record | Failure]:
         if by is not None:
             choose("--by", by, GROUPS)
             if listed:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import FINDINGS, Outcome
+from ltocompat.cli.exit_status import FINDINGS, ExitStatus
 from ltocompat.cli.options import Format, InstallMissing, Kinds, NvJitLinks
 from ltocompat.cli.output import Output, answer, terminal_width
 from ltocompat.report import Failure, Options
@@ -62,7 +62,7 @@ def link(
     """
 
     def records(
-        outcome: Outcome, output_: Output
+        outcome: ExitStatus, output_: Output
     ) -> Iterable[Linked | Disagreement | Skipped | Failure]:
         where = ImageFilter.parse(kinds=kind or ())
         from ltocompat.commands.link import Linked

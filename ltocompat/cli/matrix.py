@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import NOTHING_JUDGED, Outcome
+from ltocompat.cli.exit_status import NOTHING_JUDGED, ExitStatus
 from ltocompat.cli.options import Format, InstallMissing, TrialLink
 from ltocompat.cli.output import Output, answer, terminal_width
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.report import Failure, Options
 
 if TYPE_CHECKING:
-    from ltocompat.model.matrix import Grid
+    from ltocompat.model.matrix import Matrix
 
 
 def matrix(
@@ -36,12 +36,12 @@ def matrix(
     The same verdicts as those of check, laid out as tables, as JSON, or as a picture.
     """
 
-    def records(outcome: Outcome, output: Output) -> Iterable[Grid | Failure]:
+    def records(outcome: ExitStatus, output: Output) -> Iterable[Matrix | Failure]:
         if svg is not None and not svg.lower().endswith(".svg"):
             raise UsageError(f"--svg {svg!r} doesn't end in .svg; give the picture such a name")
         from ltocompat.commands.matrix import matrix as lay_out
 
-        def work(on_error: Callable[[LtocompatError], None]) -> Iterable[Grid]:
+        def work(on_error: Callable[[LtocompatError], None]) -> Iterable[Matrix]:
             return lay_out(
                 *paths,
                 trial_link=trial_link,
@@ -58,25 +58,27 @@ def matrix(
 
 
 def _drawn(
-    records: Iterable[Grid | Failure], svg: str | None, outcome: Outcome
-) -> Iterator[Grid | Failure]:
-    """Pass the grids on, and draw them when they end."""
-    grids: list[Grid] = []
+    records: Iterable[Matrix | Failure], svg: str | None, outcome: ExitStatus
+) -> Iterator[Matrix | Failure]:
+    """Pass the matrices on, and draw them when they end."""
+    matrices: list[Matrix] = []
     found = False
     for record in records:
         if not isinstance(record, Failure):
             found = True
             if svg is not None:
-                grids.append(record)
+                matrices.append(record)
         yield record
     if not found:
         outcome.worsen(NOTHING_JUDGED)
-    if grids and svg is not None:
+    if matrices and svg is not None:
         from ltocompat.report.formats.svg import picture
 
         try:
             with open(svg, "w", encoding="utf-8") as file:
-                file.write(picture(grids))
+                file.write(picture(matrices))
         except OSError as error:
-            said = LtocompatError(f"{svg!r} can't be written ({error.strerror}); check the path")
-            yield outcome.failed(said)
+            ltocompat_error = LtocompatError(
+                f"{svg!r} can't be written ({error.strerror}); check the path"
+            )
+            yield outcome.failed(ltocompat_error)

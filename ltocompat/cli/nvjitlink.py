@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import Outcome
+from ltocompat.cli.exit_status import ExitStatus
 from ltocompat.cli.options import Format
 from ltocompat.cli.output import Output, answer, terminal_width
 from ltocompat.report import Failure, Options
 from ltocompat.report.verbs.nvjitlink import CHANGES, LISTING
 
 if TYPE_CHECKING:
-    from ltocompat.commands.nvjitlink import Change, Plan
+    from ltocompat.commands.nvjitlink import InstallChange, Plan
     from ltocompat.model.image import Skipped
     from ltocompat.targets.nvjitlink import NvJitLink
 
@@ -44,7 +44,7 @@ def list_(form: Format = "table") -> int:
     LD_LIBRARY_PATH. Nothing is loaded: the version is read out of the file.
     """
 
-    def records(outcome: Outcome, _: Output) -> Iterable[NvJitLink | Skipped | Failure]:
+    def records(outcome: ExitStatus, _: Output) -> Iterable[NvJitLink | Skipped | Failure]:
         from ltocompat.commands.nvjitlink import list_nvjitlinks
 
         return outcome.each([_EVERYTHING], lambda _: list_nvjitlinks())
@@ -69,12 +69,12 @@ def install(
     against its SHA-256 sum; only the library is kept.
     """
 
-    def records(outcome: Outcome, output: Output) -> Iterable[Plan | Change | Failure]:
+    def records(outcome: ExitStatus, output: Output) -> Iterable[Plan | InstallChange | Failure]:
         from ltocompat.commands.nvjitlink import install_nvjitlinks, plan_nvjitlinks
 
         plan = plan_nvjitlinks(versions, allow_unknown=allow_unknown)
 
-        def work(_: str) -> Iterator[Plan | Change]:
+        def work(_: str) -> Iterator[Plan | InstallChange]:
             yield plan
             yield from install_nvjitlinks(plan, progress=output.progress)
 
@@ -87,7 +87,7 @@ def install(
 def remove(versions: Versions, form: Format = "table") -> int:
     """Remove nvJitLink libraries that were installed for trials; no others are ever touched."""
 
-    def records(outcome: Outcome, _: Output) -> Iterable[Change | Failure]:
+    def records(outcome: ExitStatus, _: Output) -> Iterable[InstallChange | Failure]:
         from ltocompat.commands.nvjitlink import remove_nvjitlinks
 
         return outcome.each(versions, remove_nvjitlinks)

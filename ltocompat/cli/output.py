@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from ltocompat.cli.exit_status import Outcome, guarded
+from ltocompat.cli.exit_status import ExitStatus, guarded
 from ltocompat.cli.progress import ProgressLine
 from ltocompat.model.errors import UsageError
 from ltocompat.report import FORMATS, Failure, Options, Report, write
@@ -63,7 +63,7 @@ def answer(
     form: str,
     report: Report[R],
     options: Options,
-    records: Callable[[Outcome, Output], Iterable[R | Failure]],
+    records: Callable[[ExitStatus, Output], Iterable[R | Failure]],
 ) -> int:
     """Write ``records`` as a report and return the exit code.
 
@@ -75,7 +75,7 @@ def answer(
     """
     output = Output()
 
-    def work(outcome: Outcome) -> None:
+    def work(outcome: ExitStatus) -> None:
         choose("--format", form, FORMATS)
         try:
             write(form, report, records(outcome, output), output, options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import NOTHING_JUDGED, Outcome
+from ltocompat.cli.exit_status import NOTHING_JUDGED, ExitStatus
 from ltocompat.cli.options import Format, InstallMissing, TrialLink
 from ltocompat.cli.output import Output, answer, terminal_width
 from ltocompat.report import Failure, Options
@@ -29,7 +29,7 @@ def require(
 ) -> int:
     """Say what device code needs: the least nvJitLink and driver, the GPUs, lines to paste."""
 
-    def records(outcome: Outcome, output: Output) -> Iterable[Required | Failure]:
+    def records(outcome: ExitStatus, output: Output) -> Iterable[Required | Failure]:
         from ltocompat.commands.require import require as ask
 
         def work(on_error: Callable[[LtocompatError], None]) -> Iterable[Required]:
@@ -49,7 +49,7 @@ def require(
 
 
 def _watched(
-    records: Iterable[Required | Failure], outcome: Outcome
+    records: Iterable[Required | Failure], outcome: ExitStatus
 ) -> Iterator[Required | Failure]:
     """Pass the records on; that none has device code counts."""
     found = False

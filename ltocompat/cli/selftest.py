@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import FINDINGS, MISSING, Outcome
+from ltocompat.cli.exit_status import FINDINGS, MISSING, ExitStatus
 from ltocompat.cli.options import Format, InstallMissing
 from ltocompat.cli.output import Output, answer, terminal_width
 from ltocompat.report import Failure, Options
@@ -38,17 +38,21 @@ def selftest(
     something is missing.
     """
 
-    def records(outcome: Outcome, _: Output) -> Iterable[SelfTestStep | Failure]:
-        from ltocompat.commands.selftest import Result
+    def records(outcome: ExitStatus, _: Output) -> Iterable[SelfTestStep | Failure]:
+        from ltocompat.commands.selftest import SelfTestResult
         from ltocompat.commands.selftest import selftest as test
 
-        codes = {Result.FAILED: FINDINGS, Result.MISSING: MISSING}
+        codes = {SelfTestResult.FAILED: FINDINGS, SelfTestResult.MISSING: MISSING}
 
         def work(_: str) -> Iterator[SelfTestStep]:
             steps = list(test(nvjitlink=nvjitlink, install_missing=install_nvjitlink))
             results = {step.result for step in steps}
             # A step that failed is the news, also where something else is missing.
-            worst = Result.FAILED if Result.FAILED in results else Result.MISSING
+            worst = (
+                SelfTestResult.FAILED
+                if SelfTestResult.FAILED in results
+                else SelfTestResult.MISSING
+            )
             if worst in results:
                 outcome.worsen(codes[worst])
             yield from steps

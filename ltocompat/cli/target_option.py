@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from ltocompat.commands.this_machine import Here
+    from ltocompat.commands.this_machine import ThisMachine
     from ltocompat.model.target import Target
 
 OPTION = "--deploy-target"
@@ -43,14 +43,14 @@ def with_values(arguments: Sequence[str]) -> list[str]:
     return done
 
 
-def read_targets(texts: Sequence[str], python: str | None) -> tuple[Target | Here, ...]:
+def read_targets(texts: Sequence[str], python: str | None) -> tuple[Target | ThisMachine, ...]:
     """The deploy targets that were named; this machine, where none or no value was given.
 
     Raises:
         UsageError: one of them has no meaning.
     """
-    from ltocompat.commands.check import as_goals
+    from ltocompat.commands.check import resolve_targets
     from ltocompat.model.target import THIS_MACHINE
 
     named = [THIS_MACHINE if text == _THIS_MACHINE else text for text in texts]
-    return as_goals(named, python)
+    return resolve_targets(named, python)

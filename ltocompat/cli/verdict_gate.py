@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from ltocompat.cli.exit_status import FINDINGS, NOTHING_JUDGED, Outcome
+from ltocompat.cli.exit_status import FINDINGS, NOTHING_JUDGED, ExitStatus
 from ltocompat.cli.output import Output, choose
 from ltocompat.model.errors import UsageError
 
@@ -33,7 +33,7 @@ def threshold(fail_on: str | None, *, strict: bool) -> Verdict:
     return Verdict[choose("--fail-on", word, FAIL_ON).upper()]
 
 
-class Judging:
+class VerdictGate:
     """Watches verdicts pass and lets them count.
 
     Args:
@@ -44,7 +44,7 @@ class Judging:
     """
 
     def __init__(
-        self, outcome: Outcome, least: Verdict, output: Output, *, allow_empty: bool
+        self, outcome: ExitStatus, least: Verdict, output: Output, *, allow_empty: bool
     ) -> None:
         self._outcome = outcome
         self._least = least

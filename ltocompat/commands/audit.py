@@ -12,11 +12,11 @@ from ltocompat.commands.check import Paths
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
 from ltocompat.commands.policy.baseline import Baseline
 from ltocompat.commands.policy.gate import Audited, audited
-from ltocompat.commands.policy.problems import policy_flaws, should_hold_code
+from ltocompat.commands.policy.problems import policy_problems, should_hold_code
 from ltocompat.commands.policy.reading import nearest_policy, read_policy
 from ltocompat.commands.policy.values import Policy
-from ltocompat.commands.read_artifacts import Reading, studies
-from ltocompat.model.artifact_summary import Study
+from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import Required
@@ -27,11 +27,11 @@ from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.scan.parallel import OnError
 from ltocompat.scan.progress import Progress, reporter
-from ltocompat.scan.summary_cache import Key, StudyCache
-from ltocompat.scan.walk import Settings
+from ltocompat.scan.summary_cache import Key, SummaryCache
+from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.nvjitlink import obtain
-from ltocompat.trial.narrow_makers import Narrower
-from ltocompat.trial.trials import TrialCache, Trier
+from ltocompat.trial.narrow_makers import MakerNarrower
+from ltocompat.trial.trials import LinkTrial, TrialCache
 
 _NO_BASELINE = Baseline()
 
@@ -75,69 +75,75 @@ def audit(
     """
     if not isinstance(policy, Policy):
         policy = nearest_policy() if policy is None else read_policy(os.fspath(policy))
-    if any(one.name == ANY_TARGET.name for one in policy.targets):
+    if any(target.name == ANY_TARGET.name for target in policy.targets):
         raise UsageError(f"{policy.source}: a target is called {ANY_TARGET.name!r}; rename it")
     files = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     packages = Packages(files, beside, limits)
-    settings = Settings(limits=limits, progress=reporter(progress))
-    reading = Reading(settings, policy.targets, for_require=True, apart=True)
+    settings = ScanSettings(limits=limits, progress=reporter(progress))
+    reading = ScanOptions(settings, policy.targets, for_require=True, apart=True)
     with ExitStack() as stack:
         if policy.trial_links and not policy.targets:
             # Nobody's linkers are named: those are asked that tell who made the LTO-IR.
             ask = functools.partial(obtain, install_missing=install_missing)
-            narrow = stack.enter_context(Narrower(ask)).narrow
-            found = studies(files, replace(reading, narrow=narrow), on_error)
+            narrow = stack.enter_context(MakerNarrower(ask)).narrow
+            found = summaries(files, replace(reading, narrow=narrow), on_error)
         elif policy.trial_links:
-            trier = Trier(
+            link_trial = LinkTrial(
                 policy.targets,
                 install_missing=install_missing,
                 cache=TrialCache.of() if cache else None,
                 only=policy.trial_releases or None,
             )
-            tried = _Tried(reading, stack.enter_context(trier), StudyCache.of() if cache else None)
-            found = tried.studies(files, on_error)
+            tried = _TriedSummaries(
+                reading, stack.enter_context(link_trial), SummaryCache.of() if cache else None
+            )
+            found = tried.summaries(files, on_error)
         else:
-            found = studies(files, reading, on_error)
-        for study in found:
-            asked = required(study)
+            found = summaries(files, reading, on_error)
+        for summary in found:
+            asked = required(summary)
             yield asked
-            for one in _results(study, asked, policy, packages):
-                yield audited(one, policy, baseline)
+            for result in _results(summary, asked, policy, packages):
+                yield audited(result, policy, baseline)
 
 
-def _results(study: Study, asked: Required, policy: Policy, packages: Packages) -> Iterator[Result]:
-    package = package_of(study.path)
-    promise = policy.promise if should_hold_code(policy, study, package) else None
-    flaws = packages.flaws(study, asked, promise)
-    flaws = (*policy_flaws(policy, study, asked, package), *flaws)
+def _results(
+    summary: ArtifactSummary, asked: Required, policy: Policy, packages: Packages
+) -> Iterator[Result]:
+    package = package_of(summary.path)
+    promise = policy.promise if should_hold_code(policy, summary, package) else None
+    problems = packages.problems(summary, asked, promise)
+    problems = (*policy_problems(policy, summary, asked, package), *problems)
     if not policy.targets:
-        yield on_any_target(study, flaws)
+        yield on_any_target(summary, problems)
         return
     for target in policy.targets:
-        yield from results(study, target)
-    if flaws:
-        yield result_of(study.path, flaws)
+        yield from results(summary, target)
+    if problems:
+        yield result_of(summary.path, problems)
 
 
-class _Tried:
+class _TriedSummaries:
     """Studies with trial links, each file by itself: what is known of it depends on no other.
 
     Args:
         reading: how files are read.
-        trier: asks the nvJitLinks.
-        kept: studies of files that have not changed; None to read all of them.
+        link_trial: asks the nvJitLinks.
+        kept: summaries of files that have not changed; None to read all of them.
     """
 
-    def __init__(self, reading: Reading, trier: Trier, kept: StudyCache | None) -> None:
-        self._reading = replace(reading, tries=trier.for_file)
-        self._trier = trier
+    def __init__(
+        self, reading: ScanOptions, link_trial: LinkTrial, kept: SummaryCache | None
+    ) -> None:
+        self._reading = replace(reading, tries=link_trial.for_file)
+        self._trier = link_trial
         self._kept = kept
         self._how = repr((reading.targets, reading.settings.limits))
 
-    def studies(
+    def summaries(
         self, paths: Sequence[str | os.PathLike[str]], on_error: OnError | None
-    ) -> Iterator[Study]:
-        for path in (os.fspath(one) for one in paths):
+    ) -> Iterator[ArtifactSummary]:
+        for path in (os.fspath(record) for record in paths):
             how = f"{self._how} {self._trier.identity()}"
             key = self._kept.key(path, how) if self._kept is not None else None
             found = self._kept.get(key) if self._kept is not None and key is not None else None
@@ -146,13 +152,15 @@ class _Tried:
             else:
                 yield from self._read(path, key, on_error)
 
-    def _read(self, path: str, key: Key | None, on_error: OnError | None) -> Iterator[Study]:
+    def _read(
+        self, path: str, key: Key | None, on_error: OnError | None
+    ) -> Iterator[ArtifactSummary]:
         errors: list[LtocompatError] = []
-        found: list[Study] = []
-        for study in studies([path], self._reading, errors.append):
-            yield study
+        found: list[ArtifactSummary] = []
+        for summary in summaries([path], self._reading, errors.append):
+            yield summary
             if key is not None:
-                found.append(study)
+                found.append(summary)
         for error in errors:
             if on_error is None:
                 raise error

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from ltocompat.commands.read_artifacts import Reading, studies
+from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.model.artifact_summary import together_as_one
 from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
@@ -17,18 +17,18 @@ from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.scan.parallel import OnError
 from ltocompat.scan.progress import Progress, reporter
 from ltocompat.scan.summarize import Tries
-from ltocompat.scan.walk import Settings
+from ltocompat.scan.walk import ScanSettings
 
 if TYPE_CHECKING:
-    from ltocompat.commands.this_machine import Here
-    from ltocompat.trial.try_loads import LoadTrier
+    from ltocompat.commands.this_machine import ThisMachine
+    from ltocompat.trial.try_loads import LoadTrial
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def check(
     paths: Paths = (),
-    targets: Sequence[Target | Here | str] = (),
+    targets: Sequence[Target | ThisMachine | str] = (),
     *,
     python: str | None = None,
     route: Route | str | None = None,
@@ -71,13 +71,13 @@ def check(
         UsageError: a target or a place has no meaning.
         Missing: an nvJitLink, a driver or a GPU that is to be asked is not at hand.
     """
-    goals = as_goals(targets, python)
+    goals = resolve_targets(targets, python)
     plain = [goal if isinstance(goal, Target) else goal.target for goal in goals]
     wanted = None if route is None else Route(route)
-    asked = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    named = bool(asked)
-    files = asked or list(_installed(goals))
-    settings = Settings(limits=limits, progress=reporter(progress))
+    records = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    named = bool(records)
+    files = records or list(_installed(goals))
+    settings = ScanSettings(limits=limits, progress=reporter(progress))
     from ltocompat.commands.package_problems import Packages, result_of
 
     packages = Packages(files, beside, limits)
@@ -87,49 +87,49 @@ def check(
         tries: list[Tries] = []
         if trial_link:
             from ltocompat.trial.answer_cache import TrialCache
-            from ltocompat.trial.try_links import Trier
+            from ltocompat.trial.try_links import LinkTrial
 
             kept = TrialCache.of() if cache else None
-            linkers = Trier(plain, install_missing=install_missing, cache=kept)
+            linkers = LinkTrial(plain, install_missing=install_missing, cache=kept)
             tries.append(stack.enter_context(linkers).for_file)
         if trial_load:
-            tries.append(stack.enter_context(_load_trier(goals)).for_file)
-        reading = Reading(settings, tuple(plain), _all_of(tries), named=named)
-        found = studies(files, reading, on_error)
+            tries.append(stack.enter_context(_load_trial(goals)).for_file)
+        reading = ScanOptions(settings, tuple(plain), _all_of(tries), named=named)
+        found = summaries(files, reading, on_error)
         if together:
             found = iter([together_as_one(list(found))])
         yield from (goal.own_result() for goal in goals if not isinstance(goal, Target))
-        for study in found:
+        for summary in found:
             for goal in goals:
                 if isinstance(goal, Target):
-                    yield from results(study, goal, wanted)
+                    yield from results(summary, goal, wanted)
                 else:
-                    yield from goal.results(study, wanted)
-            flaws = packages.flaws(study) if shipped and not together else ()
-            if flaws:
-                yield result_of(study.path, flaws)
+                    yield from goal.results(summary, wanted)
+            problems = packages.problems(summary) if shipped and not together else ()
+            if problems:
+                yield result_of(summary.path, problems)
 
 
-def as_goals(
-    targets: Sequence[Target | Here | str], python: str | None = None
-) -> tuple[Target | Here, ...]:
+def resolve_targets(
+    targets: Sequence[Target | ThisMachine | str], python: str | None = None
+) -> tuple[Target | ThisMachine, ...]:
     """Targets as values; ``this machine``, or none at all, is this machine.
 
     Raises:
         UsageError: one of them has no meaning.
     """
-    found: list[Target | Here] = []
-    for one in targets or (THIS_MACHINE,):
-        if not isinstance(one, str):
-            found.append(one)
-        elif one == THIS_MACHINE:
-            from ltocompat.commands.this_machine import Here
+    found: list[Target | ThisMachine] = []
+    for target in targets or (THIS_MACHINE,):
+        if not isinstance(target, str):
+            found.append(target)
+        elif target == THIS_MACHINE:
+            from ltocompat.commands.this_machine import ThisMachine
 
-            found.append(Here.now(python))
+            found.append(ThisMachine.now(python))
         else:
             from ltocompat.targets import parse
 
-            found += parse([one])
+            found += parse([target])
     return tuple(found)
 
 
@@ -141,7 +141,7 @@ def _all_of(tries: Sequence[Tries]) -> Tries | None:
     return all_of(tries)
 
 
-def _installed(goals: Sequence[Target | Here]) -> Iterator[str]:
+def _installed(goals: Sequence[Target | ThisMachine]) -> Iterator[str]:
     """The binary files of the environment that was chosen.
 
     Raises:
@@ -153,7 +153,7 @@ def _installed(goals: Sequence[Target | Here]) -> Iterator[str]:
     yield from here.files()
 
 
-def _load_trier(goals: Sequence[Target | Here]) -> LoadTrier:
+def _load_trial(goals: Sequence[Target | ThisMachine]) -> LoadTrial:
     """Asks this machine's driver.
 
     Raises:
@@ -162,6 +162,6 @@ def _load_trier(goals: Sequence[Target | Here]) -> LoadTrier:
     here = next((goal for goal in goals if not isinstance(goal, Target)), None)
     if here is None:
         raise UsageError("a trial load needs this machine as a target; leave out --deploy-target")
-    from ltocompat.trial.try_loads import LoadTrier
+    from ltocompat.trial.try_loads import LoadTrial
 
-    return LoadTrier(here.target.name)
+    return LoadTrial(here.target.name)

@@ -11,10 +11,10 @@ from ltocompat.commands.comparison import saved
 from ltocompat.commands.comparison.changes import comparable, moves
 from ltocompat.commands.comparison.metadata import metadata_moves
 from ltocompat.commands.comparison.release_side import Side
-from ltocompat.commands.comparison.requirement_changes import Needs, floor_moves
+from ltocompat.commands.comparison.requirement_changes import RequirementFloors, floor_moves
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredModule
-from ltocompat.model.diff import KERNEL_KINDS, KINDS, Change, Diff, Metadata, Summary
+from ltocompat.model.diff import KERNEL_KINDS, KINDS, Change, Diff, DiffSummary, Metadata
 from ltocompat.model.errors import UsageError
 from ltocompat.model.image import ImageKind, Module, Record
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
@@ -57,21 +57,24 @@ def diff(
     if paths == ("-", "-"):
         raise UsageError("both sides are -, but standard input can be read once; name a file")
     detail = Detail(kernels=kernels)
-    settings = walk.Settings(detail, limits, reporter(progress), None if kernels else _ptx)
+    settings = walk.ScanSettings(detail, limits, reporter(progress), None if kernels else _ptx)
     before, after = (_side(path, settings) for path in paths)
     known = {k for k in ImageKind if before.knows_kernels(k) and after.knows_kernels(k)}
-    asked = tuple(required(side.study(known)) for side in (before, after))
+    requireds = tuple(required(side.summary(known)) for side in (before, after))
     changes = [
         *moves(before, after),
-        *floor_moves(Needs(asked[0], before.imports), Needs(asked[1], after.imports)),
+        *floor_moves(
+            RequirementFloors(requireds[0], before.imports),
+            RequirementFloors(requireds[1], after.imports),
+        ),
         *metadata_moves(before.metadata, after.metadata),
     ]
     named = kernels and all(comparable(s, k) for s in (before, after) for k in KERNEL_KINDS)
     return Diff(
-        _summary(before, asked[0], named=named),
-        _summary(after, asked[1], named=named),
+        _summary(before, requireds[0], named=named),
+        _summary(after, requireds[1], named=named),
         tuple(sorted(changes, key=_rank)),
-        (*_unknown(before, after, kernels=kernels), *_unseen(*asked)),
+        (*_unknown(before, after, kernels=kernels), *_unseen(*requireds)),
     )
 
 
@@ -79,7 +82,7 @@ def _rank(change: Change) -> tuple[int, str, str]:
     return (_ORDER.index(change.kind), change.subject, change.about)
 
 
-def _side(path: str, settings: walk.Settings) -> Side:
+def _side(path: str, settings: walk.ScanSettings) -> Side:
     place = Place.parse(path)
     folder = place.path != "-" and os.path.isdir(place.path)
     opened: AbstractContextManager[ByteView | None] = (
@@ -104,7 +107,7 @@ def _side(path: str, settings: walk.Settings) -> Side:
     return side
 
 
-def _from_document(document: saved.Json, path: str, settings: walk.Settings) -> Side:
+def _from_document(document: saved.Json, path: str, settings: walk.ScanSettings) -> Side:
     names = settings.detail.kernels
     side = Side(path, _roots(saved.paths(document, path)), settings.limits, names=names, saved=True)
     for record in saved.records(document, path):
@@ -146,12 +149,12 @@ def _metadata(place: Place, limits: Limits) -> Metadata | None:
     found = package_of(place.path, limits)
     if found is None:
         return None
-    lines = tuple(one.line.partition(": ")[2] or one.line for one in found.requires)
+    lines = tuple(require.line.partition(": ")[2] or require.line for require in found.requires)
     return Metadata(found.name, found.version, lines, found.platforms)
 
 
-def _summary(side: Side, asked: Required, *, named: bool) -> Summary:
-    return Summary(
+def _summary(side: Side, asked: Required, *, named: bool) -> DiffSummary:
+    return DiffSummary(
         path=side.path,
         saved=side.saved,
         size=side.size,
@@ -212,8 +215,8 @@ def _unknown_kernels(name: str, side: Side) -> Iterator[str]:
         yield f"kernels: {name} one has more than {side.kernels:,}, too many to compare"
     for kind in KERNEL_KINDS:
         if not side.knows_kernels(kind):
-            said = "was saved without --kernels" if side.saved else "does not show them"
-            yield f"kernels of {kind.upper()}: {name} one {said}"
+            text = "was saved without --kernels" if side.saved else "does not show them"
+            yield f"kernels of {kind.upper()}: {name} one {text}"
         elif side.unnamed[kind]:
             number = f"{side.unnamed[kind]:,} of the images"
             yield f"kernels of {kind.upper()}: {name} one hides those of {number}"

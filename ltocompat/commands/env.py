@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.target import Target
 from ltocompat.rules.catalogue import RULES
-from ltocompat.rules.rule import Flaw
+from ltocompat.rules.rule import Problem
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.machine.save import target_of
@@ -22,12 +22,12 @@ class Surroundings:
     Attributes:
         environment: the facts.
         target: the deploy target that it is.
-        flaws: what is wrong there, worst first.
+        problems: what is wrong there, worst first.
     """
 
     environment: Environment
     target: Target
-    flaws: tuple[Flaw, ...]
+    problems: tuple[Problem, ...]
 
 
 def environment(root: str | os.PathLike[str] | None = None) -> Surroundings:
@@ -44,13 +44,13 @@ def environment(root: str | os.PathLike[str] | None = None) -> Surroundings:
     """
     found = probe(_machine(root))
     name = "this machine" if root is None else os.path.basename(os.path.abspath(root))
-    return Surroundings(found, target_of(found, name), flaws_of(found))
+    return Surroundings(found, target_of(found, name), problems_of(found))
 
 
-def flaws_of(found: Environment) -> tuple[Flaw, ...]:
+def problems_of(found: Environment) -> tuple[Problem, ...]:
     """What all rules say of a machine, worst first."""
-    said = [flaw for rule in RULES if rule.of_machine for flaw in rule.of_machine(found)]
-    return tuple(sorted(said, key=lambda flaw: -flaw.verdict))
+    problems = [problem for rule in RULES if rule.of_machine for problem in rule.of_machine(found)]
+    return tuple(sorted(problems, key=lambda problem: -problem.verdict))
 
 
 def _machine(root: str | os.PathLike[str] | None) -> Machine:

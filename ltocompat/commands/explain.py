@@ -59,15 +59,19 @@ def explain(text: str) -> tuple[Explained, ...]:
     Raises:
         UsageError: no rule is called so, and none knows the text.
     """
-    named = {one.id.upper(): one for one in explain_all()}
+    named = {entry.id.upper(): entry for entry in explain_all()}
     said = text.strip()
     if said.upper() in named:
         return (named[said.upper()],)
     if len(text) > _LONGEST:
         half = _LONGEST // 2
         text = f"{text[:half]}\n{text[-half:]}"
-    by_id = [named[one] for one in _ids(text) if one in named]
-    by_text = [one for one in _by_text(text) if one.id not in {other.id for other in by_id}]
+    by_id = [named[id_] for id_ in _ids(text) if id_ in named]
+    by_text = [
+        each_entry
+        for each_entry in _by_text(text)
+        if each_entry.id not in {other.id for other in by_id}
+    ]
     if not by_id and not by_text:
         raise UsageError(_unknown(said))
     return (*by_id, *by_text)
@@ -99,10 +103,10 @@ def _of_left_out(rule: LeftOut) -> Explained:
     )
 
 
-def _unknown(said: str) -> str:
-    if not said:
+def _unknown(text: str) -> str:
+    if not text:
         return "there is nothing to explain; give the ID of a rule, such as LTO-01, or an error"
-    short = " ".join(said.split())
+    short = " ".join(text.split())
     short = short if len(short) <= _SHOWN else f"{short[:_SHOWN]} ..."
     return (
         f"no rule knows {short!r}; paste the line of the log that names the error, or list every "
@@ -187,8 +191,8 @@ def _by_text(text: str) -> list[Explained]:
             score = round(total / (total + _HALF), 3)
             found.append(replace(_of_rule(rule), matched=best, score=score))
 
-    def order(one: Explained) -> tuple[float, bool, int]:
-        return (-one.score, one.id in later, one.messages.index(one.matched))
+    def order(entry: Explained) -> tuple[float, bool, int]:
+        return (-entry.score, entry.id in later, entry.messages.index(entry.matched))
 
     return sorted(found, key=order)
 

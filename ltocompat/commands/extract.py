@@ -59,7 +59,7 @@ def extract(
         os.makedirs(target, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{target!r} can't be a directory: {error.strerror}") from error
-    settings = walk.Settings(limits=limits, progress=reporter(progress))
+    settings = walk.ScanSettings(limits=limits, progress=reporter(progress))
     for text in places:
         place = Place.parse(os.fspath(text))
         found = False

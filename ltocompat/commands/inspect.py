@@ -55,7 +55,7 @@ def inspect(
         UsageError: nothing lies at a place.
         Missing: an nvJitLink that must be asked is not at hand.
     """
-    settings = walk.Settings(Detail(kernels, hashes), limits, reporter(progress))
+    settings = walk.ScanSettings(Detail(kernels, hashes), limits, reporter(progress))
     with ExitStack() as stack:
         if trial_link:
             settings = replace(settings, refine=_narrow(stack, install_missing=install_missing))
@@ -74,7 +74,7 @@ def inspect(
                 on_error(error)
 
 
-def _worked(text: str, settings: walk.Settings, where: ImageFilter | None) -> list[Record]:
+def _worked(text: str, settings: walk.ScanSettings, where: ImageFilter | None) -> list[Record]:
     """The records of one path, in a process of its own."""
     return list(_inspect(Place.parse(text), settings, where))
 
@@ -82,13 +82,15 @@ def _worked(text: str, settings: walk.Settings, where: ImageFilter | None) -> li
 def _narrow(stack: ExitStack, *, install_missing: bool) -> walk.Refine:
     """The question to linkers; their processes end with ``stack``."""
     from ltocompat.targets.nvjitlink import obtain
-    from ltocompat.trial.narrow_makers import Narrower
+    from ltocompat.trial.narrow_makers import MakerNarrower
 
     resolve = functools.partial(obtain, install_missing=install_missing)
-    return stack.enter_context(Narrower(resolve)).narrow
+    return stack.enter_context(MakerNarrower(resolve)).narrow
 
 
-def _inspect(place: Place, settings: walk.Settings, where: ImageFilter | None) -> Iterator[Record]:
+def _inspect(
+    place: Place, settings: walk.ScanSettings, where: ImageFilter | None
+) -> Iterator[Record]:
     found = False
     for record in walk.take(place, settings):
         found = found or isinstance(record, Module | Skipped)

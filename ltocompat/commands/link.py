@@ -15,9 +15,9 @@ from ltocompat.model.link_options import Disagreement, disagreements
 from ltocompat.model.place import Place
 from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.progress import Progress, reporter
-from ltocompat.scan.walk import Settings
+from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.nvjitlink import Machine, NvJitLink, find, installed, obtain
-from ltocompat.trial import Answer, Outcome, Pool, Request, compiles_relocatable, explain
+from ltocompat.trial import Answer, LinkOutcome, Pool, Request, compiles_relocatable, explain
 from ltocompat.trial.link_inputs import Linkable, gather, gather_each
 
 LTO = "lto"
@@ -86,7 +86,7 @@ def link(
     """
     libraries = _libraries(nvjitlinks, install_missing=install_missing)
     target = SmArch.parse(arch) if arch else None
-    settings = Settings(limits=limits, progress=reporter(progress))
+    settings = ScanSettings(limits=limits, progress=reporter(progress))
     asked = [Place.parse(os.fspath(place)) for place in places]
     if each:
         if output is not None:
@@ -113,7 +113,7 @@ def _together(
     places: list[Place],
     libraries: list[NvJitLink],
     target: SmArch,
-    settings: Settings,
+    settings: ScanSettings,
     *,
     output: str | os.PathLike[str] | None,
 ) -> Iterator[Linked | Disagreement | Skipped]:
@@ -125,7 +125,7 @@ def _together(
             else:
                 inputs.append(piece)
     ways = _ways(inputs)
-    yield from disagreements([image for one in inputs for image in one.ltoir])
+    yield from disagreements([image for input_ in inputs for image in input_.ltoir])
     for library in libraries:
         with Pool(library.path, workers=1) as pool:
             for way in ways:
@@ -139,9 +139,9 @@ def _together(
 def _ways(inputs: list[Linkable]) -> list[str]:
     """How these inputs can be linked at all, by what lies in them."""
     ways = []
-    if any(one.ltoir for one in inputs):
+    if any(input_.ltoir for input_ in inputs):
         ways.append(LTO)
-    if inputs and all(one.plain for one in inputs):
+    if inputs and all(linkable.plain for linkable in inputs):
         ways.append(PLAIN)
     if not ways:
         raise UsageError("none of the inputs holds LTO-IR, and not all hold PTX or SASS")
@@ -157,13 +157,13 @@ def _timed(
     pool: Pool, library: NvJitLink, inputs: list[Linkable], target: SmArch, way: str, *, keep: bool
 ) -> Linked:
     """Link with the library's cache off, twice, then twice with it on, which finds it filled."""
-    trials = tuple(one.trial for one in inputs)
+    trials = tuple(input_.trial for input_ in inputs)
     options = _options(target, way)
     has_cache = library.release >= _NO_CACHE_SINCE
     uncached = (*options, _NO_CACHE) if has_cache else options
     (answer,) = pool.run([Request(trials, uncached, keep_output=keep)])
     again = cached = None
-    if answer.outcome in (Outcome.LINKED, Outcome.COMPILED, Outcome.ACCEPTED):
+    if answer.outcome in (LinkOutcome.LINKED, LinkOutcome.COMPILED, LinkOutcome.ACCEPTED):
         (second,) = pool.run([Request(trials, uncached)])
         again = seconds(second)
         if has_cache:
@@ -175,21 +175,21 @@ def _timed(
 def seconds(answer: Answer) -> float:
     """Time in the library, from Create to Complete (PTX is compiled when it is added)."""
     spent = answer.seconds
-    return sum(one or 0.0 for one in (spent.create, spent.add, spent.complete))
+    return sum(number or 0.0 for number in (spent.create, spent.add, spent.complete))
 
 
 def _reason(answer: Answer) -> str | None:
     """Why a link did not succeed, or should not have; None where all is well."""
     known = explain(answer.log)
-    if not answer.outcome.failed and answer.outcome is not Outcome.UNRESOLVED:
+    if not answer.outcome.failed and answer.outcome is not LinkOutcome.UNRESOLVED:
         # Since 12.6 two definitions in PTX are linked, and no more than printed.
         doubled = known is not None and known.cause == "duplicate symbol"
         return known.sentence if known is not None and doubled else None
     if known is not None:
         return known.sentence
-    if answer.outcome is Outcome.CRASHED:
+    if answer.outcome is LinkOutcome.CRASHED:
         return f"the library ended its process ({answer.signal or answer.exit_status})"
-    if answer.outcome is Outcome.TIMED_OUT:
+    if answer.outcome is LinkOutcome.TIMED_OUT:
         return "the library did not end within its time"
     first = next((line for line in answer.log.splitlines() if line.strip()), "it gave no reason")
     return f"{answer.code_name or answer.code}: {first.strip()}"
@@ -209,7 +209,7 @@ def _each(
     places: list[Place],
     libraries: list[NvJitLink],
     target: SmArch | None,
-    settings: Settings,
+    settings: ScanSettings,
     *,
     where: ImageFilter | None,
     add_only: bool,
@@ -238,8 +238,8 @@ def _each(
                 done += len(piece.trial.data)
                 if settings.progress is not None:
                     settings.progress(f"nvJitLink {library.version}", done, total)
-                said = _reason(answer)
-                yield Linked(library, way, arch, piece.place, answer, reason=said)
+                text = _reason(answer)
+                yield Linked(library, way, arch, piece.place, answer, reason=text)
             pool.close()
 
 

@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
 from ltocompat import facts
-from ltocompat.commands.read_artifacts import Reading, studies
+from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import ArchForm, Release, SmArch
-from ltocompat.model.artifact_summary import Study
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
-from ltocompat.model.matrix import Grid
-from ltocompat.model.target import DriverVersion, Gpu, Known, Target
+from ltocompat.model.matrix import Matrix
+from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.judge_module import ways
 from ltocompat.scan.parallel import OnError
 from ltocompat.scan.progress import Progress, reporter
-from ltocompat.scan.walk import Settings
+from ltocompat.scan.walk import ScanSettings
 
 _SOURCE = "matrix"
 # Minor-version compatibility of every major that is still used begins here.
@@ -34,8 +34,8 @@ def matrix(
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
     on_error: OnError | None = None,
-) -> Iterator[Grid]:
-    """Lay out verdicts in grids: what is linked by nvJitLink, what is loaded by driver branch.
+) -> Iterator[Matrix]:
+    """Lay out verdicts in matrices: what is linked by nvJitLink, what is loaded by driver branch.
 
     Args:
         paths: files, folders, places, or ``-`` for standard input.
@@ -50,31 +50,37 @@ def matrix(
         UsageError: nothing lies at a place.
         Missing: an nvJitLink is not at hand.
     """
-    settings = Settings(limits=limits, progress=reporter(progress))
+    settings = ScanSettings(limits=limits, progress=reporter(progress))
     linkers = _linker_targets()
     with ExitStack() as stack:
         tries = None
         if trial_link:
-            from ltocompat.trial.try_links import Trier
+            from ltocompat.trial.try_links import LinkTrial
 
-            tries = stack.enter_context(Trier(linkers, install_missing=install_missing)).for_file
-        for study in studies(paths, Reading(settings, tries=tries), on_error):
-            if _goes(study, Route.LINK):
-                yield _grid(study, "nvJitLink", linkers, Route.LINK, tried=trial_link)
-            if _goes(study, Route.LOAD):
-                yield _grid(study, "driver", _driver_targets(), Route.LOAD, tried=False)
-
-
-def _goes(study: Study, route: Route) -> bool:
-    return any(route in ways(group.shape) for group in study.groups)
+            tries = stack.enter_context(
+                LinkTrial(linkers, install_missing=install_missing)
+            ).for_file
+        for summary in summaries(paths, ScanOptions(settings, tries=tries), on_error):
+            if _goes(summary, Route.LINK):
+                yield _grid(summary, "nvJitLink", linkers, Route.LINK, tried=trial_link)
+            if _goes(summary, Route.LOAD):
+                yield _grid(summary, "driver", _driver_targets(), Route.LOAD, tried=False)
 
 
-def _grid(study: Study, what: str, targets: Sequence[Target], route: Route, *, tried: bool) -> Grid:
-    only = [group for group in study.groups if route in ways(group.shape)]
-    part = Study(study.path, only, study.skipped, study.skipped_count, study.options)
+def _goes(summary: ArtifactSummary, route: Route) -> bool:
+    return any(route in ways(group.signature) for group in summary.groups)
+
+
+def _grid(
+    summary: ArtifactSummary, what: str, targets: Sequence[Target], route: Route, *, tried: bool
+) -> Matrix:
+    only = [group for group in summary.groups if route in ways(group.signature)]
+    part = ArtifactSummary(
+        summary.path, only, summary.skipped, summary.skipped_count, summary.options
+    )
     cells = tuple(tuple(results(part, target, route)) for target in targets)
     columns = tuple(map(str, targets[0].gpus))
-    return Grid(study.path, what, tuple(t.name for t in targets), columns, cells, tried)
+    return Matrix(summary.path, what, tuple(t.name for t in targets), columns, cells, tried)
 
 
 def _gpus() -> tuple[Gpu, ...]:
@@ -90,7 +96,7 @@ def _linker_targets() -> list[Target]:
     return [
         Target(
             name=str(minor),
-            nvjitlink=Known(str(minor), (minor,), every=True, source=_SOURCE),
+            nvjitlink=VersionSet(str(minor), (minor,), every=True, source=_SOURCE),
             gpus=_gpus(),
         )
         for minor in facts.nvjitlink_minors()
@@ -101,7 +107,7 @@ def _driver_targets() -> list[Target]:
     return [
         Target(
             name=str(branch),
-            driver=Known(str(branch), _versions(branch), every=False, source=_SOURCE),
+            driver=VersionSet(str(branch), _versions(branch), every=False, source=_SOURCE),
             gpus=_gpus(),
         )
         for branch in drivers.driver_branches()

@@ -11,7 +11,7 @@ from ltocompat.targets.nvjitlink import Cache, Machine, NvJitLink
 from ltocompat.targets.nvjitlink import remove as drop
 from ltocompat.targets.nvjitlink.installing import install_one, present
 from ltocompat.targets.nvjitlink.searching import search
-from ltocompat.targets.nvjitlink.version_request import Wanted, choose
+from ltocompat.targets.nvjitlink.version_request import VersionRequest, choose
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,13 @@ class Plan:
         size: bytes to download; of versions that are not in our tables nothing is known.
     """
 
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[VersionRequest, ...]
     downloads: int
     size: int
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class InstallChange:
     """One nvJitLink for trials that was asked for, and what became of it.
 
     Attributes:
@@ -52,10 +52,10 @@ def list_nvjitlinks(
     A file that is called so and can't be read, or is none, comes as ``Skipped`` in the end.
     """
     found = list(search(machine or Machine.here()))
-    linkers = [one for one in found if isinstance(one, NvJitLink)]
+    linkers = [record for record in found if isinstance(record, NvJitLink)]
     yield from sorted(linkers, key=lambda linker: (linker.numbers, linker.path))
     yield from (cache or Cache.of()).installed()
-    yield from (one for one in found if isinstance(one, Skipped))
+    yield from (skipped for skipped in found if isinstance(skipped, Skipped))
 
 
 def plan_nvjitlinks(
@@ -67,11 +67,19 @@ def plan_nvjitlinks(
         UsageError: one is no version, or not in our tables.
         Missing: there is no nvJitLink for this platform.
     """
-    chosen: dict[Wanted, None] = {}
+    chosen: dict[VersionRequest, None] = {}
     for text in wanted:
         chosen.update(dict.fromkeys(choose(text, allow_unknown=allow_unknown)))
-    missing = [one for one in chosen if present(one, cache or Cache.of()) is None]
-    size = sum(one.wheel.size for one in missing if one.wheel)
+    missing = [
+        version_request
+        for version_request in chosen
+        if present(version_request, cache or Cache.of()) is None
+    ]
+    size = sum(
+        each_version_request.wheel.size
+        for each_version_request in missing
+        if each_version_request.wheel
+    )
     return Plan(tuple(chosen), len(missing), size)
 
 
@@ -80,7 +88,7 @@ def install_nvjitlinks(
     *,
     cache: Cache | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> Iterator[Change]:
+) -> Iterator[InstallChange]:
     """Carry out a plan, one version after the other.
 
     Raises:
@@ -92,16 +100,16 @@ def install_nvjitlinks(
     for wanted in plan.wanted:
         already = present(wanted, where)
         if already is not None:
-            yield Change("kept", already, where.size_of(already))
+            yield InstallChange("kept", already, where.size_of(already))
             continue
         if progress is not None:
             progress(Progress(f"nvJitLink {wanted.asked}", done, plan.size))
         linker = install_one(wanted, where)
         done += wanted.wheel.size if wanted.wheel else 0
-        yield Change("installed", linker, where.size_of(linker))
+        yield InstallChange("installed", linker, where.size_of(linker))
 
 
-def remove_nvjitlinks(wanted: str, *, cache: Cache | None = None) -> Iterator[Change]:
+def remove_nvjitlinks(wanted: str, *, cache: Cache | None = None) -> Iterator[InstallChange]:
     """Remove an nvJitLink that was installed for trials: ``12.4``, ``12.4.127`` or ``all``.
 
     Raises:
@@ -111,4 +119,4 @@ def remove_nvjitlinks(wanted: str, *, cache: Cache | None = None) -> Iterator[Ch
     where = cache or Cache.of()
     sizes = {linker: where.size_of(linker) for linker in where.installed()}
     for linker in drop(wanted, cache=where):
-        yield Change("removed", linker, sizes[linker])
+        yield InstallChange("removed", linker, sizes[linker])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from ltocompat.model.artifact_summary import Study
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.limits import Limits
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
@@ -15,9 +15,9 @@ from ltocompat.packages.promise import Promise
 from ltocompat.packages.reading import package_of
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_artifact import LEFT_OPEN, results
-from ltocompat.rules.engine.judge_package import flaws_of, packages_beside
-from ltocompat.rules.engine.problems import machine_result, with_flaws
-from ltocompat.rules.rule import Flaw
+from ltocompat.rules.engine.judge_package import packages_beside, problems_of
+from ltocompat.rules.engine.problems import machine_result, with_problems
+from ltocompat.rules.rule import Problem
 
 _LOOKED = "its metadata and promises held against what is inside"
 
@@ -41,39 +41,44 @@ class Packages:
         limits: Limits,
     ) -> None:
         places = [Place.parse(os.fspath(path)) for path in paths]
-        self._parts = {one.path for one in places if one.members or one.offset is not None}
+        self._parts = {place.path for place in places if place.members or place.offset is not None}
         self._beside = packages_beside(beside, limits)
         self._limits = limits
 
-    def flaws(
-        self, study: Study, asked: Required | None = None, promise: Promise | None = None
-    ) -> tuple[Flaw, ...]:
+    def problems(
+        self,
+        summary: ArtifactSummary,
+        asked: Required | None = None,
+        promise: Promise | None = None,
+    ) -> tuple[Problem, ...]:
         """Everything that is wrong with the promises of a package."""
-        if study.path in self._parts or study.path == "-":
+        if summary.path in self._parts or summary.path == "-":
             return ()
-        if package_of(study.path, self._limits) is None:
+        if package_of(summary.path, self._limits) is None:
             return ()
-        return flaws_of(
-            study.path,
-            study,
-            asked or required(study),
+        return problems_of(
+            summary.path,
+            summary,
+            asked or required(summary),
             others=self._beside,
             promise=promise,
             limits=self._limits,
         )
 
 
-def on_any_target(study: Study, flaws: Sequence[Flaw]) -> Result:
+def on_any_target(summary: ArtifactSummary, problems: Sequence[Problem]) -> Result:
     """What is wrong with an artifact wherever it goes: nothing that only a target could tell."""
-    found = [one for result in results(study, ANY_TARGET) for one in result.findings]
-    kept = tuple(dict.fromkeys(one for one in found if one.rule != LEFT_OPEN))
-    something = kept or flaws or study.modules
+    found = [finding for result in results(summary, ANY_TARGET) for finding in result.findings]
+    kept = tuple(
+        dict.fromkeys(each_finding for each_finding in found if each_finding.rule != LEFT_OPEN)
+    )
+    something = kept or problems or summary.modules
     verdict = worst(one.verdict for one in kept) if something else Verdict.UNKNOWN
-    coverage = Coverage(study.modules)
-    result = Result(study.path, ANY_TARGET, None, None, verdict, coverage, (), kept, (_LOOKED,))
-    return with_flaws(result, flaws)
+    coverage = Coverage(summary.modules)
+    result = Result(summary.path, ANY_TARGET, None, None, verdict, coverage, (), kept, (_LOOKED,))
+    return with_problems(result, problems)
 
 
-def result_of(path: str, flaws: Sequence[Flaw]) -> Result:
+def result_of(path: str, problems: Sequence[Problem]) -> Result:
     """Flaws that an artifact has on any target."""
-    return machine_result(path, ANY_TARGET, flaws, _LOOKED)
+    return machine_result(path, ANY_TARGET, problems, _LOOKED)

@@ -7,21 +7,21 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ltocompat.model.artifact_summary import Study
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
-from ltocompat.model.signature import Shape, Worth
+from ltocompat.model.signature import KernelsToCount, ModuleSignature
 from ltocompat.model.target import Target
-from ltocompat.rules.engine.kernel_counts import code_images, worth_counting
+from ltocompat.rules.engine.kernel_counts import code_images, kernels_to_count
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.parallel import OnError
-from ltocompat.scan.summarize import Student, Tries
-from ltocompat.scan.walk import Settings
+from ltocompat.scan.summarize import Summarizer, Tries
+from ltocompat.scan.walk import ScanSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ScanOptions:
     """How to read.
 
     Attributes:
@@ -31,11 +31,11 @@ class Reading:
         narrow: asks linkers for the makers of LTO-IR.
         named: the user named the paths; else, as in folders, a file counts only with device code
             in it, or where it asks for an nvJitLink.
-        for_require: kernels of all PTX are counted, so that ``require`` says the same of a study.
-        apart: as ``Study.apart`` says.
+        for_require: kernels of all PTX are counted, so that ``require`` says the same of a summary.
+        apart: as ``ArtifactSummary.apart`` says.
     """
 
-    settings: Settings
+    settings: ScanSettings
     targets: tuple[Target, ...] | None = None
     tries: Tries | None = None
     narrow: walk.Refine | None = None
@@ -48,24 +48,24 @@ class Reading:
         """It asks somebody who can't be asked by several processes."""
         return self.tries is not None or self.narrow is not None
 
-    def student(self) -> Student:
+    def student(self) -> Summarizer:
         """Reads in this way."""
-        return Student(self._interest, self.tries, self.narrow, apart=self.apart)
+        return Summarizer(self._interest, self.tries, self.narrow, apart=self.apart)
 
-    def _interest(self, shape: Shape) -> Worth:
-        ptx = {n for n, image in enumerate(shape.images) if image.kind is ImageKind.PTX}
+    def _interest(self, signature: ModuleSignature) -> KernelsToCount:
+        ptx = {n for n, image in enumerate(signature.images) if image.kind is ImageKind.PTX}
         if self.targets is None:
-            return Worth(tuple(sorted(ptx)), code_images(shape))
-        wanted = worth_counting(shape, self.targets)
+            return KernelsToCount(tuple(sorted(ptx)), code_images(signature))
+        wanted = kernels_to_count(signature, self.targets)
         if not self.for_require:
             return wanted
         return wanted._replace(picked=tuple(sorted({*wanted.picked, *ptx})))
 
 
-def studies(
-    paths: Sequence[str | os.PathLike[str]], reading: Reading, on_error: OnError | None = None
-) -> Iterator[Study]:
-    """The studies, path by path; several large ones are read at the same time.
+def summaries(
+    paths: Sequence[str | os.PathLike[str]], reading: ScanOptions, on_error: OnError | None = None
+) -> Iterator[ArtifactSummary]:
+    """The summaries, path by path; several large ones are read at the same time.
 
     Args:
         paths: files, folders, places, or ``-``.
@@ -93,21 +93,21 @@ def studies(
             on_error(error)
 
 
-def _of_path(student: Student, text: str, reading: Reading) -> Iterator[Study]:
+def _of_path(student: Summarizer, text: str, reading: ScanOptions) -> Iterator[ArtifactSummary]:
     place = Place.parse(text)
     found = False
-    for study in student.study(place, reading.settings):
-        says = bool(study.groups or study.skipped)
+    for summary in student.summary(place, reading.settings):
+        says = bool(summary.groups or summary.skipped)
         found = found or says
-        asks = any(host.nvjitlink_imports for host in study.hosts)
-        if says or asks or (reading.named and study.path == place.path):
-            yield study
+        asks = any(host.nvjitlink_imports for host in summary.hosts)
+        if says or asks or (reading.named and summary.path == place.path):
+            yield summary
     if not found and (place.members or place.offset is not None):
         raise UsageError(
             f"nothing lies at {place}; list what does with: ltocompat inspect {place.path}"
         )
 
 
-def _worked(text: str, reading: Reading) -> list[Study]:
-    """The studies of one path, in a process of its own."""
+def _worked(text: str, reading: ScanOptions) -> list[ArtifactSummary]:
+    """The summaries of one path, in a process of its own."""
     return list(_of_path(reading.student(), text, reading))

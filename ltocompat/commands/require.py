@@ -7,13 +7,13 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
-from ltocompat.commands.read_artifacts import Reading, studies
+from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.scan.parallel import OnError
 from ltocompat.scan.progress import Progress, reporter
-from ltocompat.scan.walk import Settings
+from ltocompat.scan.walk import ScanSettings
 
 
 def require(
@@ -39,14 +39,14 @@ def require(
         UsageError: nothing lies at a place.
         Missing: an nvJitLink that must be asked is not at hand.
     """
-    settings = Settings(limits=limits, progress=reporter(progress))
+    settings = ScanSettings(limits=limits, progress=reporter(progress))
     with ExitStack() as stack:
         narrow = None
         if trial_link:
             from ltocompat.targets.nvjitlink import obtain
-            from ltocompat.trial.narrow_makers import Narrower
+            from ltocompat.trial.narrow_makers import MakerNarrower
 
             ask = functools.partial(obtain, install_missing=install_missing)
-            narrow = stack.enter_context(Narrower(ask)).narrow
-        for study in studies(paths, Reading(settings, narrow=narrow), on_error):
-            yield required(study)
+            narrow = stack.enter_context(MakerNarrower(ask)).narrow
+        for summary in summaries(paths, ScanOptions(settings, narrow=narrow), on_error):
+            yield required(summary)

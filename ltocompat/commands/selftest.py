@@ -26,9 +26,9 @@ from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import LtocompatError, Missing
 from ltocompat.targets.machine.library_search import PATHFINDER, picks
 from ltocompat.targets.nvjitlink import Machine, NvJitLink, installed, obtain, resolve
-from ltocompat.trial import InputKind, Outcome, Pool, Request, TrialInput
-from ltocompat.trial.compiling import Compiler
-from ltocompat.trial.loading import Gpu, Launch, LoadOutcome, LoadPool, LoadRequest, LoadStep
+from ltocompat.trial import InputKind, LinkOutcome, Pool, Request, TrialInput
+from ltocompat.trial.compiling import CompilerProcess
+from ltocompat.trial.loading import Launch, LoadGpu, LoadOutcome, LoadPool, LoadRequest, LoadStep
 
 # What is linked where there is no GPU: every NVRTC and nvJitLink since 12.0 knows it.
 _NO_GPU = SmArch(80)
@@ -55,7 +55,7 @@ _KERNEL = "selftest"
 _THREADS = 128
 
 
-class Result(enum.StrEnum):
+class SelfTestResult(enum.StrEnum):
     """How a step ended."""
 
     PASSED = "passed"
@@ -80,7 +80,7 @@ class SelfTestStep:
     """
 
     name: str
-    result: Result
+    result: SelfTestResult
     detail: str
     way: str | None = None
     target: SmArch | None = None
@@ -152,17 +152,17 @@ def _driver(stack: ExitStack) -> tuple[LoadPool | None, SelfTestStep]:
         return None, _stopped("driver", error)
     driver = pool.driver
     gpus = ", ".join(f"GPU {gpu.index}: {gpu.name} ({gpu.arch})" for gpu in driver.gpus)
-    said = f"CUDA {driver.cuda}, {driver.library}; {gpus}"
-    return pool, SelfTestStep("driver", Result.PASSED, said)
+    text = f"CUDA {driver.cuda}, {driver.library}; {gpus}"
+    return pool, SelfTestStep("driver", SelfTestResult.PASSED, text)
 
 
-def _nvrtc(stack: ExitStack) -> tuple[Compiler | None, SelfTestStep]:
+def _nvrtc(stack: ExitStack) -> tuple[CompilerProcess | None, SelfTestStep]:
     try:
-        compiler = stack.enter_context(Compiler())
+        compiler = stack.enter_context(CompilerProcess())
     except LtocompatError as error:
         return None, _stopped("NVRTC", error)
-    said = f"{compiler.nvrtc.release}, {compiler.nvrtc.library}"
-    return compiler, SelfTestStep("NVRTC", Result.PASSED, said)
+    text = f"{compiler.nvrtc.release}, {compiler.nvrtc.library}"
+    return compiler, SelfTestStep("NVRTC", SelfTestResult.PASSED, text)
 
 
 def _nvjitlink(
@@ -173,8 +173,8 @@ def _nvjitlink(
         pool = stack.enter_context(Pool(linker.path, workers=1))
     except LtocompatError as error:
         return None, None, _stopped("nvJitLink", error)
-    said = f"{linker.version}, {linker.path} ({linker.found_via})"
-    return linker, pool, SelfTestStep("nvJitLink", Result.PASSED, said)
+    text = f"{linker.version}, {linker.path} ({linker.found_via})"
+    return linker, pool, SelfTestStep("nvJitLink", SelfTestResult.PASSED, text)
 
 
 def _of_programs() -> NvJitLink:
@@ -192,12 +192,12 @@ def _of_programs() -> NvJitLink:
 
 
 def _stopped(name: str, error: LtocompatError) -> SelfTestStep:
-    result = Result.MISSING if isinstance(error, Missing) else Result.FAILED
+    result = SelfTestResult.MISSING if isinstance(error, Missing) else SelfTestResult.FAILED
     return SelfTestStep(name, result, str(error))
 
 
 def _compile(
-    compiler: Compiler, target: SmArch, kind: str, into: dict[str, list[TrialInput]]
+    compiler: CompilerProcess, target: SmArch, kind: str, into: dict[str, list[TrialInput]]
 ) -> SelfTestStep:
     """Compile both units to LTO-IR or PTX; ``into`` gets them when both succeed."""
     want: Literal["ltoir", "ptx"] = "ltoir" if kind == "LTO" else "ptx"
@@ -207,14 +207,14 @@ def _compile(
     for name, source in _SOURCES.items():
         done = compiler.compile(name, source, options, want=want)
         if done.output is None:
-            said = compiler_error(done, compiler.nvrtc.release, target)
-            return SelfTestStep("compile", Result.FAILED, said, way=kind, target=target)
+            text = compiler_error(done, compiler.nvrtc.release, target)
+            return SelfTestStep("compile", SelfTestResult.FAILED, text, way=kind, target=target)
         trial_kind = InputKind.LTOIR if kind == "LTO" else InputKind.PTX
         inputs.append(TrialInput(f"{name}.{want}", trial_kind, done.output))
     into[want] = inputs
-    size = sum(len(one.data) for one in inputs)
-    said = f"{len(inputs)} translation units, {size:,} bytes"
-    return SelfTestStep("compile", Result.PASSED, said, way=kind, target=target)
+    size = sum(len(input_.data) for input_ in inputs)
+    text = f"{len(inputs)} translation units, {size:,} bytes"
+    return SelfTestStep("compile", SelfTestResult.PASSED, text, way=kind, target=target)
 
 
 def _link(
@@ -229,20 +229,20 @@ def _link(
     seconds = sum(
         filter(None, (answer.seconds.create, answer.seconds.add, answer.seconds.complete))
     )
-    if answer.outcome in (Outcome.LINKED, Outcome.COMPILED) and answer.output:
-        said = f"{'PTX' if '-ptx' in options else 'cubin'} of {len(answer.output):,} bytes"
-        step = SelfTestStep("link", Result.PASSED, said, way.name, target, seconds=seconds)
+    if answer.outcome in (LinkOutcome.LINKED, LinkOutcome.COMPILED) and answer.output:
+        text = f"{'PTX' if '-ptx' in options else 'cubin'} of {len(answer.output):,} bytes"
+        step = SelfTestStep("link", SelfTestResult.PASSED, text, way.name, target, seconds=seconds)
         return answer.output, step
-    said = linker_error(answer, releases)
-    return None, SelfTestStep("link", Result.FAILED, said, way.name, target)
+    text = linker_error(answer, releases)
+    return None, SelfTestStep("link", SelfTestResult.FAILED, text, way.name, target)
 
 
 def _run(
-    pool: LoadPool, gpus: list[Gpu], way: _Way, image: bytes, linker: Release
+    pool: LoadPool, gpus: list[LoadGpu], way: _Way, image: bytes, linker: Release
 ) -> Iterator[SelfTestStep]:
     """Load what was linked, and run it, on each of these GPUs."""
     x = array("f", range(COUNT))
-    y = array("f", (0.5 * one for one in range(COUNT)))
+    y = array("f", (0.5 * number for number in range(COUNT)))
     blocks = -(-COUNT // _THREADS)
     launch = Launch(_KERNEL, blocks, _THREADS, (COUNT, FACTOR, x.tobytes(), y.tobytes()))
     for gpu in gpus:
@@ -251,19 +251,19 @@ def _run(
         try:
             ((answer,),) = pool.run([request])
         except LtocompatError as error:
-            said = str(error)
-            yield SelfTestStep("load", Result.FAILED, said, way.name, gpu.arch, gpu.index)
+            text = str(error)
+            yield SelfTestStep("load", SelfTestResult.FAILED, text, way.name, gpu.arch, gpu.index)
             continue
         loaded = answer.outcome is LoadOutcome.LOADED or answer.step is LoadStep.LAUNCH
-        result = Result.PASSED if loaded else Result.FAILED
-        said = (
+        result = SelfTestResult.PASSED if loaded else SelfTestResult.FAILED
+        text = (
             f"module and kernel, on {gpu.name}"
             if loaded
             else driver_error(answer, pool.driver.cuda, linker)
         )
         seconds = answer.seconds
-        yield SelfTestStep("load", result, said, way.name, gpu.arch, gpu.index, seconds)
+        yield SelfTestStep("load", result, text, way.name, gpu.arch, gpu.index, seconds)
         if loaded:
-            right, said = compared(answer, x, y)
-            result = Result.PASSED if right else Result.FAILED
-            yield SelfTestStep("run", result, said, way.name, gpu.arch, gpu.index)
+            right, text = compared(answer, x, y)
+            result = SelfTestResult.PASSED if right else SelfTestResult.FAILED
+            yield SelfTestStep("run", result, text, way.name, gpu.arch, gpu.index)

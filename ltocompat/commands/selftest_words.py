@@ -16,10 +16,10 @@ FACTOR = 3.0
 
 def compiler_error(done: Compiled, release: Release, target: SmArch) -> str:
     """Why NVRTC did not compile."""
-    said = ": ".join(filter(None, (done.code_name, _first_line(done.log))))
+    text = ": ".join(filter(None, (done.code_name, _first_line(done.log))))
     if "--gpu-architecture" in done.log:
-        return f"NVRTC {release} does not know {target}; {said}"
-    return said
+        return f"NVRTC {release} does not know {target}; {text}"
+    return text
 
 
 def linker_error(answer: Answer, releases: tuple[Release, Release]) -> str:
@@ -28,29 +28,29 @@ def linker_error(answer: Answer, releases: tuple[Release, Release]) -> str:
     known = explain(answer.log)
     ended = answer.signal or answer.exit_status
     if known is not None:
-        said = known.sentence
+        text = known.sentence
     elif answer.code:
-        said = f"{answer.code_name or answer.code}: {_first_line(answer.log)}"
+        text = f"{answer.code_name or answer.code}: {_first_line(answer.log)}"
     else:
-        said = f"{answer.outcome}{f' ({ended})' if ended is not None else ''}"
+        text = f"{answer.outcome}{f' ({ended})' if ended is not None else ''}"
     if linker < compiler:
-        said += (
+        text += (
             f"; nvJitLink {linker} is older than NVRTC {compiler}, and must be of {compiler} or "
             "later"
         )
-    return said
+    return text
 
 
 def driver_error(answer: LoadAnswer, cuda: Release, linker: Release) -> str:
     """Why a driver that serves ``cuda`` did not load what ``linker`` made."""
     if answer.code is None:
         return f"{answer.step}: {answer.outcome} ({answer.signal or answer.exit_status})"
-    said = f"{answer.step}: {answer.code} ({answer.code_name or 'an unknown error'})"
+    text = f"{answer.step}: {answer.code} ({answer.code_name or 'an unknown error'})"
     if line := _first_line(answer.log):
-        said += f": {line}"
+        text += f": {line}"
     if cuda < linker:
-        said += f"; the driver serves CUDA {cuda}, which is older than nvJitLink {linker}"
-    return said
+        text += f"; the driver serves CUDA {cuda}, which is older than nvJitLink {linker}"
+    return text
 
 
 def compared(answer: LoadAnswer, x: array[float], y: array[float]) -> tuple[bool, str]:
@@ -74,9 +74,9 @@ def _expected(x: array[float], y: array[float]) -> tuple[str, list[float]]:
         import numpy as np
     except ImportError:
         pairs = zip(x, y, strict=True)
-        return "Python", list(array("f", (FACTOR * one + other for one, other in pairs)))
+        return "Python", list(array("f", (FACTOR * number + other for number, other in pairs)))
     values = np.float32(FACTOR) * np.asarray(x) + np.asarray(y)
-    return f"NumPy {np.__version__}", [float(one) for one in values]
+    return f"NumPy {np.__version__}", [float(value) for value in values]
 
 
 def _first_line(log: str) -> str:

@@ -6,15 +6,15 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ltocompat.commands.env import flaws_of
-from ltocompat.model.artifact_summary import Study
+from ltocompat.commands.env import problems_of
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError
-from ltocompat.model.target import THIS_MACHINE, Known, Target
+from ltocompat.model.target import THIS_MACHINE, Target, VersionSet
 from ltocompat.model.verdict import Result, Route
 from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.engine.judge_artifact import results
-from ltocompat.rules.engine.problems import machine_result, with_flaws
-from ltocompat.rules.rule import Flaw
+from ltocompat.rules.engine.problems import machine_result, with_problems
+from ltocompat.rules.rule import Problem
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library import Library
 from ltocompat.targets.machine.library_on_machine import look_at
@@ -27,7 +27,7 @@ _AS_PATH = "this-machine"
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class ThisMachine:
     """A machine that was looked at.
 
     Attributes:
@@ -43,7 +43,7 @@ class Here:
     installation: Installation
 
     @classmethod
-    def of(cls, machine: Machine, installation: Installation) -> Here:
+    def of(cls, machine: Machine, installation: Installation) -> ThisMachine:
         """Look at a machine, as the programs of an environment see it."""
         if installation.python is not None:
             search = installation.folders
@@ -52,7 +52,7 @@ class Here:
         return cls(machine, found, target_of(found, THIS_MACHINE), installation)
 
     @classmethod
-    def now(cls, python: str | None) -> Here:
+    def now(cls, python: str | None) -> ThisMachine:
         """Look at this machine, with the environment of an interpreter; None: the active one.
 
         Raises:
@@ -68,26 +68,28 @@ class Here:
     def own_result(self) -> Result:
         """What is wrong with the machine itself."""
         looked = f"looked at with the packages of {self.installation}"
-        return machine_result(_AS_PATH, self.target, flaws_of(self.environment), looked)
+        return machine_result(_AS_PATH, self.target, problems_of(self.environment), looked)
 
-    def results(self, study: Study, route: Route | None) -> Iterator[Result]:
+    def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result]:
         """The verdicts on an artifact, with the nvJitLink that it would get here."""
-        library = self._library(study)
+        library = self._library(summary)
         target = self.target
-        flaws: tuple[Flaw, ...] = ()
+        problems: tuple[Problem, ...] = ()
         if library is not None:
-            flaws = tuple(_flaws(library))
+            problems = tuple(_flaws(library))
             linker = library.nvjitlink
             if linker is not None:
-                known = Known(linker.version, (linker.release,), every=True, source=linker.path)
+                known = VersionSet(
+                    linker.version, (linker.release,), every=True, source=linker.path
+                )
                 target = replace(target, nvjitlink=known)
-        for result in results(study, target, route):
-            yield with_flaws(replace(result, target=self.target), flaws)
+        for result in results(summary, target, route):
+            yield with_problems(replace(result, target=self.target), problems)
 
-    def _library(self, study: Study) -> Library | None:
+    def _library(self, summary: ArtifactSummary) -> Library | None:
         """The artifact as a library of this machine; None where it asks nothing of the loader."""
-        asking = [host for host in study.hosts if not host.place.members]
-        path = os.path.abspath(study.path)
+        asking = [host for host in summary.hosts if not host.place.members]
+        path = os.path.abspath(summary.path)
         if not asking or not os.path.isfile(path):
             return None
         try:
@@ -96,7 +98,7 @@ class Here:
             return None  # what can't be read was said already
 
 
-def _flaws(library: Library) -> Iterator[Flaw]:
+def _flaws(library: Library) -> Iterator[Problem]:
     for rule in RULES:
         if rule.of_library is not None:
             yield from rule.of_library(library)

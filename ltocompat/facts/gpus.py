@@ -112,10 +112,10 @@ def linker_targets(release: Release) -> frozenset[int]:
     A release newer than the table is taken to target what the newest one does.
     """
     return frozenset(
-        one.number
-        for one in sms()
-        if one.first_toolkit <= release
-        and (one.last_toolkit is None or release <= one.last_toolkit)
+        each_sm.number
+        for each_sm in sms()
+        if each_sm.first_toolkit <= release
+        and (each_sm.last_toolkit is None or release <= each_sm.last_toolkit)
     )
 
 

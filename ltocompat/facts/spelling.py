@@ -26,12 +26,12 @@ def _words(text: str) -> _Words:
     return tuple(re.findall(r"[a-z]+|[0-9]+", _NOISE.sub(" ", spaced)))
 
 
-def _left_out(said: _Words, full: _Words) -> set[str] | None:
+def _left_out(words: _Words, full: _Words) -> set[str] | None:
     """The words of ``full`` that ``said`` leaves out; None where it isn't a short form of it."""
     missing: set[str] = set()
     kept = 0
     for number, word in enumerate(full):
-        if kept < len(said) and said[kept] == word:
+        if kept < len(words) and words[kept] == word:
             before = full[number - 1] if number else ""
             # The A of A4000 belongs to its number, the RTX of RTX 4000 doesn't.
             if word.isdecimal() and len(before) == 1 and before in missing:
@@ -39,7 +39,7 @@ def _left_out(said: _Words, full: _Words) -> set[str] | None:
             kept += 1
         else:
             missing.add(word)
-    return missing if kept == len(said) else None
+    return missing if kept == len(words) else None
 
 
 def meant(text: str, names: tuple[str, ...]) -> list[str]:
@@ -48,20 +48,20 @@ def meant(text: str, names: tuple[str, ...]) -> list[str]:
     That is: word by word; else without words that users leave out (``RTX 4000`` is Quadro RTX 4000,
     RTX 4000 Ada and RTX PRO 4000 Blackwell); else as any part of a name, in order (``titan``).
     """
-    said = _words(text)
-    exact = [name for name in names if _words(name) == said]
+    words = _words(text)
+    exact = [name for name in names if _words(name) == words]
     if exact:
         return exact
-    said = tuple(word for word in said if word not in _VENDOR)
-    if not said:
+    words = tuple(word for word in words if word not in _VENDOR)
+    if not words:
         return []
     found = {}
     for name in names:
-        missing = _left_out(said, _words(name))
+        missing = _left_out(words, _words(name))
         if missing is not None:
             found[name] = missing
     # One word without a number (titan, orin) is a range of models, never the plainest of them.
-    if len(said) > 1 or said[0].isdecimal():
+    if len(words) > 1 or words[0].isdecimal():
         usual = [name for name, missing in found.items() if missing <= _OPTIONAL]
         if usual:
             return usual

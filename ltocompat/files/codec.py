@@ -175,9 +175,9 @@ def _zstd(payload: Payload) -> bytes:
     stored = payload.stored.all()
     declared = payload.declared or 0
     try:
-        said = zstandard.frame_content_size(stored)
-        if said not in (declared, -1):
-            raise Malformed(f"a Zstandard frame of {said} bytes is declared as {declared}")
+        number = zstandard.frame_content_size(stored)
+        if number not in (declared, -1):
+            raise Malformed(f"a Zstandard frame of {number} bytes is declared as {declared}")
         data = _decompressor(None).decompress(stored, max_output_size=declared)
     except zstandard.ZstdError as error:
         raise Malformed(f"a Zstandard frame does not decode: {error}") from error

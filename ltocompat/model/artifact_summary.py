@@ -7,29 +7,29 @@ from dataclasses import dataclass, field
 
 from ltocompat.model.image import CudaLibrary, Host, Image, Skipped
 from ltocompat.model.place import Place
-from ltocompat.model.signature import Shape
+from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.trial_answer import Trials
 
 
 @dataclass(slots=True)
-class Group:
-    """Modules of one shape that linkers treated alike.
+class ModuleGroup:
+    """Modules of one signature that linkers treated alike.
 
     Attributes:
-        shape: the shape.
+        signature: the signature.
         trials: what linkers did with them.
         count: how many there are.
         example: the first.
     """
 
-    shape: Shape
+    signature: ModuleSignature
     trials: Trials
     count: int
     example: Place
 
 
 @dataclass(slots=True)
-class Study:
+class ArtifactSummary:
     """What is left of an artifact for verdicts, however many modules it has.
 
     Attributes:
@@ -43,7 +43,7 @@ class Study:
     """
 
     path: str
-    groups: list[Group] = field(default_factory=list)
+    groups: list[ModuleGroup] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     skipped_count: int = 0
     options: list[Image] = field(default_factory=list)
@@ -56,29 +56,29 @@ class Study:
         return sum(group.count for group in self.groups)
 
 
-def own_linker(study: Study) -> CudaLibrary | None:
+def own_linker(summary: ArtifactSummary) -> CudaLibrary | None:
     """The nvJitLink that an artifact brings inside, where it asks for no other one.
 
     Its fragments are linked by that copy, whatever is installed where they go.
     """
     copies = [
         library
-        for host in study.hosts
+        for host in summary.hosts
         for library in host.libraries
         if library.name == "libnvJitLink"
     ]
-    if not copies or any(one.how != "static" or one.version is None for one in copies):
+    if not copies or any(copy.how != "static" or copy.version is None for copy in copies):
         return None
     return copies[0]
 
 
-def together_as_one(studies: Sequence[Study]) -> Study:
+def together_as_one(summaries: Sequence[ArtifactSummary]) -> ArtifactSummary:
     """Several artifacts that are linked together, as one."""
-    whole = Study(" + ".join(study.path for study in studies))
-    for study in studies:
-        whole.groups += study.groups
-        whole.skipped += study.skipped
-        whole.skipped_count += study.skipped_count
-        whole.options += study.options
-        whole.hosts += study.hosts
+    whole = ArtifactSummary(" + ".join(summary.path for summary in summaries))
+    for summary in summaries:
+        whole.groups += summary.groups
+        whole.skipped += summary.skipped
+        whole.skipped_count += summary.skipped_count
+        whole.options += summary.options
+        whole.hosts += summary.hosts
     return whole

@@ -40,7 +40,7 @@ class Metadata:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class DiffSummary:
     """One side of a comparison.
 
     Attributes:
@@ -144,8 +144,8 @@ class Diff:
         forbidden: words of ``BREAKING`` that must not happen.
     """
 
-    old: Summary
-    new: Summary
+    old: DiffSummary
+    new: DiffSummary
     changes: tuple[Change, ...]
     unknown: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
@@ -153,7 +153,7 @@ class Diff:
     @property
     def broken(self) -> tuple[Change, ...]:
         """The changes that are forbidden."""
-        return tuple(one for one in self.changes if one.breaking in self.forbidden)
+        return tuple(change for change in self.changes if change.breaking in self.forbidden)
 
 
 KERNEL_KINDS = (ImageKind.SASS, ImageKind.PTX)

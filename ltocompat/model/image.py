@@ -86,13 +86,13 @@ class Maker:
 
     def __str__(self) -> str:
         if self.version:
-            said = self.version
+            text = self.version
         elif self.releases:
-            said = "{" + ", ".join(map(str, self.releases)) + "}"
+            text = "{" + ", ".join(map(str, self.releases)) + "}"
         else:
-            said = "unknown release"
+            text = "unknown release"
         name = self.tool or (None if self.role is Role.COMPILER else str(self.role))
-        return f"{name} {said}" if name else said
+        return f"{name} {text}" if name else text
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,10 @@ class Disagreement:
 
 def disagreements(images: Sequence[Image]) -> Iterator[Disagreement]:
     """The options in which images differ, as far as options are stored with them."""
-    told = [(image, parsed(image.options)) for image in images if image.options is not None]
-    for name in dict.fromkeys(name for _, options in told for name in options):
+    rows = [(image, parsed(image.options)) for image in images if image.options is not None]
+    for name in dict.fromkeys(name for _, options in rows for name in options):
         places: dict[str | None, list[Place]] = {}
-        for image, options in told:
+        for image, options in rows:
             places.setdefault(options.get(name), []).append(image.place)
         if len(places) > 1:
             yield Disagreement(name, tuple((v, tuple(found)) for v, found in places.items()))

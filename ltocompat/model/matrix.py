@@ -1,4 +1,4 @@
-"""Results laid out in grids, as values: the answer of ``matrix``."""
+"""Results laid out in matrices, as values: the answer of ``matrix``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ltocompat.model.verdict import Result
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class Matrix:
     """One artifact against every nvJitLink or every driver, for every architecture.
 
     Attributes:

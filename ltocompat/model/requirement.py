@@ -14,7 +14,8 @@ class Asked:
     """One requirement of modules of an artifact.
 
     Attributes:
-        axis: what it is about: ``driver``, ``kernel driver``, ``nvJitLink``, ``link options`` ...
+        component: what it is about: ``driver``, ``kernel driver``, ``nvJitLink``, ``link options``
+            ...
         constraint: what that has to be, e.g. ``>= 550.54.14``.
         rule: ID of the rule that says so.
         subject: what asks, e.g. ``PTX 9.2``.
@@ -24,7 +25,7 @@ class Asked:
         example: the first of them.
     """
 
-    axis: str
+    component: str
     constraint: str
     rule: str
     subject: str

@@ -1,7 +1,7 @@
 """What a verdict rests on, of an image and of a module: equal modules are judged once.
 
-A library has thousands of modules and a few dozen shapes; a shape is what is left of a module when
-places, sizes and names are taken away.
+A library has thousands of modules and a few dozen signatures; a signature is what is left of a
+module when places, sizes and names are taken away.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ltocompat.model.image import (
 )
 
 
-class Traits(NamedTuple):
+class ImageSignature(NamedTuple):
     """One image without its place, size and names.
 
     Attributes:
@@ -66,7 +66,7 @@ class Traits(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ModuleSignature:
     """A module without its place.
 
     Attributes:
@@ -75,21 +75,21 @@ class Shape:
         needs_device_link: it lies in a relocatable object that no device link has used yet.
     """
 
-    images: tuple[Traits, ...]
+    images: tuple[ImageSignature, ...]
     registered: bool | None
     needs_device_link: bool = False
 
 
-def shape_of(module: Module) -> Shape:
-    """The shape of a module."""
-    return Shape(tuple(map(traits_of, module.images)), module.registered)
+def module_signature(module: Module) -> ModuleSignature:
+    """The signature of a module."""
+    return ModuleSignature(tuple(map(image_signature, module.images)), module.registered)
 
 
-def traits_of(image: Image) -> Traits:
+def image_signature(image: Image) -> ImageSignature:
     """The traits of an image."""
     kernels = None if image.kernels is None else bool(image.kernels)
     cubin = image.cubin
-    return Traits(
+    return ImageSignature(
         image.kind,
         image.arch,
         image.made_by,
@@ -108,8 +108,8 @@ def traits_of(image: Image) -> Traits:
     )
 
 
-class Worth(NamedTuple):
-    """Numbers of a shape's images whose kernels decide something.
+class KernelsToCount(NamedTuple):
+    """Numbers of a signature's images whose kernels decide something.
 
     Attributes:
         picked: each by itself: a driver picks it.

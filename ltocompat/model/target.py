@@ -36,7 +36,7 @@ class DriverVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class Known(Generic[T_co]):
+class VersionSet(Generic[T_co]):
     """What a target says of one of its parts.
 
     Attributes:
@@ -108,11 +108,11 @@ class Target:
 
     name: str
     system: System = System()
-    driver: Known[DriverVersion] | None = None
-    compat: Known[Release] | None = None
-    nvjitlink: Known[Release] | None = None
-    nvrtc: Known[Release] | None = None
-    nvlink: Known[Release] | None = None
+    driver: VersionSet[DriverVersion] | None = None
+    compat: VersionSet[Release] | None = None
+    nvjitlink: VersionSet[Release] | None = None
+    nvrtc: VersionSet[Release] | None = None
+    nvlink: VersionSet[Release] | None = None
     gpus: tuple[Gpu, ...] = ()
     sources: tuple[tuple[str, str], ...] = ()
 

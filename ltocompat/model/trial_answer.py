@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import Shape, Traits
+from ltocompat.model.signature import ImageSignature, ModuleSignature
 
 TOO_NEW = "ltoir too new"
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TrialOutcome:
     """What a linker or a driver did with a module, alone, for a GPU.
 
     Attributes:
@@ -46,7 +46,7 @@ class Tried:
 
 
 TrialKey = tuple[Release | str, str]
-Trials = Mapping[TrialKey, Tried]
+Trials = Mapping[TrialKey, TrialOutcome]
 """By who was asked (see ``link_key`` and ``load_key``) and for which architecture."""
 
 
@@ -60,26 +60,26 @@ def load_key(target: str, arch: SmArch) -> TrialKey:
     return f"load on {target}", str(arch)
 
 
-def narrowed(shape: Shape, linker: Release, tried: Tried) -> Shape:
+def narrowed(signature: ModuleSignature, linker: Release, tried: TrialOutcome) -> ModuleSignature:
     """The module with the releases of its LTO-IR that the linker's answer leaves."""
     if not tried.worked and not tried.refused_for_age:
-        return shape
-    images = tuple(_narrow(image, linker, tried) for image in shape.images)
-    return shape if images == shape.images else replace(shape, images=images)
+        return signature
+    images = tuple(_narrow(image, linker, tried) for image in signature.images)
+    return signature if images == signature.images else replace(signature, images=images)
 
 
-def _narrow(image: Traits, linker: Release, tried: Tried) -> Traits:
+def _narrow(image: ImageSignature, linker: Release, tried: TrialOutcome) -> ImageSignature:
     if image.kind is not ImageKind.LTOIR or len(image.made_by) != 1:
         return image
     (maker,) = image.made_by
-    older = tuple(one for one in maker.releases if one <= linker)
-    newer = tuple(one for one in maker.releases if one > linker)
+    older = tuple(release for release in maker.releases if release <= linker)
+    newer = tuple(each_release for each_release in maker.releases if each_release > linker)
     if not older or not newer:
         return image
     left = older if tried.worked else newer
-    said = "accepted" if tried.worked else "refused"
+    text = "accepted" if tried.worked else "refused"
     version = str(left[0]) if len(left) == 1 else None
-    evidence = f"{maker.evidence}, {said} by {linker}"
+    evidence = f"{maker.evidence}, {text} by {linker}"
     return image._replace(
         made_by=(replace(maker, version=version, releases=left, evidence=evidence),)
     )

@@ -62,7 +62,7 @@ def _info(view: ByteView, path: str, budget: Budget) -> ByteView | None:
         # Packages of the first format are always called so; other archives need not be searched.
         old = path.lower().endswith(".tar.bz2") and view.peek(0, len(_BZIP2)) == _BZIP2
         return view if old else None
-    name = next((one for one in names if _INFO.fullmatch(one)), None)
+    name = next((text for text in names if _INFO.fullmatch(text)), None)
     return None if name is None else member_of(view, path, name, budget)
 
 

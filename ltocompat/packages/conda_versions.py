@@ -20,10 +20,10 @@ def alternatives(text: str) -> tuple[str, ...] | None:
 
     found = []
     for part in text.split("|"):
-        clauses = [_clause(one.strip()) for one in part.split(",")]
+        clauses = [_clause(each_text.strip()) for each_text in part.split(",")]
         if None in clauses:
             return None
-        joined = ",".join(one for one in clauses if one)
+        joined = ",".join(clause for clause in clauses if clause)
         try:
             SpecifierSet(joined)
         except InvalidSpecifier:

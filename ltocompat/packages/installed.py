@@ -22,20 +22,20 @@ def read(folder: str) -> Package | None:
     if not stem.endswith(_SUFFIX):
         return None
     stem = stem.removesuffix(_SUFFIX)
-    said = read_metadata(_bytes(folder, "METADATA", MOST_BYTES))
+    core_metadata = read_metadata(_bytes(folder, "METADATA", MOST_BYTES))
     python, platforms = python_and_platforms(read_tags(_bytes(folder, "WHEEL", MOST_BYTES)))
     record = _bytes(folder, "RECORD", _MOST_RECORD)
     return Package(
         kind=Kind.INSTALLED,
         path=folder,
-        name=said.name or normalized(stem.partition("-")[0]),
-        version=said.version or stem.partition("-")[2],
-        requires=said.requires,
-        extras=said.extras,
+        name=core_metadata.name or normalized(stem.partition("-")[0]),
+        version=core_metadata.version or stem.partition("-")[2],
+        requires=core_metadata.requires,
+        extras=core_metadata.extras,
         platforms=platforms,
         python=python,
         files=tuple(_files(record)),
-        problems=tuple(said.problems),
+        problems=tuple(core_metadata.problems),
     )
 
 

@@ -58,9 +58,9 @@ def _found(
     place = Place(path)
     aim = place if wanted is None else place.member(wanted)
     try:
-        for one in container.members(view, place, aim, budget):
+        for member in container.members(view, place, aim, budget):
             budget.check_time()
-            if isinstance(one, Member) and one.place.members[-1].removeprefix("./") in names:
-                yield one.place.members[-1].removeprefix("./"), one.view
+            if isinstance(member, Member) and member.place.members[-1].removeprefix("./") in names:
+                yield member.place.members[-1].removeprefix("./"), member.view
     except Malformed:
         return

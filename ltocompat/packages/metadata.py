@@ -46,7 +46,7 @@ def read_metadata(data: bytes) -> CoreMetadata:
     found = CoreMetadata(
         normalized(_one(headers, "Name")),
         _one(headers, "Version"),
-        extras=tuple(normalized(one) for one in _all(headers, "Provides-Extra")),
+        extras=tuple(normalized(text) for text in _all(headers, "Provides-Extra")),
     )
     if not found.name:
         found.problems.append("METADATA has no Name")
@@ -73,8 +73,10 @@ def python_and_platforms(tags: Iterable[str]) -> tuple[str | None, tuple[str, ..
         if len(parts) == 3:
             pythons |= set(parts[0].split("."))
             platforms |= dict.fromkeys(parts[2].split("."))
-    digits = {one[2:] for one in pythons if one[:2] in ("cp", "py") and one[2:].isdecimal()}
-    exact = [one for one in digits if len(one) > 1]
+    digits = {
+        python[2:] for python in pythons if python[:2] in ("cp", "py") and python[2:].isdecimal()
+    }
+    exact = [digit for digit in digits if len(digit) > 1]
     version = f"{exact[0][0]}.{exact[0][1:]}" if len(exact) == 1 and exact[0][0] == "3" else None
     return version, tuple(platforms)
 
@@ -100,14 +102,14 @@ def _dependencies(lines: Iterable[str], problems: list[str]) -> Iterable[Depende
     for line in lines:
         text = " ".join(line.split())
         try:
-            one = Requirement(text)
+            requirement = Requirement(text)
         except (InvalidRequirement, ValueError, RecursionError):
             problems.append(f"Requires-Dist: {text[:_SHOWN]!r} can't be read")
             continue
         yield Dependency(
-            normalized(one.name),
-            (str(one.specifier),),
+            normalized(requirement.name),
+            (str(requirement.specifier),),
             f"Requires-Dist: {text[:_SHOWN]}",
-            frozenset(map(normalized, one.extras)),
-            str(one.marker) if one.marker else "",
+            frozenset(map(normalized, requirement.extras)),
+            str(requirement.marker) if requirement.marker else "",
         )

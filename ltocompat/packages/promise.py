@@ -104,13 +104,14 @@ def _archs(path: str, key: str, value: object) -> tuple[SmArch, ...]:
     if not isinstance(value, list):
         raise UsageError(f"{path}: {key} in {_title(path)} is not a list; write {example}")
     found = []
-    for one in value:
-        text = str(one) if isinstance(one, str | int) and not isinstance(one, bool) else ""
+    for record in value:
+        text = str(record) if isinstance(record, str | int) and not isinstance(record, bool) else ""
         try:
             arch = SmArch.parse(text, form)
         except UsageError as error:
             raise UsageError(
-                f"{path}: {key} in {_title(path)}: {one!r} is not an architecture; write {example}"
+                f"{path}: {key} in {_title(path)}: {record!r} is not an architecture; "
+                f"write {example}"
             ) from error
         if arch.form is not form:
             raise UsageError(f"{path}: {key} in {_title(path)} takes no {arch}; write {example}")

@@ -11,7 +11,7 @@ from ltocompat.facts.toolkit_pins import brought_by_libraries
 from ltocompat.model.target import System
 from ltocompat.packages.values import Dependency, Kind, Package
 from ltocompat.packages.versions import Allowed, allowed, allowed_by_metapackage, allowed_by_toolkit
-from ltocompat.targets.markers import Environment
+from ltocompat.targets.markers import MarkerEnvironment
 
 _WHEELS = {
     "nvjitlink": re.compile(r"nvidia-nvjitlink(?:-cu\d\d)?"),
@@ -56,12 +56,12 @@ def ways_to(part: str, package: Package, others: Sequence[Package] = ()) -> tupl
         package: the package to start with.
         others: packages at hand, whose metadata is followed.
     """
-    search = _Search(part, package.kind, {one.name: one for one in others})
+    search = _Search(part, package.kind, {other.name: other for other in others})
     found = list(search.of_package(package, frozenset(), 0))
     limits = [
-        allowed(part, _CONDA_VERSION, one.versions)
-        for one in package.requires
-        if package.kind is Kind.CONDA and one.name == _CONDA_VERSION
+        allowed(part, _CONDA_VERSION, require.versions)
+        for require in package.requires
+        if package.kind is Kind.CONDA and require.name == _CONDA_VERSION
     ]
     return tuple(
         replace(way, allowed=reduce(Allowed.__and__, limits, way.allowed)) for way in found
@@ -91,32 +91,32 @@ def together(ways: Sequence[Way]) -> dict[tuple[str, str | None], tuple[Allowed,
 
 def not_at_hand(package: Package, others: Sequence[Package] = ()) -> tuple[str, ...]:
     """Dependencies that may bring a library of CUDA, but whose metadata is not known here."""
-    names = {one.name for one in others}
+    names = {other.name for other in others}
     known = (
         names | {library for library, _ in brought_by_libraries()} | {_TOOLKIT, *_BRINGS_NOTHING}
     )
     environment = _environment(package)
     every = (package, *others)
     found = (
-        one.name
+        require.name
         for each in every
-        for one in each.requires
-        if not one.only_limits
-        and environment.holds(one.marker)
-        and one.name not in known
-        and _MAY_BRING.search(one.name)
-        and not any(pattern.fullmatch(one.name) for pattern in _WHEELS.values())
-        and one.name not in _CONDA.values()
+        for require in each.requires
+        if not require.only_limits
+        and environment.holds(require.marker)
+        and require.name not in known
+        and _MAY_BRING.search(require.name)
+        and not any(pattern.fullmatch(require.name) for pattern in _WHEELS.values())
+        and require.name not in _CONDA.values()
     )
     return tuple(dict.fromkeys(found))
 
 
-def _environment(package: Package) -> Environment:
+def _environment(package: Package) -> MarkerEnvironment:
     """What markers see where the package is installed."""
-    windows = any(one.startswith("win") for one in package.platforms)
-    arm = any(one.endswith(("aarch64", "arm64")) for one in package.platforms)
+    windows = any(platform.startswith("win") for platform in package.platforms)
+    arm = any(text.endswith(("aarch64", "arm64")) for text in package.platforms)
     system = System("windows" if windows else "linux", "aarch64" if arm else "x86_64")
-    return Environment.of(system, package.python)
+    return MarkerEnvironment.of(system, package.python)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,40 +130,47 @@ class _Search:
     def of_package(self, package: Package, extras: frozenset[str], depth: int) -> Iterator[Way]:
         """Ways out of a package; below the first one, ``extras`` are those that are asked for."""
         environment = _environment(package)
-        for one in package.requires:
-            if environment.holds(one.marker):
-                yield from self._of(one, depth)
+        for require in package.requires:
+            if environment.holds(require.marker):
+                yield from self._of(require, depth)
                 continue
             for extra in package.extras if depth == 0 else sorted(extras):
-                if environment.with_extra(extra).holds(one.marker):
+                if environment.with_extra(extra).holds(require.marker):
                     of_extra = extra if depth == 0 else None
-                    for way in self._of(one, depth):
+                    for way in self._of(require, depth):
                         yield replace(way, extra=of_extra)
 
-    def _of(self, one: Dependency, depth: int) -> Iterator[Way]:
+    def _of(self, dependency: Dependency, depth: int) -> Iterator[Way]:
         if depth > _DEEPEST:
             return
-        if self._is_part(one.name):
+        if self._is_part(dependency.name):
             yield Way(
-                one.name,
-                one.line,
-                allowed(self.part, one.name, one.versions),
-                only_limits=one.only_limits,
+                dependency.name,
+                dependency.line,
+                allowed(self.part, dependency.name, dependency.versions),
+                only_limits=dependency.only_limits,
             )
-        elif one.name in self.others:
-            beneath = self.of_package(self.others[one.name], one.asks, depth + 1)
-            yield from (replace(way, line=f"{one.line} -> {_short(way.line)}") for way in beneath)
+        elif dependency.name in self.others:
+            beneath = self.of_package(self.others[dependency.name], dependency.asks, depth + 1)
+            yield from (
+                replace(way, line=f"{dependency.line} -> {_short(way.line)}") for way in beneath
+            )
         elif self.kind is Kind.CONDA:
-            if one.name in _CONDA_METAPACKAGES:
+            if dependency.name in _CONDA_METAPACKAGES:
                 name = _CONDA[self.part]
-                admitted = allowed_by_metapackage(self.part, one.versions)
-                yield Way(name, f"{one.line} -> {name}", admitted, only_limits=one.only_limits)
-        elif one.name == _TOOLKIT:
-            by_package = allowed_by_toolkit(self.part, one.versions, one.asks)
+                admitted = allowed_by_metapackage(self.part, dependency.versions)
+                yield Way(
+                    name,
+                    f"{dependency.line} -> {name}",
+                    admitted,
+                    only_limits=dependency.only_limits,
+                )
+        elif dependency.name == _TOOLKIT:
+            by_package = allowed_by_toolkit(self.part, dependency.versions, dependency.asks)
             for package, admitted in by_package.items():
-                yield Way(package, f"{one.line} -> {package}", admitted)
-        elif found := brought_by_libraries().get((one.name, self.part)):
-            yield Way(found, f"{one.line} -> {found}", allowed(self.part, found, ("",)))
+                yield Way(package, f"{dependency.line} -> {package}", admitted)
+        elif found := brought_by_libraries().get((dependency.name, self.part)):
+            yield Way(found, f"{dependency.line} -> {found}", allowed(self.part, found, ("",)))
 
     def _is_part(self, name: str) -> bool:
         if self.kind is Kind.CONDA:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ltocompat.model.image import Host
 from ltocompat.model.requirement import Required
-from ltocompat.model.signature import Shape
+from ltocompat.model.signature import ModuleSignature
 from ltocompat.packages.promise import Promise
 
 
@@ -89,7 +89,7 @@ class Shipped:
         package: the package.
         required: what its device code asks for.
         hosts: its libraries, executables and objects that need something.
-        shapes: its modules, equal ones counted together.
+        signatures: its modules, equal ones counted together.
         others: packages given beside it, such as those that it depends on.
         promise: what its project promises; None where nothing is promised.
     """
@@ -97,7 +97,7 @@ class Shipped:
     package: Package
     required: Required
     hosts: tuple[Host, ...] = ()
-    shapes: tuple[tuple[Shape, int], ...] = ()
+    signatures: tuple[tuple[ModuleSignature, int], ...] = ()
     others: tuple[Package, ...] = ()
     promise: Promise | None = None
 

@@ -132,8 +132,10 @@ def allowed_by_metapackage(part: str, alternatives: Iterable[str]) -> Allowed:
     for text in alternatives:
         specifiers = SpecifierSet(text)
         # conda-forge writes 13.0.3 where PyPI has 13.0.3.0.
-        fitting = [one for one in toolkits if specifiers.contains(one, prereleases=True)]
-        found |= {Release(one.major, one.minor) for one in fitting}
+        fitting = [
+            toolkit for toolkit in toolkits if specifiers.contains(toolkit, prereleases=True)
+        ]
+        found |= {Release(version.major, version.minor) for version in fitting}
         beyond = Version(f"{max(toolkits).major + 1}.0")
         later = later or specifiers.contains(beyond, prereleases=True)
         pins.add(_pin(text))
@@ -147,7 +149,7 @@ def published(part: str) -> tuple[tuple[Release, str], ...]:
     versions = {text.lstrip("=>").removesuffix(".*") for text in pins}
     if part == "nvjitlink":
         versions |= {wheel.version for wheel in nvjitlink_wheels()}
-    return tuple(sorted((Release.parse(one), one) for one in versions))
+    return tuple(sorted((Release.parse(version), version) for version in versions))
 
 
 def _has(package: str, major: int | None, release: Release) -> bool:
@@ -163,9 +165,9 @@ def _lows(text: str, known: tuple[tuple[Release, str], ...]) -> list[Version]:
     from packaging.version import Version
 
     found = []
-    for one in SpecifierSet(text):
-        if one.operator in (">=", "~=", "=="):
-            version = Version(one.version.removesuffix(".*"))
+    for specifier in SpecifierSet(text):
+        if specifier.operator in (">=", "~=", "=="):
+            version = Version(specifier.version.removesuffix(".*"))
             numbers = (*version.release, 0)[:2]
             if Release(*numbers) > known[-1][0]:
                 found.append(Version(".".join(map(str, (*version.release, 0, 0)[:3]))))
@@ -176,8 +178,8 @@ def _pin(text: str) -> str | None:
     """``==12.4.127`` of a specifier; whole majors (``==13.*``) are no pins."""
     from packaging.specifiers import SpecifierSet
 
-    for one in SpecifierSet(text):
-        exact = one.operator in ("==", "===")
-        if exact and one.version.removesuffix(".*").count(".") >= 1:
-            return str(one)
+    for specifier in SpecifierSet(text):
+        exact = specifier.operator in ("==", "===")
+        if exact and specifier.version.removesuffix(".*").count(".") >= 1:
+            return str(specifier)
     return None

@@ -28,7 +28,7 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
     if len(folders) != 1:
         problems.append(f"the wheel has {len(folders)} files *.dist-info/METADATA instead of one")
     stem = folders[0] if folders else ""
-    said = read_metadata(_bytes(view, path, f"{stem}.dist-info/METADATA", budget))
+    core_metadata = read_metadata(_bytes(view, path, f"{stem}.dist-info/METADATA", budget))
     named = _FILE_NAME.fullmatch(os.path.basename(path))
     # Installers go by the file name; one that was renamed still has its tags inside.
     tags = (
@@ -38,14 +38,14 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
     return Package(
         kind=Kind.WHEEL,
         path=path,
-        name=said.name or normalized(stem.partition("-")[0]),
-        version=said.version or stem.partition("-")[2],
-        requires=said.requires,
-        extras=said.extras,
+        name=core_metadata.name or normalized(stem.partition("-")[0]),
+        version=core_metadata.version or stem.partition("-")[2],
+        requires=core_metadata.requires,
+        extras=core_metadata.extras,
         platforms=platforms,
         python=python,
         files=tuple(installed_path(name) for name in names if not name.endswith("/")),
-        problems=(*problems, *said.problems),
+        problems=(*problems, *core_metadata.problems),
     )
 
 

@@ -38,37 +38,37 @@ class Audit:
     @property
     def targets(self) -> tuple[Target, ...]:
         """The policy's, and any other that a result is about."""
-        others = (one.result.target for one in self.audits)
-        named = {one.name: one for one in (*self.policy.targets, *others)}
+        others = (audit.result.target for audit in self.audits)
+        named = {target.name: target for target in (*self.policy.targets, *others)}
         return tuple(named.values())
 
     @property
     def failed(self) -> bool:
         """Something counts."""
-        return any(one.failed for one in self.audits)
+        return any(audit.failed for audit in self.audits)
 
     @property
     def undecided(self) -> bool:
         """Verdicts were asked for, and none could be given."""
         if self.empty:
-            asked = self.policy.given or self.no_files
-            return asked and not self.policy.allow_empty
+            flag = self.policy.given or self.no_files
+            return flag and not self.policy.allow_empty
         if self.policy.given:
-            return not any(one.result.judged for one in self.audits)
+            return not any(audit.result.judged for audit in self.audits)
         return any(
-            one.result.verdict is Verdict.UNKNOWN
-            for one in self.audits
-            if not one.result.without_device_code
+            audited.result.verdict is Verdict.UNKNOWN
+            for audited in self.audits
+            if not audited.result.without_device_code
         )
 
     @property
     def empty(self) -> bool:
         """There is no device code, and nothing unread that may hold some."""
-        return not self.failures and all(one.result.holds_nothing for one in self.audits)
+        return not self.failures and all(audit.result.holds_nothing for audit in self.audits)
 
     def judgements(self) -> Iterator[Judgement]:
         """All of it, as the formats for judgements take it."""
         yield from self.targets
         yield from self.required
-        yield from (one.result for one in self.audits)
+        yield from (audit.result for audit in self.audits)
         yield from self.failures

@@ -38,17 +38,17 @@ class Gathered:
     remedies: dict[str, None] = field(default_factory=dict)
     _counts: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
 
-    def add(self, result: Result, one: Finding) -> None:
+    def add(self, result: Result, finding: Finding) -> None:
         """Take the same finding in another cell."""
-        inside = (result.path, one.example.members if one.example else ())
-        more = max(one.module_count - self._counts.get(inside, 0), 0)
+        inside = (result.path, finding.example.members if finding.example else ())
+        more = max(finding.module_count - self._counts.get(inside, 0), 0)
         self._counts[inside] = self._counts.get(inside, 0) + more
         self.modules[result.path] = self.modules.get(result.path, 0) + more
-        if one.example is not None:
-            self.places.setdefault((one.example.path, one.example.members), one.example)
+        if finding.example is not None:
+            self.places.setdefault((finding.example.path, finding.example.members), finding.example)
         self.cells.setdefault(cell_of(result))
-        if one.remedy:
-            self.remedies.setdefault(one.remedy)
+        if finding.remedy:
+            self.remedies.setdefault(finding.remedy)
 
     @property
     def module_count(self) -> int:
@@ -62,14 +62,20 @@ def gather(
     """Findings, worst first; equal ones are one where ``apart`` gives the same for both."""
     found: dict[tuple[Hashable, ...], Gathered] = {}
     for result in results:
-        for one in result.findings:
-            key = (one.rule, one.verdict, one.level, one.message, apart(result, one))
-            found.setdefault(key, Gathered(one)).add(result, one)
+        for finding in result.findings:
+            key = (
+                finding.rule,
+                finding.verdict,
+                finding.level,
+                finding.message,
+                apart(result, finding),
+            )
+            found.setdefault(key, Gathered(finding)).add(result, finding)
     return sorted(found.values(), key=_badness)
 
 
-def _badness(one: Gathered) -> tuple[int, int, int]:
-    return (LEVELS.index(one.finding.level), -one.finding.verdict, -one.module_count)
+def _badness(gathered: Gathered) -> tuple[int, int, int]:
+    return (LEVELS.index(gathered.finding.level), -gathered.finding.verdict, -gathered.module_count)
 
 
 @dataclass(slots=True)

@@ -122,10 +122,10 @@ class SummaryRow:
 
     def maker_cell(self) -> str:
         """Makers, evidence and needs: ``ptxas 13.0.88 (tkinfo note)``."""
-        said = _joined(self.makers, "; ")
+        text = _joined(self.makers, "; ")
         if self.evidence and not self.group:
-            said += f" ({_joined(self.evidence, '; ')})"
-        return "; ".join([said, *([_joined(self.needs, ", ")] if self.needs else [])])
+            text += f" ({_joined(self.evidence, '; ')})"
+        return "; ".join([text, *([_joined(self.needs, ", ")] if self.needs else [])])
 
     def compression_cell(self) -> str:
         """``none, zstd``."""
@@ -136,8 +136,8 @@ class SummaryRow:
         unknown = self.images - self.registered - self.unregistered
         if unknown == self.images:
             return "unknown"
-        said = f"{self.registered:,} of {self.images:,}"
-        return f"{said}, {unknown:,} unknown" if unknown else said
+        text = f"{self.registered:,} of {self.images:,}"
+        return f"{text}, {unknown:,} unknown" if unknown else text
 
     def stored_cell(self) -> str:
         """Bytes in the file; a sum with unknown parts says so."""
@@ -149,15 +149,15 @@ class SummaryRow:
         """How many kernels, and how many images would not tell."""
         if self.kernels_unread == self.images:
             return "-"
-        said = f"{self.kernels:,}"
-        return f"{said}, {self.kernels_unread:,} unread" if self.kernels_unread else said
+        text = f"{self.kernels:,}"
+        return f"{text}, {self.kernels_unread:,} unread" if self.kernels_unread else text
 
 
 def _joined(values: Few[str], separator: str) -> str:
     return separator.join(values) + (f"{separator}and more" if values.more else "")
 
 
-class Summary:
+class ImageSummary:
     """The rows of one artifact; memory grows with the number of rows, which is bounded."""
 
     def __init__(self, by: str = "kind") -> None:

@@ -19,15 +19,15 @@ def joined(sentences: Sequence[str]) -> str | None:
     if len(told) == 1:
         return told[0]
     words = [_WORD.findall(sentence) for sentence in told]
-    if len({len(one) for one in words}) != 1:
+    if len({len(word) for word in words}) != 1:
         return None
     places = [n for n, column in enumerate(zip(*words, strict=True)) if len(set(column)) > 1]
-    variants = [{one[place] for place in places} for one in words]
+    variants = [{each_word[place] for place in places} for each_word in words]
     if any(len(variant) != 1 for variant in variants):
         return None
     values = list(dict.fromkeys(one[places[0]] for one in words))
     if not all(value[0].isalnum() for value in values):
         return None
-    said = ", ".join(values[:_MOST]) + (" .." if len(values) > _MOST else "")
+    text = ", ".join(values[:_MOST]) + (" .." if len(values) > _MOST else "")
     first = words[0]
-    return "".join(said if place in places else word for place, word in enumerate(first))
+    return "".join(text if place in places else word for place, word in enumerate(first))

@@ -6,7 +6,7 @@ import string
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ltocompat.model.target import Known, Target
+from ltocompat.model.target import Target, VersionSet
 from ltocompat.model.verdict import Result
 from ltocompat.report.text import clip
 
@@ -45,12 +45,12 @@ def labels(names: Sequence[str]) -> dict[str, str]:
 
 def _letters(number: int) -> str:
     """A, B .. Z, AA, AB .. as spreadsheets count."""
-    said = ""
+    text = ""
     number += 1
     while number:
         number, rest = divmod(number - 1, 26)
-        said = string.ascii_uppercase[rest] + said
-    return said
+        text = string.ascii_uppercase[rest] + text
+    return text
 
 
 def said_cells(some: Iterable[Cell], every: Sequence[Cell], names: dict[str, str]) -> str:
@@ -61,17 +61,17 @@ def said_cells(some: Iterable[Cell], every: Sequence[Cell], names: dict[str, str
     if held.issuperset(every):
         return "all"
     one_target = len({cell.target for cell in every}) == 1
-    said = []
+    words = []
     for target in dict.fromkeys(cell.target for cell in every if cell in held):
         of_target = [cell for cell in every if cell.target == target]
         inner = [cell for cell in of_target if cell in held]
         if one_target:
-            said.append(_within(inner))
+            words.append(_within(inner))
         elif len(inner) == len(of_target):
-            said.append(names[target])
+            words.append(names[target])
         else:
-            said.append(f"{names[target]} ({_within(inner)})")
-    return ", ".join(said)
+            words.append(f"{names[target]} ({_within(inner)})")
+    return ", ".join(words)
 
 
 def _within(cells: Iterable[Cell]) -> str:
@@ -82,16 +82,16 @@ def _within(cells: Iterable[Cell]) -> str:
     gpus: dict[str, list[str]] = {}
     for gpu, ways in routes.items():
         gpus.setdefault(" and ".join(filter(None, ways)), []).append(gpu)
-    said = []
+    words = []
     for way, names in gpus.items():
         by = f"by {way}" if way else ""
-        said.append(" ".join(part for part in (", ".join(filter(None, names)), by) if part))
-    return "; ".join(said)
+        words.append(" ".join(part for part in (", ".join(filter(None, names)), by) if part))
+    return "; ".join(words)
 
 
 def target_facts(target: Target) -> str:
     """What a target says, and who said it, where that is not plain from its name."""
-    said = []
+    words = []
     for word, known in (
         ("driver", target.driver),
         ("cuda-compat", target.compat),
@@ -100,16 +100,16 @@ def target_facts(target: Target) -> str:
         ("nvlink", target.nvlink),
     ):
         if known is not None:
-            said.append(f"{word} {_version(known)} ({known.source})")
+            words.append(f"{word} {_version(known)} ({known.source})")
     if target.gpus:
         sources = dict(target.sources)
         source = f" ({sources['gpu']})" if "gpu" in sources else ""
-        said.append(f"GPU {', '.join(map(str, target.gpus))}{source}")
-    said.append(f"on {target.system}")
-    return ", ".join(said)
+        words.append(f"GPU {', '.join(map(str, target.gpus))}{source}")
+    words.append(f"on {target.system}")
+    return ", ".join(words)
 
 
-def _version(known: Known[object]) -> str:
+def _version(known: VersionSet[object]) -> str:
     """As it was written; where that is no version, what it came to."""
     values = ", ".join(map(str, known.values[:3])) + (", .." if len(known.values) > 3 else "")
     return known.text if known.text[:1].isdigit() or not values else clip(values, 40)

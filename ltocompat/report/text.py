@@ -110,12 +110,12 @@ def count(number: int, noun: str) -> str:
 
 def fold_archs(archs: Iterable[SmArch]) -> str:
     """Sorted, each form named once: ``sm_80, 86, 90a``."""
-    said: list[str] = []
+    words: list[str] = []
     last: ArchForm | None = None
     for arch in sorted(archs, key=lambda one: (list(ArchForm).index(one.form), one)):
-        said.append(str(arch) if arch.form != last else f"{arch.number}{arch.suffix}")
+        words.append(str(arch) if arch.form != last else f"{arch.number}{arch.suffix}")
         last = arch.form
-    return ", ".join(said)
+    return ", ".join(words)
 
 
 def kind_label(image: Image) -> str:
@@ -146,9 +146,9 @@ def evidence_label(makers: tuple[Maker, ...]) -> str:
 
 def needs_label(needs: Needs) -> str:
     """``needs PTX ISA 8.4``; empty when nothing is known."""
-    said = []
+    words = []
     if needs.ptx_isa:
-        said.append(f"PTX ISA {needs.ptx_isa}")
+        words.append(f"PTX ISA {needs.ptx_isa}")
     if needs.tile_ir:
-        said.append(f"Tile IR {needs.tile_ir}")
-    return f"needs {', '.join(said)}" if said else ""
+        words.append(f"Tile IR {needs.tile_ir}")
+    return f"needs {', '.join(words)}" if words else ""

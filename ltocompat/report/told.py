@@ -28,20 +28,20 @@ class _Told:
     messages: dict[str, None] = field(default_factory=dict)
     remedies: dict[str, None] = field(default_factory=dict)
 
-    def add(self, path: str, cell: Cell, one: Finding) -> None:
-        self.of_artifact[path] = max(self.of_artifact.get(path, 0), one.module_count)
+    def add(self, path: str, cell: Cell, finding: Finding) -> None:
+        self.of_artifact[path] = max(self.of_artifact.get(path, 0), finding.module_count)
         self.cells.setdefault(cell)
-        self.messages.setdefault(one.message)
-        self.remedies.setdefault(one.remedy)
+        self.messages.setdefault(finding.message)
+        self.remedies.setdefault(finding.remedy)
 
     def takes(self, other: _Told) -> bool:
         """The other is the same in other cells, with one word replaced.
 
         In the same cell it would be about other modules.
         """
-        mine, its = self.finding, other.finding
+        mine, finding = self.finding, other.finding
         return (
-            (mine.rule, mine.verdict, mine.level) == (its.rule, its.verdict, its.level)
+            (mine.rule, mine.verdict, mine.level) == (finding.rule, finding.verdict, finding.level)
             and self.of_artifact.keys() == other.of_artifact.keys()
             and self.cells.keys().isdisjoint(other.cells)
             and joined([*self.messages, *other.messages]) is not None
@@ -77,9 +77,9 @@ class Telling:
     def add(self, result: Result, *, why: bool) -> None:
         """Take the findings of a cell; its reasons too when they are asked for."""
         cell = cell_of(result)
-        for one in result.findings:
-            key = (one.rule, one.verdict, one.level, one.message)
-            self._found.setdefault(key, _Told(one)).add(result.path, cell, one)
+        for finding in result.findings:
+            key = (finding.rule, finding.verdict, finding.level, finding.message)
+            self._found.setdefault(key, _Told(finding)).add(result.path, cell, finding)
         if why:
             for line in result.why:
                 self._why.setdefault(line, {}).setdefault(cell)
@@ -90,8 +90,8 @@ class Telling:
             _joined(self._found.values()),
             key=lambda one: (-one.finding.verdict, one.finding.level, -one.modules),
         )
-        loud = [one for one in told if one.finding.level is not Level.NOTE]
-        quiet = [one for one in told if one.finding.level is Level.NOTE]
+        loud = [line for line in told if line.finding.level is not Level.NOTE]
+        quiet = [each_line for each_line in told if each_line.finding.level is Level.NOTE]
         if loud:
             yield _items("findings", [_loud(one, say) for one in loud], _MOST_FINDINGS)
         else:
@@ -106,13 +106,13 @@ class Telling:
 def _joined(found: Iterable[_Told]) -> list[_Told]:
     """Findings that differ by the version that a target has, or by a GPU, as one."""
     left: list[_Told] = []
-    for one in found:
-        near = (other for other in left[-_MOST_JOINED:] if other.takes(one))
+    for line in found:
+        near = (other for other in left[-_MOST_JOINED:] if other.takes(line))
         before = next(near, None)
         if before is None:
-            left.append(one)
+            left.append(line)
         else:
-            before.take(one)
+            before.take(line)
     return left
 
 
@@ -122,28 +122,28 @@ def _items(title: str, lines: list[tuple[str, ...]], most: int) -> Items:
     return Items(title, tuple(lines[:most]), more)
 
 
-def _loud(told: _Told, say: SayCells) -> tuple[str, ...]:
-    one = told.finding
-    word = one.level if one.verdict < Verdict.UNDOCUMENTED else one.verdict
-    remedy = (". Remedy: ", told.remedy) if told.remedy else ()
-    return (*_opening(f"{word} {one.rule}", told, say), told.message, *_where(told), *remedy)
+def _loud(line: _Told, say: SayCells) -> tuple[str, ...]:
+    finding = line.finding
+    word = finding.level if finding.verdict < Verdict.UNDOCUMENTED else finding.verdict
+    remedy = (". Remedy: ", line.remedy) if line.remedy else ()
+    return (*_opening(f"{word} {finding.rule}", line, say), line.message, *_where(line), *remedy)
 
 
-def _quiet(told: _Told, say: SayCells) -> tuple[str, ...]:
-    return (*_opening(told.finding.rule, told, say), told.message, *_where(told))
+def _quiet(line: _Told, say: SayCells) -> tuple[str, ...]:
+    return (*_opening(line.finding.rule, line, say), line.message, *_where(line))
 
 
-def _opening(word: str, told: _Told, say: SayCells) -> tuple[str, ...]:
-    cells = say(told.cells)
+def _opening(word: str, line: _Told, say: SayCells) -> tuple[str, ...]:
+    cells = say(line.cells)
     return (f"{word} on ", cells, ": ") if cells else (f"{word}: ",)
 
 
-def _where(told: _Told) -> tuple[str, ...]:
-    example = told.finding.example
-    said = [count(told.modules, "module")] if told.modules > 1 else []
-    if len(told.of_artifact) > 1:
-        said.append(f"in {count(len(told.of_artifact), 'artifact')}")
-    number = " ".join(said)
+def _where(line: _Told) -> tuple[str, ...]:
+    example = line.finding.example
+    words = [count(line.modules, "module")] if line.modules > 1 else []
+    if len(line.of_artifact) > 1:
+        words.append(f"in {count(len(line.of_artifact), 'artifact')}")
+    number = " ".join(words)
     if example is None:
         return (f" ({number})",) if number else ()
     return (f" ({number}, first at " if number else " (at ", Code(example), ")")

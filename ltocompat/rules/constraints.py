@@ -1,4 +1,4 @@
-"""What a value on an axis of a target can be asked to be."""
+"""What a value on a component of a target can be asked to be."""
 
 from __future__ import annotations
 
@@ -221,17 +221,17 @@ class LinkerOfMajor(Silent):
     releases: tuple[Release, ...]
 
     def __str__(self) -> str:
-        return "of major " + " or ".join(sorted({str(one.major) for one in self.releases}))
+        return "of major " + " or ".join(sorted({str(release.major) for release in self.releases}))
 
     def judge(self, value: Release) -> Verdict:
         """``undocumented`` across majors upward, ``fail`` for what NVVM before 12.0 wrote.
 
         An older major is left to the rule on minor releases, which fails there.
         """
-        possible = [one for one in self.releases if one <= value]
+        possible = [release for release in self.releases if release <= value]
         if not possible:
             return Verdict.OK
-        if all(one.major < FIRST_NVJITLINK.major for one in possible):
+        if all(each_release.major < FIRST_NVJITLINK.major for each_release in possible):
             return Verdict.FAIL
         crossing = any(one.major < value.major for one in possible)
         return Verdict.UNDOCUMENTED if crossing else Verdict.OK

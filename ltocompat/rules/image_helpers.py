@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import Traits
+from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route
 from ltocompat.rules.rule import Subject
 from ltocompat.rules.selection import family, same_arch
 
 
-def loaded(subject: Subject, kind: ImageKind) -> Iterator[Traits]:
+def loaded(subject: Subject, kind: ImageKind) -> Iterator[ImageSignature]:
     """The images of this kind that the driver takes as they are."""
     if subject.route is Route.LOAD:
         yield from (image for image in subject.picked if image.kind is kind)
 
 
-def linked(subject: Subject, kind: ImageKind) -> Iterator[Traits]:
+def linked(subject: Subject, kind: ImageKind) -> Iterator[ImageSignature]:
     """The images of this kind that a linker takes."""
     if subject.route is Route.LINK:
         yield from (image for image in subject.picked if image.kind is kind)
@@ -30,7 +30,7 @@ def real(gpu: Gpu) -> str:
     return f"sm_{gpu.arch.number}"
 
 
-def not_this_one(image: Traits, gpu: Gpu, route: Route) -> str | None:
+def not_this_one(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """Why code with suffix ``a`` is not for a GPU; None where it is, or has no such suffix.
 
     An entry of a fatbin is matched by a linker with the whole name of the target; everything else
@@ -48,7 +48,7 @@ def not_this_one(image: Traits, gpu: Gpu, route: Route) -> str | None:
     return f"is for sm_{arch.number} alone"
 
 
-def not_its_family(image: Traits, gpu: Gpu) -> str | None:
+def not_its_family(image: ImageSignature, gpu: Gpu) -> str | None:
     """Why code with suffix ``f`` is not for a GPU; None where it is, or where it has no suffix."""
     arch = image.arch
     if arch is None or arch.suffix != "f" or in_family(arch, gpu.arch.number):
@@ -65,5 +65,5 @@ def in_family(arch: SmArch, number: int) -> bool:
 def served(arch: SmArch) -> str:
     """``sm_103 and sm_107``: the GPUs that family-specific code of an architecture serves."""
     mine = same_arch(arch.number)
-    *most, last = [f"sm_{one}" for one in sorted(family(mine)) if one >= mine]
+    *most, last = [f"sm_{number}" for number in sorted(family(mine)) if number >= mine]
     return f"{', '.join(most)} and {last}" if most else last

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ltocompat.facts import ptx
 from ltocompat.model.arch import Release
-from ltocompat.model.signature import Traits
+from ltocompat.model.signature import ImageSignature
 
 
 def is_newer(isa: str | None) -> bool:
@@ -25,12 +25,12 @@ def newest_release() -> Release:
     return ptx.ptx_cuda(ptx.newest_ptx()) or Release(0, 0)
 
 
-def said(image: Traits) -> str:
+def said(image: ImageSignature) -> str:
     """PTX by its ISA version, as the start of a sentence: ``PTX 9.2``."""
     return f"PTX {image.isa}" if image.isa else "PTX of an unknown version"
 
 
-def doubt(image: Traits) -> str:
+def doubt(image: ImageSignature) -> str:
     """Why an ISA version may not decide, as the end of a sentence."""
     if image.isa is None:
         return "its .version can't be read, which decides whether it compiles"
@@ -39,7 +39,7 @@ def doubt(image: Traits) -> str:
     return "one of both is newer than the tables"
 
 
-def evidence(image: Traits) -> str:
+def evidence(image: ImageSignature) -> str:
     """The bytes that say the ISA version."""
     if image.isa is None:
         return "no .version"

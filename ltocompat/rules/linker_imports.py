@@ -78,7 +78,9 @@ def lacking(library: Library) -> str | None:
 def sonames(host: Host, *how: str) -> tuple[str, ...]:
     """The file names of nvJitLink that a host file asks for in these ways (``needed`` ...)."""
     return tuple(
-        one.file for one in host.libraries if one.name == NVJITLINK and one.file and one.how in how
+        library.file
+        for library in host.libraries
+        if library.name == NVJITLINK and library.file and library.how in how
     )
 
 
@@ -109,7 +111,11 @@ def opened_text(host: Host, file: str) -> str:
 
 def missing(resolved: Iterable[Resolved]) -> list[Resolved]:
     """The needed libraries that the loader doesn't find or can't read, as it meets them."""
-    return [one for one in resolved if one.loaded is None and one.needed_by is not None]
+    return [
+        each_resolved
+        for each_resolved in resolved
+        if each_resolved.loaded is None and each_resolved.needed_by is not None
+    ]
 
 
 def short(path: str) -> str:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.image import ImageKind, Role
-from ltocompat.model.signature import Traits
+from ltocompat.model.signature import ImageSignature
 
 _NEWER_THAN = "newer than "
 
 
-def ltoir_releases(image: Traits) -> tuple[Release, ...]:
+def ltoir_releases(image: ImageSignature) -> tuple[Release, ...]:
     """The releases that can have made LTO-IR, oldest first; empty outside of the tables."""
     return image.made_by[0].releases if image.made_by else ()
 
 
-def beyond(image: Traits) -> Release | None:
+def beyond(image: ImageSignature) -> Release | None:
     """The newest release of our tables, where LTO-IR is newer than that."""
     version = image.made_by[0].version if image.made_by else None
     if version is None or not version.startswith(_NEWER_THAN):
@@ -26,17 +26,17 @@ def beyond(image: Traits) -> Release | None:
         return None
 
 
-def writer(image: Traits) -> Release | None:
+def writer(image: ImageSignature) -> Release | None:
     """The newest release whose tool wrote a cubin; None when nothing tells."""
-    return max((one for maker in image.made_by for one in maker.releases), default=None)
+    return max((release for maker in image.made_by for release in maker.releases), default=None)
 
 
-def evidence(image: Traits) -> str:
+def evidence(image: ImageSignature) -> str:
     """The bytes that say who made an image."""
     return "; ".join(dict.fromkeys(maker.evidence for maker in image.made_by)) or "nothing"
 
 
-def said(image: Traits) -> str:
+def said(image: ImageSignature) -> str:
     """An image and its maker, as the start of a sentence: ``LTO-IR made by 12.9``."""
     kind = "LTO-IR" if image.kind is ImageKind.LTOIR else str(image.kind).upper()
     if not image.made_by:

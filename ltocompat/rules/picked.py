@@ -32,13 +32,13 @@ def every(environment: Environment, library: str, way: str) -> list[Found]:
     """What a way finds for a library, in the order in which it asks."""
     return [
         Found(
-            Release.parse(one.version),
-            one.version,
-            one.real or one.path,
-            f"{way} ({one.found_by})",
+            Release.parse(library_pick.version),
+            library_pick.version,
+            library_pick.real or library_pick.path,
+            f"{way} ({library_pick.found_by})",
         )
-        for one in environment.picked(library, way)
-        if one.version and one.path
+        for library_pick in environment.picked(library, way)
+        if library_pick.version and library_pick.path
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import Host
-from ltocompat.model.signature import Shape, Traits
+from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.packages.values import Shipped
@@ -18,7 +18,7 @@ from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library import Library
 
 
-class Axis(enum.StrEnum):
+class Component(enum.StrEnum):
     """The part of a target that a requirement is about."""
 
     DRIVER = "driver"  # the user-mode driver: that of cuda-compat where one is in front
@@ -31,10 +31,10 @@ class Axis(enum.StrEnum):
 
 
 class Constraint(Protocol):
-    """What the value on an axis has to be; ``str`` gives it as ``>= 550.54.14``."""
+    """What the value on a component has to be; ``str`` gives it as ``>= 550.54.14``."""
 
-    def judge(self, value: Any, /) -> Verdict:  # noqa: ANN401 - each axis has its own type
-        """What a known value on the axis makes of it."""
+    def judge(self, value: Any, /) -> Verdict:  # noqa: ANN401 - each component has its own type
+        """What a known value on the component makes of it."""
 
     def noted(self, value: Any, /) -> bool:  # noqa: ANN401 - as above
         """Whether a value that is ``ok`` is worth a note all the same."""
@@ -42,7 +42,7 @@ class Constraint(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CompatUse:
-    """The value on the axis of cuda-compat.
+    """The value on the component of cuda-compat.
 
     Attributes:
         package: the package in front, by its CUDA release.
@@ -62,7 +62,7 @@ class Requirement:
     """What an image asks of one part of its target.
 
     Attributes:
-        axis: the part.
+        component: the part.
         constraint: what it has to be.
         rule: ID of the rule that says so.
         subject: what asks, as the start of a sentence: ``PTX 9.2``.
@@ -72,7 +72,7 @@ class Requirement:
         doubt: what to say instead of the consequence where the verdict is unknown.
     """
 
-    axis: Axis
+    component: Component
     constraint: Constraint
     rule: str
     subject: str
@@ -87,7 +87,7 @@ class Subject:
     """What a rule looks at: a module on its way to a GPU.
 
     Attributes:
-        shape: the module.
+        signature: the module.
         route: the way that it goes.
         gpu: the GPU.
         picked: the images that the driver or the linker picks; empty when there is none.
@@ -98,10 +98,10 @@ class Subject:
             (False); None without a trial.
     """
 
-    shape: Shape
+    signature: ModuleSignature
     route: Route
     gpu: Gpu
-    picked: tuple[Traits, ...]
+    picked: tuple[ImageSignature, ...]
     missed: Missed | None = None
     linker: Release | None = None
     offline: bool = False
@@ -114,7 +114,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class Problem:
     """Something wrong with a machine, with a library on it, or with a package.
 
     Attributes:
@@ -155,9 +155,9 @@ class Rule:
         excludes: of a rule of selection: why an image is not picked for a GPU (a clause such as
             ``runs on sm_90 alone``), or None where this rule is no obstacle.
         of_host: the requirements of a host file: of its symbols and needed libraries.
-        of_machine: the flaws of a machine, whatever is to run on it.
-        of_library: the flaws of a library on a machine: of what the loader gives it.
-        of_package: the flaws of a package: of its metadata against its bytes.
+        of_machine: the problems of a machine, whatever is to run on it.
+        of_library: the problems of a library on a machine: of what the loader gives it.
+        of_package: the problems of a package: of its metadata against its bytes.
     """
 
     id: str
@@ -170,8 +170,8 @@ class Rule:
     remedy: str
     source: str
     requirements: Callable[[Subject], Iterable[Requirement]] = nothing
-    excludes: Callable[[Traits, Gpu, Route], str | None] | None = None
+    excludes: Callable[[ImageSignature, Gpu, Route], str | None] | None = None
     of_host: Callable[[Host], Iterable[Requirement]] | None = None
-    of_machine: Callable[[Environment], Iterable[Flaw]] | None = None
-    of_library: Callable[[Library], Iterable[Flaw]] | None = None
-    of_package: Callable[[Shipped], Iterable[Flaw]] | None = None
+    of_machine: Callable[[Environment], Iterable[Problem]] | None = None
+    of_library: Callable[[Library], Iterable[Problem]] | None = None
+    of_package: Callable[[Shipped], Iterable[Problem]] | None = None

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ltocompat.facts import gpus
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import Shape, Traits
+from ltocompat.model.signature import ImageSignature, ModuleSignature
 
 # From this release on, nvJitLink minds the suffix of an LTO-IR entry.
 _SUFFIX_MINDED = Release(13, 0)
@@ -34,7 +34,7 @@ class Missed(enum.StrEnum):
 class Pick:
     """The images that are used: one, or all that a link takes; or why there are none."""
 
-    images: tuple[Traits, ...]
+    images: tuple[ImageSignature, ...]
     missed: Missed | None = None
 
 
@@ -49,17 +49,17 @@ def runs(code: SmArch, gpu: int) -> bool:
     It runs on the same major with no older minor; ``a`` on this one only; ``f`` on its family.
     Source: CUDA C++ programming guide, binary compatibility; nvcc guide 5.1; for Tegra link trials.
     """
-    mine, its = same_arch(code.number), same_arch(gpu)
+    mine, number = same_arch(code.number), same_arch(gpu)
     if code.suffix == "a":
-        return mine == its
+        return mine == number
     if code.suffix == "f":
-        return mine <= its and its in family(mine)
-    if mine == its:
+        return mine <= number and number in family(mine)
+    if mine == number:
         return True
-    if mine // 10 != its // 10 or mine > its:
+    if mine // 10 != number // 10 or mine > number:
         return False
     # Before 8.x, code of an integrated GPU and of a discrete one are not exchangeable.
-    return its >= 80 or _tegra(mine) == _tegra(its)
+    return number >= 80 or _tegra(mine) == _tegra(number)
 
 
 def compiles(code: SmArch, gpu: int) -> bool:
@@ -68,12 +68,12 @@ def compiles(code: SmArch, gpu: int) -> bool:
     It can for any that is no older; ``a`` for this one only; ``f`` for its family. Source: PTX ISA
     9.1, ``.target``.
     """
-    mine, its = same_arch(code.number), same_arch(gpu)
+    mine, number = same_arch(code.number), same_arch(gpu)
     if code.suffix == "a":
-        return mine == its
+        return mine == number
     if code.suffix == "f":
-        return mine <= its and its in family(mine)
-    return mine <= its
+        return mine <= number and number in family(mine)
+    return mine <= number
 
 
 def family(number: int) -> frozenset[int]:
@@ -87,12 +87,12 @@ def _tegra(number: int) -> bool:
     return row is not None and row.tegra
 
 
-def pick_for_driver(shape: Shape, gpu: int) -> Pick:
+def pick_for_driver(signature: ModuleSignature, gpu: int) -> Pick:
     """What the driver picks of a module that is loaded as it is."""
-    if not shape.images:
+    if not signature.images:
         return Pick((), Missed.EMPTY)
-    final = [image for image in shape.images if not image.prelinked]
-    if shape.registered is not None and _integrated_only(final, gpu):
+    final = [image for image in signature.images if not image.prelinked]
+    if signature.registered is not None and _integrated_only(final, gpu):
         # A library knows Orin from a desktop GPU: cuFFT 12.5 has 155 cubins for sm_87 alone.
         return Pick((), Missed.NOT_FOR_GPU)
     best = _driver_choice(final, gpu)
@@ -100,101 +100,103 @@ def pick_for_driver(shape: Shape, gpu: int) -> Pick:
         return Pick((best,))
     relinked = tuple(
         image
-        for image in shape.images
+        for image in signature.images
         if image.prelinked and image.kind is ImageKind.PTX and _usable(image, gpu)
     )
     if relinked:
         return Pick(relinked)
-    return Pick((), _missed(shape, gpu))
+    return Pick((), _missed(signature, gpu))
 
 
-def _integrated_only(images: Iterable[Traits], gpu: int) -> bool:
+def _integrated_only(images: Iterable[ImageSignature], gpu: int) -> bool:
     """Whether all that a discrete GPU could use was made for an integrated one."""
     usable = [image for image in images if _usable(image, gpu)]
     return bool(usable) and not _tegra(gpu) and all(map(_for_integrated, usable))
 
 
-def _for_integrated(image: Traits) -> bool:
+def _for_integrated(image: ImageSignature) -> bool:
     return image.kind is ImageKind.SASS and image.arch is not None and _tegra(image.arch.number)
 
 
-def _driver_choice(images: Iterable[Traits], gpu: int) -> Traits | None:
+def _driver_choice(images: Iterable[ImageSignature], gpu: int) -> ImageSignature | None:
     """SASS for exactly this ``a`` target, else the highest SASS, then the same of PTX."""
     usable = [image for image in images if _usable(image, gpu)]
     for kind in (ImageKind.SASS, ImageKind.PTX):
         # max gives the first of equals, as the driver does
-        of_kind = [one for one in usable if one.kind is kind]
+        of_kind = [image for image in usable if image.kind is kind]
         if not _tegra(gpu):
             # Which of sm_80 and sm_87 a desktop GPU gets was not measured; NVIDIA's libraries ship
             # both in one module for desktops, so that the documented one is taken to serve.
-            of_kind = [one for one in of_kind if not _for_integrated(one)] or of_kind
+            of_kind = [
+                each_image for each_image in of_kind if not _for_integrated(each_image)
+            ] or of_kind
         if of_kind:
             return max(of_kind, key=_rank)
     return None
 
 
-def _usable(image: Traits, gpu: int) -> bool:
+def _usable(image: ImageSignature, gpu: int) -> bool:
     if image.arch is None:
         return False
     fits = runs if image.kind is ImageKind.SASS else compiles
     return fits(image.arch, gpu)
 
 
-def _rank(image: Traits) -> tuple[bool, int]:
+def _rank(image: ImageSignature) -> tuple[bool, int]:
     arch = image.arch
     return (False, 0) if arch is None else (arch.suffix == "a", same_arch(arch.number))
 
 
-def _missed(shape: Shape, gpu: int) -> Missed:
-    kinds = {image.kind for image in shape.images}
+def _missed(signature: ModuleSignature, gpu: int) -> Missed:
+    kinds = {image.kind for image in signature.images}
     if kinds == {ImageKind.LTOIR}:
         return Missed.LTO_ONLY
-    others = (i for i in shape.images if i.kind in (ImageKind.TILEIR, ImageKind.UNKNOWN))
+    others = (i for i in signature.images if i.kind in (ImageKind.TILEIR, ImageKind.UNKNOWN))
     if any(image.arch is None or compiles(image.arch, gpu) for image in others):
         return Missed.OTHER_KIND
     return Missed.NOT_FOR_GPU
 
 
-def pick_for_linker(shape: Shape, target: SmArch, linker: Release | None) -> Pick:
+def pick_for_linker(signature: ModuleSignature, target: SmArch, linker: Release | None) -> Pick:
     """What nvJitLink picks of a module.
 
     Of a fatbin: the highest LTO-IR entry that serves the target, then SASS, then PTX. An image that
     stands alone is taken as it is.
 
     Args:
-        shape: the module.
+        signature: the module.
         target: of the link, with its suffix.
         linker: release of the linker; None takes the newest rules.
     """
-    if not shape.images:
+    if not signature.images:
         return Pick((), Missed.EMPTY)
-    if not any(image.in_fatbin for image in shape.images):
-        return _alone(shape, target)
+    if not any(image.in_fatbin for image in signature.images):
+        return _alone(signature, target)
     order: tuple[tuple[ImageKind, Callable[[SmArch], bool]], ...] = (
         (ImageKind.LTOIR, lambda arch: _serves(arch, target, linker)),
         (ImageKind.SASS, lambda arch: _links(arch, target)),
         (ImageKind.PTX, lambda arch: _compiles_to(arch, target)),
     )
     for kind, serves in order:
-        found = [i for i in shape.images if i.kind is kind and i.arch and serves(i.arch)]
+        found = [i for i in signature.images if i.kind is kind and i.arch and serves(i.arch)]
         if found:
             return Pick((max(found, key=_rank_for_link),))
-    return Pick((), _missed_by_linker(shape))
+    return Pick((), _missed_by_linker(signature))
 
 
-def _alone(shape: Shape, target: SmArch) -> Pick:
+def _alone(signature: ModuleSignature, target: SmArch) -> Pick:
     """An image without an entry header, which is judged by its number only."""
     kinds = {ImageKind.SASS: runs, ImageKind.PTX: compiles}
-    for image in shape.images:
+    for image in signature.images:
         if image.kind in kinds and image.arch and not kinds[image.kind](image.arch, target.number):
             return Pick((), Missed.NOT_FOR_GPU)
         lto = image.kind is ImageKind.LTOIR and image.arch is not None
         if lto and image.arch and same_arch(image.arch.number) > same_arch(target.number):
             return Pick((), Missed.NOT_FOR_GPU)
-    return Pick(shape.images) if shape.images else Pick((), Missed.EMPTY)
+    return Pick(signature.images) if signature.images else Pick((), Missed.EMPTY)
 
 
-def _rank_for_link(image: Traits) -> tuple[int, bool]:
+def _rank_for_link(image: ImageSignature) -> tuple[int, bool]:
     arch = image.arch
     return (0, False) if arch is None else (same_arch(arch.number), bool(arch.suffix))
 
@@ -224,7 +226,7 @@ def _links(code: SmArch, target: SmArch) -> bool:
     return runs(code, target.number)
 
 
-def _missed_by_linker(shape: Shape) -> Missed:
-    kinds = {image.kind for image in shape.images}
+def _missed_by_linker(signature: ModuleSignature) -> Missed:
+    kinds = {image.kind for image in signature.images}
     other = kinds <= {ImageKind.TILEIR, ImageKind.UNKNOWN}
     return Missed.OTHER_KIND if other else Missed.NOT_FOR_GPU

@@ -70,7 +70,7 @@ def describe(stored: StoredImage, detail: Detail) -> tuple[Image, Skipped | None
         limit = error.limit if isinstance(error, LimitExceeded) else None
         facts = {"problems": (str(error),)}
         unread = Skipped(stored.place, str(error), stored.stored_size, limit)
-    said: dict[str, Any] = {
+    table: dict[str, Any] = {
         "arch": stored.arch,
         "size": stored.payload.declared,
         "relocatable": stored.relocatable,
@@ -87,7 +87,7 @@ def describe(stored: StoredImage, detail: Detail) -> tuple[Image, Skipped | None
         host_os=stored.host_os,
         options=stored.options,
         identifier=stored.identifier,
-        **(said | facts),
+        **(table | facts),
     )
     return image, unread
 
@@ -144,7 +144,7 @@ class _Marks(NamedTuple):
     api_versions: frozenset[int]
 
 
-def _early_marks(prefix: Prefix, header: cubin.Header) -> _Marks | None:
+def _early_marks(prefix: Prefix, header: cubin.CubinHeader) -> _Marks | None:
     """The marks of a packed cubin, decoding no further than to them; None where they are elsewhere.
 
     They lie behind the names and symbols, which grow with the number of sections, and in front of
@@ -162,7 +162,7 @@ def _early_marks(prefix: Prefix, header: cubin.Header) -> _Marks | None:
             size = max(size, prefix.expected or 0)
 
 
-def _marks_in(data: bytes, header: cubin.Header) -> _Marks | None:
+def _marks_in(data: bytes, header: cubin.CubinHeader) -> _Marks | None:
     notes = NO_NOTES if header.generation == 1 else Notes.find(data)
     if notes is None:
         return None
@@ -185,7 +185,7 @@ def _suffixed(arch: SmArch, notes: Notes) -> SmArch:
 
 
 def _cubin_facts(
-    stored: StoredImage, header: cubin.Header, marks: _Marks, arch: SmArch
+    stored: StoredImage, header: cubin.CubinHeader, marks: _Marks, arch: SmArch
 ) -> dict[str, Any]:
     notes = marks.notes
     makers = cubin_makers(
@@ -279,9 +279,9 @@ def _contradictions(
 ) -> tuple[str, ...]:
     """Sentences about an entry header that says something else than the image."""
     found = []
-    said = _version(stored)
-    if said is not None and said != version:
-        found.append(f"its entry says {what} {said}, but the image inside {version}")
+    text = _version(stored)
+    if text is not None and text != version:
+        found.append(f"its entry says {what} {text}, but the image inside {version}")
     if stored.arch and arch and stored.arch.number != arch.number:
         found.append(f"its entry says {stored.arch}, but the image inside is for {arch}")
     return tuple(found)

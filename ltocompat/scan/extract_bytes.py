@@ -55,7 +55,7 @@ def cut(stored: StoredImage) -> Cut:
     return Cut(image_bytes(stored), _NAMES[stored.kind])
 
 
-def images_at(place: Place, settings: walk.Settings) -> Iterator[StoredImage | Skipped]:
+def images_at(place: Place, settings: walk.ScanSettings) -> Iterator[StoredImage | Skipped]:
     """Every image at a place, as it is stored, while its file is open.
 
     Raises:

@@ -43,7 +43,9 @@ def ltoir_makers(versions: LtoIrVersions, *, linked: bool = False) -> tuple[Make
     release = known.get(versions.nvvm_ir)
     evidence = f"NVVM IR {versions.nvvm_ir}" + (", linker's mark" if linked else "")
     if release is None:
-        sets: dict[str, tuple[Release, ...]] = {text: (one,) for text, one in known.items()}
+        sets: dict[str, tuple[Release, ...]] = {
+            text: (each_release,) for text, each_release in known.items()
+        }
         return (_outside(versions.nvvm_ir, sets, evidence),)
     role = Role.LINKER if linked else Role.COMPILER
     return (Maker(role, None, str(release), (release,), evidence),)
@@ -126,8 +128,10 @@ def _noted(note: ToolNote) -> Maker:
 
 def _unnoted(noted: tuple[Maker, ...], api_versions: frozenset[int]) -> tuple[Maker, ...]:
     """Compilers of linked objects that left no note: those of generation 1 don't."""
-    said = {r for maker in noted if maker.role is Role.COMPILER for r in maker.releases}
-    return tuple(_by_kernel(v) for v in sorted(api_versions) if Release.from_code(v) not in said)
+    releases = {r for maker in noted if maker.role is Role.COMPILER for r in maker.releases}
+    return tuple(
+        _by_kernel(v) for v in sorted(api_versions) if Release.from_code(v) not in releases
+    )
 
 
 def _generation_1(header: int, api_versions: frozenset[int]) -> tuple[Maker, ...]:

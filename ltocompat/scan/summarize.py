@@ -1,4 +1,4 @@
-"""From paths to studies: what verdicts rest on, gathered while the bytes are at hand."""
+"""From paths to summaries: what verdicts rest on, gathered while the bytes are at hand."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ltocompat.files.fatbin import StoredImage, StoredModule
-from ltocompat.model.artifact_summary import Group, Study
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.image import Host, Image, ImageKind, Module, Record, Skipped
 from ltocompat.model.place import Place
-from ltocompat.model.signature import Shape, Worth, shape_of
-from ltocompat.model.trial_answer import TrialKey, Trials, Tried
+from ltocompat.model.signature import KernelsToCount, ModuleSignature, module_signature
+from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials
 from ltocompat.scan import walk
 from ltocompat.scan.describe import Detail, describe
 
@@ -20,16 +20,16 @@ _MOST_SKIPPED = 20
 _LARGE = 16 << 10
 _MOST_HOSTS = 10_000
 
-Interest = Callable[[Shape], Worth]
+Interest = Callable[[ModuleSignature], KernelsToCount]
 """Tells whose kernels decide something."""
 Modules = Sequence[tuple[StoredModule, Module]]
-Try = Callable[[Modules], Sequence[Trials]]
+TryModules = Callable[[Modules], Sequence[Trials]]
 """Asks linkers about modules of one file; what they did with each."""
-Tries = Callable[[], Try]
+Tries = Callable[[], TryModules]
 """Begins a file: what linkers are asked about it depends on no other file."""
 
 
-class Student:
+class Summarizer:
     """Studies files: folds their modules into groups as they pass.
 
     Args:
@@ -52,8 +52,8 @@ class Student:
         self._narrow = narrow
         self._apart = apart
 
-    def study(self, place: Place, settings: walk.Settings) -> Iterator[Study]:
-        """One study for each file at a place; last, one of what is no file and can't be read.
+    def summary(self, place: Place, settings: walk.ScanSettings) -> Iterator[ArtifactSummary]:
+        """One summary for each file at a place; last, one of what is no file and can't be read.
 
         Raises:
             UnreadableInput: the path can't be opened.
@@ -65,10 +65,12 @@ class Student:
             else:
                 yield self._study_file(found, settings, named=found == place)
         if outside.skipped:
-            yield outside.study(place.path)
+            yield outside.summary(place.path)
 
-    def _study_file(self, file: Place, settings: walk.Settings, *, named: bool) -> Study:
-        """The study of one file: whatever is remembered while it is read ends with it."""
+    def _study_file(
+        self, file: Place, settings: walk.ScanSettings, *, named: bool
+    ) -> ArtifactSummary:
+        """The summary of one file: whatever is remembered while it is read ends with it."""
         reader = _FileReader(self._interest, self._tries, self._narrow)
         notes = _Notes(apart=self._apart)
         try:
@@ -78,7 +80,7 @@ class Student:
             if named:
                 raise
             notes.take(Skipped(file, str(error)), {})
-        return notes.study(file.path)
+        return notes.summary(file.path)
 
 
 class _FileReader:
@@ -107,12 +109,12 @@ class _FileReader:
         return [self._with_kernels(stored, module) for stored, module in modules]
 
     def _with_kernels(self, stored: StoredModule, module: Module) -> Module:
-        shape = shape_of(module)
-        wanted = self._interest(shape)
+        signature = module_signature(module)
+        wanted = self._interest(signature)
         if not wanted.picked and not wanted.any_of:
             return module
         trials = tuple(self.tried.get(module.place, {}).items())
-        alike = (module.place.members, shape, trials)
+        alike = (module.place.members, signature, trials)
         images = list(module.images)
         for number in wanted.picked:
             if (alike, number) in self._settled or _surely_has_kernels(stored.images[number]):
@@ -139,15 +141,15 @@ class _FileReader:
         return False
 
 
-_Alike = tuple[tuple[str, ...], Shape, tuple[tuple[TrialKey, Tried], ...]]
-"""Modules of one innermost file that have a shape and that linkers treated alike."""
+_Alike = tuple[tuple[str, ...], ModuleSignature, tuple[tuple[TrialKey, TrialOutcome], ...]]
+"""Modules of one innermost file that have a signature and that linkers treated alike."""
 
 
 def _counted(stored: StoredImage, image: Image) -> Image:
     """An image with its kernels.
 
-    Of a cubin nothing else is taken over: others of its shape are not read this far, and what is
-    said of them must not depend on which of them comes first. PTX is always read.
+    Of a cubin nothing else is taken over: others of its signature are not read this far, and what
+    is said of them must not depend on which of them comes first. PTX is always read.
     """
     found, _ = describe(stored, Detail(kernels=True))
     return found if image.kind is ImageKind.PTX else replace(image, kernels=found.kernels)
@@ -163,8 +165,8 @@ class _Notes:
 
     def __init__(self, *, apart: bool) -> None:
         self._apart = apart
-        self._groups: dict[tuple[object, ...], Group] = {}
-        self._inner: dict[tuple[object, ...], Group] = {}
+        self._groups: dict[tuple[object, ...], ModuleGroup] = {}
+        self._inner: dict[tuple[object, ...], ModuleGroup] = {}
         self._inside: tuple[str, ...] = ()
         self._options: dict[str, Image] = {}
         self._hosts: list[Host] = []
@@ -182,10 +184,10 @@ class _Notes:
             if len(self.skipped) < _MOST_SKIPPED:
                 self.skipped.append(record)
 
-    def study(self, path: str) -> Study:
-        """The study of what was noted."""
+    def summary(self, path: str) -> ArtifactSummary:
+        """The summary of what was noted."""
         self._flush()
-        return Study(
+        return ArtifactSummary(
             path,
             list(self._groups.values()),
             self.skipped,
@@ -199,7 +201,7 @@ class _Notes:
         if module.place.members != self._inside:
             self._flush()
             self._inside = module.place.members
-        _count(self._inner, Group(shape_of(module), trials, 1, module.place))
+        _count(self._inner, ModuleGroup(module_signature(module), trials, 1, module.place))
         for image in module.images:
             if image.kind is ImageKind.LTOIR and image.options is not None:
                 self._options.setdefault(image.options, image)
@@ -211,7 +213,7 @@ class _Notes:
         )
         if waits and host.place.members == self._inside:
             for group in self._inner.values():
-                group.shape = replace(group.shape, needs_device_link=True)
+                group.signature = replace(group.signature, needs_device_link=True)
         # Of libraries in packages others are kept, too: their machine and search path count.
         needs = host.undefined_registrations or host.nvjitlink_imports or host.libraries
         in_package = host.linked and host.place.members and len(self._hosts) < _MOST_HOSTS
@@ -226,9 +228,9 @@ class _Notes:
 
 
 def _count(
-    groups: dict[tuple[object, ...], Group], group: Group, inside: tuple[str, ...] = ()
+    groups: dict[tuple[object, ...], ModuleGroup], group: ModuleGroup, inside: tuple[str, ...] = ()
 ) -> None:
-    key = (group.shape, tuple(group.trials.items()), inside)
+    key = (group.signature, tuple(group.trials.items()), inside)
     before = groups.get(key)
     if before is None:
         groups[key] = group

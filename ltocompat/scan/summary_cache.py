@@ -1,10 +1,10 @@
 """Studies of files that have not changed since the last run, for audits with trial links.
 
-A study is kept under the SHA-256 of the file's bytes, its path (places are written with it), how it
-was read, and this very program (its version, and size and time of each of its files). Kept is only
-what any run would find again: nothing with a place that could not be read, which a limit may have
-caused, and nothing with a crash or a time-out. Whatever is wrong with what is kept, the file is
-read as if there were nothing.
+A summary is kept under the SHA-256 of the file's bytes, its path (places are written with it), how
+it was read, and this very program (its version, and size and time of each of its files). Kept is
+only what any run would find again: nothing with a place that could not be read, which a limit may
+have caused, and nothing with a crash or a time-out. Whatever is wrong with what is kept, the file
+is read as if there were nothing.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ltocompat import model
-from ltocompat.model.artifact_summary import Study
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.version import VERSION
 from ltocompat.targets.nvjitlink import Cache
 
 _KEPT = 90 * 24 * 3600.0  # seconds
-_MOST_BYTES = 64 << 20  # of one file's studies; those of libcuvs take 5 KB
+_MOST_BYTES = 64 << 20  # of one file's summaries; those of libcuvs take 5 KB
 _THIN = b"!<thin>\n"  # an archive whose members are other files
 # Modules of values: a pickle that names anything else is none of ours.
 _VALUES = {
@@ -39,7 +39,7 @@ _VALUES = {
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a study is kept under.
+    """What a summary is kept under.
 
     Attributes:
         digest: over all that makes a difference.
@@ -52,8 +52,8 @@ class Key:
     state: tuple[int, ...]
 
 
-class StudyCache:
-    """A folder of studies, a file each.
+class SummaryCache:
+    """A folder of summaries, a file each.
 
     Args:
         folder: need not exist yet.
@@ -63,12 +63,12 @@ class StudyCache:
         self._folder = folder
 
     @classmethod
-    def of(cls, environ: Mapping[str, str] | None = None) -> StudyCache:
+    def of(cls, environ: Mapping[str, str] | None = None) -> SummaryCache:
         """That of this user, beside the nvJitLinks for trials."""
-        return cls(os.path.join(os.path.dirname(Cache.of(environ).folder), "studies-1"))
+        return cls(os.path.join(os.path.dirname(Cache.of(environ).folder), "summaries-1"))
 
     def key(self, path: str, how: str) -> Key | None:
-        """What the studies of a file are kept under; None for what is not one regular file.
+        """What the summaries of a file are kept under; None for what is not one regular file.
 
         Args:
             path: the file.
@@ -88,20 +88,22 @@ class StudyCache:
         text = f"{content}\0{path}\0{how}\0{_program()}"
         return Key(hashlib.sha256(os.fsencode(text)).hexdigest(), path, state)
 
-    def get(self, key: Key) -> list[Study] | None:
-        """The studies that are kept; None where there are none."""
+    def get(self, key: Key) -> list[ArtifactSummary] | None:
+        """The summaries that are kept; None where there are none."""
         try:
             with open(self._file(key), "rb") as file:
                 data = file.read(_MOST_BYTES)
             found = _Reader(io.BytesIO(data)).load()
         except Exception:  # noqa: BLE001 - broken bytes can make a pickle raise anything
             return None
-        sound = isinstance(found, list) and all(isinstance(one, Study) for one in found)
+        sound = isinstance(found, list) and all(
+            isinstance(value, ArtifactSummary) for value in found
+        )
         return found if sound else None
 
-    def keep(self, key: Key, studies: Sequence[Study]) -> None:
-        """Keep studies that were made of the file as it was when its key was."""
-        if not all(map(_lasting, studies)):
+    def keep(self, key: Key, summaries: Sequence[ArtifactSummary]) -> None:
+        """Keep summaries that were made of the file as it was when its key was."""
+        if not all(map(_lasting, summaries)):
             return
         with contextlib.suppress(OSError):
             fd = os.open(key.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
@@ -112,7 +114,7 @@ class StudyCache:
             if not changed:
                 os.makedirs(self._folder, exist_ok=True)
                 self._sweep()
-                _write(self._file(key), pickle.dumps(list(studies), 5))
+                _write(self._file(key), pickle.dumps(list(summaries), 5))
 
     def _file(self, key: Key) -> str:
         return os.path.join(self._folder, key.digest)
@@ -136,15 +138,15 @@ class _Reader(pickle.Unpickler):
         return found
 
 
-def _lasting(study: Study) -> bool:
-    tried = (one for group in study.groups for one in group.trials.values())
-    doubtful = any(one.outcome in ("crashed", "timed out") for one in tried)
-    return not study.skipped_count and not doubtful
+def _lasting(summary: ArtifactSummary) -> bool:
+    tried = (trial for group in summary.groups for trial in group.trials.values())
+    doubtful = any(trial_outcome.outcome in ("crashed", "timed out") for trial_outcome in tried)
+    return not summary.skipped_count and not doubtful
 
 
 def _state(fd: int) -> tuple[int, ...]:
-    said = os.fstat(fd)
-    return said.st_dev, said.st_ino, said.st_size, said.st_mtime_ns
+    stat_result = os.fstat(fd)
+    return stat_result.st_dev, stat_result.st_ino, stat_result.st_size, stat_result.st_mtime_ns
 
 
 def _write(path: str, data: bytes) -> None:
@@ -163,14 +165,14 @@ def _write(path: str, data: bytes) -> None:
 def _program() -> str:
     """This program: while it is being changed, its version stays the same."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(model.__file__)))
-    said = [VERSION]
-    said += [f"{name} {size} {time_}" for name, size, time_ in sorted(_sources(root))]
-    return hashlib.sha256(os.fsencode("\n".join(said))).hexdigest()
+    words = [VERSION]
+    words += [f"{name} {size} {time_}" for name, size, time_ in sorted(_sources(root))]
+    return hashlib.sha256(os.fsencode("\n".join(words))).hexdigest()
 
 
 def _sources(root: str) -> Iterator[tuple[str, int, int]]:
     for folder, folders, names in os.walk(root):
-        folders[:] = [one for one in folders if one != "__pycache__"]
+        folders[:] = [text for text in folders if text != "__pycache__"]
         for name in names:
             path = os.path.join(folder, name)
             status = os.stat(path)

@@ -19,9 +19,9 @@ from ltocompat.files.archives.member import Member, concerns
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.codec import Payload
 from ltocompat.files.fatbin import StoredImage, StoredModule
-from ltocompat.files.fatbin.walk import Walk
+from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.files.images import ptx, tileir
-from ltocompat.files.objects import HostFile, read_host
+from ltocompat.files.objects import ObjectFile, read_host
 from ltocompat.model.errors import LimitExceeded, UnreadableInput
 from ltocompat.model.image import Artifact, Compression, Host, ImageKind, Module, Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Budget, Limits
@@ -36,7 +36,7 @@ _REFINED_TOGETHER = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ScanSettings:
     """How to take an inventory.
 
     Attributes:
@@ -53,7 +53,7 @@ class Settings:
     refine: Refine | None = None
 
 
-def take(place: Place, settings: Settings) -> Iterator[Record]:
+def take(place: Place, settings: ScanSettings) -> Iterator[Record]:
     """Everything below a path: for each file its modules, skipped places and hosts, then the file.
 
     Raises:
@@ -80,12 +80,12 @@ def files(place: Place, limits: Limits) -> Iterator[Place | Skipped]:
         yield found if isinstance(found, Skipped) else Place(found)
 
 
-def _take_file(place: Place, settings: Settings) -> Iterator[Record]:
+def _take_file(place: Place, settings: ScanSettings) -> Iterator[Record]:
     with opened(place.path, settings.limits) as view:
         yield from take_view(view, place, settings)
 
 
-def take_view(view: ByteView, place: Place, settings: Settings) -> Iterator[Record]:
+def take_view(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Record]:
     """The records of one file whose bytes are at hand; ``place`` names it, or a place in it."""
     counted = _Count(Place(place.path), settings.limits)
     for record in _described(stored_in_file(view, place, settings), settings):
@@ -165,7 +165,7 @@ def _spooled(fd: int, limits: Limits) -> Iterator[ByteView]:
         yield ByteView(FileSource(spool.fileno()))
 
 
-def stored_in_file(view: ByteView, place: Place, settings: Settings) -> Iterator[Stored]:
+def stored_in_file(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Stored]:
     """What lies in a file and in its members, before any image is decoded.
 
     ``place`` may name a member or an image; then only what lies there is given.
@@ -192,7 +192,7 @@ def _reached(stored: StoredModule | Host, budget: Budget) -> int:
 
 
 def _stored(
-    view: ByteView, at: Place, wanted: Place, budget: Budget, settings: Settings
+    view: ByteView, at: Place, wanted: Place, budget: Budget, settings: ScanSettings
 ) -> Iterator[Stored]:
     container = container_of(view)
     if container is None:
@@ -225,14 +225,14 @@ def _stored_in_plain_file(view: ByteView, place: Place, budget: Budget) -> Itera
             return
     else:
         yield from (Skipped(place, problem) for problem in host.problems)
-    yield from Walk(view, place, host, budget)
+    yield from FatbinWalk(view, place, host, budget)
     if host is not None:
         described = _needing(host, place)
         if described is not None:
             yield described
 
 
-def _needing(host: HostFile, place: Place) -> Host | None:
+def _needing(host: ObjectFile, place: Place) -> Host | None:
     """The host; an object in an archive only where its linker needs something."""
     described = host.describe(place)
     needs = described.undefined_registrations or described.nvjitlink_imports or described.libraries
@@ -259,34 +259,35 @@ def _whole_file(view: ByteView, place: Place, budget: Budget) -> StoredModule | 
     return StoredModule(place, None, None, (image,))
 
 
-def _described(stored: Iterator[Stored], settings: Settings) -> Iterator[Described]:
+def _described(stored: Iterator[Stored], settings: ScanSettings) -> Iterator[Described]:
     """The same, with every image decoded as far as it takes to say who made it."""
     if settings.refine is not None:
         while chunk := list(islice(stored, _REFINED_TOGETHER)):
             yield from _refined(chunk, settings.detail, settings.refine)
         return
-    for one in stored:
-        if isinstance(one, StoredModule):
-            module, skipped = describe_module(one, settings.detail)
+    for record in stored:
+        if isinstance(record, StoredModule):
+            module, skipped = describe_module(record, settings.detail)
             yield module
             yield from skipped
         else:
-            yield one
+            yield record
 
 
 def _refined(chunk: list[Stored], detail: Detail, refine: Refine) -> Iterator[Described]:
     described = [
-        describe_module(one, detail) if isinstance(one, StoredModule) else None for one in chunk
+        describe_module(stored_module, detail) if isinstance(stored_module, StoredModule) else None
+        for stored_module in chunk
     ]
     pairs = [
-        (one, found[0])
-        for one, found in zip(chunk, described, strict=True)
-        if isinstance(one, StoredModule) and found is not None
+        (each_record, found[0])
+        for each_record, found in zip(chunk, described, strict=True)
+        if isinstance(each_record, StoredModule) and found is not None
     ]
     modules = iter(refine(pairs))
-    for one, found in zip(chunk, described, strict=True):
-        if isinstance(one, StoredModule):
+    for record, found in zip(chunk, described, strict=True):
+        if isinstance(record, StoredModule):
             yield next(modules)
             yield from () if found is None else found[1]
         else:
-            yield one
+            yield record

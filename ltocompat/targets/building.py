@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
-from ltocompat.model.target import DriverVersion, Gpu, Known, System, Target
+from ltocompat.model.target import DriverVersion, Gpu, System, Target, VersionSet
 from ltocompat.targets.driver_versions import read_driver
 from ltocompat.targets.inline import EXAMPLE
 from ltocompat.targets.release_versions import read_releases
@@ -19,11 +19,11 @@ _LIBRARIES = ("compat", "nvjitlink", "nvrtc", "nvlink")
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ValueOrigin:
     """Where keys were written.
 
     Attributes:
-        source: what ``Known.source`` says: ``given``, ``prod.toml``.
+        source: what ``VersionSet.source`` says: ``given``, ``prod.toml``.
         folder: what the path of a lock is relative to.
     """
 
@@ -31,7 +31,7 @@ class Origin:
     folder: str
 
 
-def build(name: str, keys: Mapping[str, str], origin: Origin) -> Target:
+def build(name: str, keys: Mapping[str, str], origin: ValueOrigin) -> Target:
     """The target of these keys.
 
     Args:
@@ -66,7 +66,9 @@ def build(name: str, keys: Mapping[str, str], origin: Origin) -> Target:
     )
 
 
-def _driver(keys: Mapping[str, str], system: System, origin: Origin) -> Known[DriverVersion] | None:
+def _driver(
+    keys: Mapping[str, str], system: System, origin: ValueOrigin
+) -> VersionSet[DriverVersion] | None:
     if "driver" in keys:
         return read_driver(keys["driver"], origin.source)
     if "stock" in keys:
@@ -77,9 +79,9 @@ def _driver(keys: Mapping[str, str], system: System, origin: Origin) -> Known[Dr
 
 
 def _libraries(
-    keys: Mapping[str, str], system: System, origin: Origin
-) -> dict[str, Known[Release]]:
-    found: dict[str, Known[Release]] = {}
+    keys: Mapping[str, str], system: System, origin: ValueOrigin
+) -> dict[str, VersionSet[Release]]:
+    found: dict[str, VersionSet[Release]] = {}
     if "stock" in keys:
         from ltocompat.targets.stock import stock_libraries, stock_release
 

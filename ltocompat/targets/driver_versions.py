@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from ltocompat.facts import drivers
 from ltocompat.model.errors import UsageError
-from ltocompat.model.target import DriverVersion, Known
+from ltocompat.model.target import DriverVersion, VersionSet
 from ltocompat.targets.comparing import Clause, admitted, is_range, read_clauses, read_numbers
 
 # Stands for every release of a branch behind its first production release; higher than any.
 LATER = 9999
 
 
-def read_driver(text: str, source: str) -> Known[DriverVersion]:
+def read_driver(text: str, source: str) -> VersionSet[DriverVersion]:
     """The drivers that ``text`` means.
 
     A branch alone is its first production release or a later one. A range is every branch in it, by
@@ -26,12 +26,12 @@ def read_driver(text: str, source: str) -> Known[DriverVersion]:
         UsageError: it is no version, or no known driver is in the range.
     """
     if is_range(text):
-        return Known(text, _in_range(text), every=True, source=source)
+        return VersionSet(text, _in_range(text), every=True, source=source)
     if "+" in text:
         several = {_first(part, text) for part in text.split("+")}
-        return Known(text, tuple(sorted(several)), every=True, source=source)
+        return VersionSet(text, tuple(sorted(several)), every=True, source=source)
     several = {driver for part in text.split("|") for driver in _releases(part, text)}
-    return Known(text, tuple(sorted(several)), every=False, source=source)
+    return VersionSet(text, tuple(sorted(several)), every=False, source=source)
 
 
 def later(branch: int) -> DriverVersion:
@@ -51,7 +51,9 @@ def _releases(part: str, text: str) -> tuple[DriverVersion, ...]:
     if driver in known:
         return (driver,)
     size = len(driver.numbers)
-    return tuple(one for one in known if one.numbers[:size] == driver.numbers) or (driver,)
+    return tuple(version for version in known if version.numbers[:size] == driver.numbers) or (
+        driver,
+    )
 
 
 def _first(part: str, text: str) -> DriverVersion:

@@ -7,15 +7,17 @@ from typing import Any
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
-from ltocompat.model.target import Known, System
-from ltocompat.targets.markers import Environment
+from ltocompat.model.target import System, VersionSet
+from ltocompat.targets.markers import MarkerEnvironment
 from ltocompat.targets.pins import LOOKED_FOR, Pin, libraries
 from ltocompat.targets.requirements_txt import read_requirements
 from ltocompat.targets.text_file import read_toml
 from ltocompat.targets.toml_locks import read_pylock, read_uv_lock
 
 
-def locked_libraries(path: str, system: System, python: str | None) -> dict[str, Known[Release]]:
+def locked_libraries(
+    path: str, system: System, python: str | None
+) -> dict[str, VersionSet[Release]]:
     """What a lock file pins of nvJitLink and NVRTC, by their keys.
 
     Args:
@@ -26,7 +28,7 @@ def locked_libraries(path: str, system: System, python: str | None) -> dict[str,
     Raises:
         UsageError: the file can't be read, is no lock file, or has none of the packages.
     """
-    environment = Environment.of(system, python)
+    environment = MarkerEnvironment.of(system, python)
     name = os.path.basename(path)
     try:
         pins = _pins(path, environment)
@@ -45,7 +47,7 @@ def is_lock(tables: dict[str, Any]) -> bool:
     return "lock-version" in tables or ("version" in tables and "package" in tables)
 
 
-def _pins(path: str, environment: Environment) -> tuple[Pin, ...]:
+def _pins(path: str, environment: MarkerEnvironment) -> tuple[Pin, ...]:
     if not path.endswith((".toml", ".lock")):
         return read_requirements(path, environment)
     tables = read_toml(path)

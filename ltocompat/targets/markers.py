@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Environment:
+class MarkerEnvironment:
     """What the markers of a target see.
 
     Attributes:
@@ -31,7 +31,7 @@ class Environment:
     groups: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, system: System, python: str | None) -> Environment:
+    def of(cls, system: System, python: str | None) -> MarkerEnvironment:
         """That of a system with a Python; None for the version that runs here.
 
         Raises:
@@ -39,14 +39,14 @@ class Environment:
         """
         return cls(system, marker_environment(system, python))
 
-    def with_extra(self, extra: str) -> Environment:
+    def with_extra(self, extra: str) -> MarkerEnvironment:
         """The same, where a marker asks for ``extra``."""
         values = {**self.values, "extra": extra}
-        return Environment(self.system, values, self.extras, self.groups)
+        return MarkerEnvironment(self.system, values, self.extras, self.groups)
 
-    def with_choice(self, extras: Iterable[str], groups: Iterable[str]) -> Environment:
+    def with_choice(self, extras: Iterable[str], groups: Iterable[str]) -> MarkerEnvironment:
         """The same with these extras and dependency groups installed."""
-        return Environment(self.system, self.values, frozenset(extras), frozenset(groups))
+        return MarkerEnvironment(self.system, self.values, frozenset(extras), frozenset(groups))
 
     def holds(self, marker: Marker | str | None) -> bool:
         """Whether a marker is true; one that can't be judged counts as true, since it may be."""

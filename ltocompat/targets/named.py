@@ -8,7 +8,7 @@ from typing import Any
 
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Target
-from ltocompat.targets.building import Origin, build
+from ltocompat.targets.building import ValueOrigin, build
 from ltocompat.targets.inline import EXAMPLE, check, did_you_mean, is_inline, known_key, split
 from ltocompat.targets.text_file import read_toml
 
@@ -94,7 +94,7 @@ def _explain_missing(path: str, shown: str) -> None:
 
 
 def _target(path: str, name: str, value: object) -> Target:
-    origin = Origin(os.path.basename(path), os.path.dirname(path))
+    origin = ValueOrigin(os.path.basename(path), os.path.dirname(path))
     try:
         return build(name, _keys(value), origin)
     except UsageError as error:
@@ -109,7 +109,7 @@ def _keys(value: object) -> dict[str, str]:
         return split(value)
     if not isinstance(value, dict):
         raise UsageError(f"{str(value)[:60]} is not a table; write driver = ... in [targets.NAME]")
-    keys = {known_key(key): _value(key, one) for key, one in value.items()}
+    keys = {known_key(key): _value(key, each_value) for key, each_value in value.items()}
     for key, text in keys.items():
         check(key, text)
     return keys
@@ -120,7 +120,11 @@ def _value(key: str, value: object) -> str:
         return value.strip()
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    if key == "gpu" and isinstance(value, list) and all(isinstance(one, str) for one in value):
+    if (
+        key == "gpu"
+        and isinstance(value, list)
+        and all(isinstance(each_value, str) for each_value in value)
+    ):
         return "+".join(value)
     # A number with a point is none: 12.10 would be read as 12.1.
     raise UsageError(f'{key} = {str(value)[:60]} is not a text; write it in quotes, {key} = "..."')

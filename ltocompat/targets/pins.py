@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ltocompat.facts import nvjitlink_wheels
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
-from ltocompat.model.target import Known
+from ltocompat.model.target import VersionSet
 from ltocompat.targets.release_versions import TITLES, existing, known_releases
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def is_wanted(package: str) -> bool:
     return _PACKAGE.fullmatch(package) is not None
 
 
-def libraries(pins: Iterable[Pin], source: str) -> dict[str, Known[Release]]:
+def libraries(pins: Iterable[Pin], source: str) -> dict[str, VersionSet[Release]]:
     """What the pins say of nvJitLink and NVRTC, by their keys.
 
     cuda-toolkit stands for the libraries of its release where these have no pin of their own.
@@ -81,30 +81,32 @@ def libraries(pins: Iterable[Pin], source: str) -> dict[str, Known[Release]]:
     by_part: dict[str, list[Pin]] = {}
     for pin in dict.fromkeys(pins):
         by_part.setdefault(pin.part, []).append(pin)
-    found: dict[str, Known[Release]] = {}
+    found: dict[str, VersionSet[Release]] = {}
     for part in ("nvjitlink", "nvrtc"):
         own = by_part.get(part) or by_part.get("toolkit", [])
         meanings = {pin: _meaning(pin, source) for pin in own}
-        meanings = {pin: said for pin, said in meanings.items() if _has(part, said)}
+        meanings = {pin: meaning for pin, meaning in meanings.items() if _has(part, meaning)}
         if meanings:
             found[part] = _known(meanings, source)
     return found
 
 
-def _has(part: str, said: _Meaning) -> bool:
+def _has(part: str, meaning: _Meaning) -> bool:
     """Toolkits before 12.0 have no nvJitLink."""
-    return part != "nvjitlink" or said.releases[-1] >= known_releases(part)[0]
+    return part != "nvjitlink" or meaning.releases[-1] >= known_releases(part)[0]
 
 
-def _known(meanings: dict[Pin, _Meaning], source: str) -> Known[Release]:
-    releases = tuple(sorted({one for said in meanings.values() for one in said.releases}))
+def _known(meanings: dict[Pin, _Meaning], source: str) -> VersionSet[Release]:
+    releases = tuple(
+        sorted({release for each_meaning in meanings.values() for release in each_meaning.releases})
+    )
     if len(meanings) > 1:
         # Two candidates, such as one package of each major: which one is loaded, nothing here says.
         text = " or ".join(f"{pin.package} {said.text}" for pin, said in meanings.items())
-        return Known(text, releases, every=False, source=source)
-    (said,) = meanings.values()
-    origin = f"{source}: {said.text}" if said.every else source
-    return Known(said.text, releases, every=said.every, source=origin)
+        return VersionSet(text, releases, every=False, source=source)
+    (meaning,) = meanings.values()
+    origin = f"{source}: {meaning.text}" if meaning.every else source
+    return VersionSet(meaning.text, releases, every=meaning.every, source=origin)
 
 
 def _meaning(pin: Pin, source: str) -> _Meaning:
@@ -132,9 +134,9 @@ def _meaning(pin: Pin, source: str) -> _Meaning:
 def _exact(specifiers: SpecifierSet) -> Version | None:
     from packaging.version import Version
 
-    for one in specifiers:
-        if one.operator in ("==", "===") and not one.version.endswith(".*"):
-            return Version(one.version)
+    for specifier in specifiers:
+        if specifier.operator in ("==", "===") and not specifier.version.endswith(".*"):
+            return Version(specifier.version)
     return None
 
 
@@ -143,19 +145,19 @@ def _in_range(pin: Pin, specifiers: SpecifierSet, source: str) -> tuple[Release,
 
     versions = {Version(text) for text in _published(pin.package)}
     newest = known_releases(pin.part)[-1]
-    for one in specifiers:
+    for specifier in specifiers:
         # The low end of a range is a version too, where the tables end before it.
-        if one.operator in (">=", "~="):
-            low = Version(one.version)
+        if specifier.operator in (">=", "~="):
+            low = Version(specifier.version)
             beyond = Release(*(*low.release, 0)[:2]) > newest
-            versions |= {low} if beyond or one.operator == "~=" else set()
-    fitting = [one for one in versions if specifiers.contains(one, prereleases=True)]
-    releases = {Release(*(*one.release, 0)[:2]) for one in fitting}
-    found = tuple(sorted(one for one in releases if _is_for(pin.package, one)))
+            versions |= {low} if beyond or specifier.operator == "~=" else set()
+    fitting = [version for version in versions if specifiers.contains(version, prereleases=True)]
+    releases = {Release(*(*each_version.release, 0)[:2]) for each_version in fitting}
+    found = tuple(sorted(release for release in releases if _is_for(pin.package, release)))
     if not found:
         raise UsageError(
             f"{source}: no {TITLES[pin.part]} that is known is {pin.package}{pin.specifiers}; pin "
-            f"one of {', '.join(str(one) for one in known_releases(pin.part))}"
+            f"one of {', '.join(str(known_release) for known_release in known_releases(pin.part))}"
         )
     return found
 
@@ -167,7 +169,9 @@ def _published(package: str) -> tuple[str, ...]:
     if wheels:
         return wheels
     part = Pin(package, "").part
-    minors = [one for one in known_releases(part) if _is_for(package, one)]
+    minors = [
+        known_release for known_release in known_releases(part) if _is_for(package, known_release)
+    ]
     return tuple(f"{minor}.{patch}" for minor in minors for patch in (0, 999))
 
 
@@ -183,5 +187,7 @@ def _is_for(package: str, release: Release) -> bool:
 
 def _spelled(specifiers: SpecifierSet) -> str:
     """As people write a range, low end first; a set has no order of its own."""
-    ordered = sorted(specifiers, key=lambda one: (_ORDER.index(one.operator), one.version))
-    return ",".join(str(one) for one in ordered) or "any version"
+    ordered = sorted(
+        specifiers, key=lambda specifier: (_ORDER.index(specifier.operator), specifier.version)
+    )
+    return ",".join(str(each_specifier) for each_specifier in ordered) or "any version"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Target
-from ltocompat.targets.building import Origin, build
+from ltocompat.targets.building import ValueOrigin, build
 from ltocompat.targets.inline import EXAMPLE, did_you_mean, is_inline, split
 from ltocompat.targets.named import names_of_project, target_of_project, targets_of_file
 
@@ -48,7 +48,7 @@ def _parse(text: str, where: str) -> tuple[Target, ...]:
     if not text:
         raise UsageError(f"an empty deploy target was given; write {EXAMPLE}")
     if is_inline(text):
-        return (build(text, split(text), Origin("given", where)),)
+        return (build(text, split(text), ValueOrigin("given", where)),)
     file, name = _file(text)
     if file is not None:
         return targets_of_file(os.path.join(where, file), file, name)

@@ -8,7 +8,7 @@ from ltocompat.facts import compat as compat_facts
 from ltocompat.facts import drivers, nvjitlink_minors, nvjitlink_wheels
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
-from ltocompat.model.target import Known
+from ltocompat.model.target import VersionSet
 from ltocompat.targets.comparing import Numbers, admitted, is_range, read_clauses, read_numbers
 
 TITLES = {
@@ -31,7 +31,7 @@ def known_releases(part: str) -> tuple[Release, ...]:
     return tuple(sorted({row.cuda for row in drivers.toolkit_drivers()}))
 
 
-def read_releases(part: str, text: str, source: str) -> Known[Release]:
+def read_releases(part: str, text: str, source: str) -> VersionSet[Release]:
     """The releases that ``text`` means, patch levels left out.
 
     A major alone is one of its minors. A range is every known release in it, and its low end where
@@ -47,10 +47,12 @@ def read_releases(part: str, text: str, source: str) -> Known[Release]:
     """
     plain = text.replace("-", ".") if part == "compat" else text
     if is_range(plain):
-        return Known(text, _in_range(part, plain), every=True, source=source)
+        return VersionSet(text, _in_range(part, plain), every=True, source=source)
     every = "+" in plain
-    found = {one for word in plain.split("+" if every else "|") for one in _releases(part, word)}
-    return Known(text, tuple(sorted(found)), every=every, source=source)
+    found = {
+        release for word in plain.split("+" if every else "|") for release in _releases(part, word)
+    }
+    return VersionSet(text, tuple(sorted(found)), every=every, source=source)
 
 
 def exact_release(part: str, text: str) -> Release:
@@ -84,7 +86,9 @@ def _possible(part: str, release: Release) -> bool:
         # nvJitLink begins with 12.0; of the others the tables only leave out the oldest.
         return part != "nvjitlink" and release.major > 0
     # A minor that a major got after the tables were made; a gap among known ones stays a gap.
-    return release > max(one for one in known if one.major <= release.major)
+    return release > max(
+        each_release for each_release in known if each_release.major <= release.major
+    )
 
 
 def _releases(part: str, word: str) -> tuple[Release, ...]:
@@ -96,7 +100,9 @@ def _releases(part: str, word: str) -> tuple[Release, ...]:
         )
     if len(numbers) > 1:
         return (existing(part, Release(*numbers[:2])),)
-    minors = tuple(one for one in known_releases(part) if one.major == numbers[0])
+    minors = tuple(
+        known_release for known_release in known_releases(part) if known_release.major == numbers[0]
+    )
     if not minors:
         raise UsageError(
             f"no {TITLES[part]} of {word} is known; write its minor too, like {word.strip()}.0, or "
@@ -110,7 +116,7 @@ def _in_range(part: str, text: str) -> tuple[Release, ...]:
     candidates = list(_versions(part))
     candidates += [(*clause.numbers, 0)[:4] for clause in clauses if clause.is_low_end]
     found = {Release(*numbers[:2]) for numbers in candidates if admitted(numbers, clauses)}
-    releases = tuple(sorted(one for one in found if _possible(part, one)))
+    releases = tuple(sorted(release for release in found if _possible(part, release)))
     if not releases:
         raise UsageError(f"no {TITLES[part]} that is known is {text}; known are {_listed(part)}")
     return releases

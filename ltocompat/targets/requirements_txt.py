@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.model.errors import UsageError
-from ltocompat.targets.markers import Environment
+from ltocompat.targets.markers import MarkerEnvironment
 from ltocompat.targets.pins import Pin, is_wanted
 from ltocompat.targets.text_file import read_text
 
@@ -24,7 +24,7 @@ _PLACE = re.compile(r".*[/\\].*|\.|.*\.(?:whl|zip|tar\.\w+|tgz)")
 _DEPTH = 20
 
 
-def read_requirements(path: str, environment: Environment) -> tuple[Pin, ...]:
+def read_requirements(path: str, environment: MarkerEnvironment) -> tuple[Pin, ...]:
     """The pins that hold on a target; those of constraints too, since whatever is installed obeys.
 
     Args:
@@ -43,7 +43,7 @@ def read_requirements(path: str, environment: Environment) -> tuple[Pin, ...]:
     )
 
 
-def _walk(path: str, environment: Environment, seen: list[str]) -> Iterator[Pin]:
+def _walk(path: str, environment: MarkerEnvironment, seen: list[str]) -> Iterator[Pin]:
     text = read_text(path)
     real = os.path.realpath(path)
     if real in seen:
@@ -85,7 +85,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
             yield start, whole
 
 
-def _pin(line: str, place: str, environment: Environment) -> Iterator[Pin]:
+def _pin(line: str, place: str, environment: MarkerEnvironment) -> Iterator[Pin]:
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
-from ltocompat.model.target import DriverVersion, Known, System
+from ltocompat.model.target import DriverVersion, System, VersionSet
 from ltocompat.targets.driver_versions import read_driver
 from ltocompat.targets.release_versions import exact_release, known_releases
 
@@ -19,16 +19,16 @@ def stock_release(text: str) -> Release:
     return exact_release("toolkit", text)
 
 
-def stock_libraries(release: Release) -> dict[str, Known[Release]]:
+def stock_libraries(release: Release) -> dict[str, VersionSet[Release]]:
     """Its NVRTC, and its nvJitLink from 12.0 on, by their keys."""
     parts = ["nvrtc"]
     if release >= known_releases("nvjitlink")[0]:
         parts.append("nvjitlink")
-    one = Known(str(release), (release,), every=False, source=f"stock {release}")
-    return dict.fromkeys(parts, one)
+    version_set = VersionSet(str(release), (release,), every=False, source=f"stock {release}")
+    return dict.fromkeys(parts, version_set)
 
 
-def stock_driver(release: Release, system: System) -> Known[DriverVersion]:
+def stock_driver(release: Release, system: System) -> VersionSet[DriverVersion]:
     """The driver of its first release (GA); of WSL2 that of Windows, which it runs on.
 
     Raises:

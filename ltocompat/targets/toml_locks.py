@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ltocompat.model.errors import UsageError
-from ltocompat.targets.markers import Environment
+from ltocompat.targets.markers import MarkerEnvironment
 from ltocompat.targets.pins import Pin, is_wanted
 
 Table = dict[str, Any]
 
 
-def read_pylock(lock: Table, environment: Environment) -> tuple[Pin, ...]:
+def read_pylock(lock: Table, environment: MarkerEnvironment) -> tuple[Pin, ...]:
     """The packages of a pylock.toml whose markers hold; with no extra, or with any one of them.
 
     Raises:
@@ -30,7 +30,7 @@ def read_pylock(lock: Table, environment: Environment) -> tuple[Pin, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def read_uv_lock(lock: Table, environment: Environment) -> tuple[Pin, ...]:
+def read_uv_lock(lock: Table, environment: MarkerEnvironment) -> tuple[Pin, ...]:
     """The packages of a uv.lock that the project needs; with no extra, or with any one of them.
 
     Development groups are left out, since they aren't deployed.
@@ -62,7 +62,7 @@ class _Graph:
         self._required = _tables(manifest.get("requirements"))  # of a script
         self._roots = [package for package in self._packages if _is_root(package, members)]
 
-    def pins(self, environment: Environment) -> Iterator[Pin]:
+    def pins(self, environment: MarkerEnvironment) -> Iterator[Pin]:
         """The pins that hold with no extra of the project, or with any one of them."""
         yield from self._reached(self._edges(self._required, environment), environment)
         for root in self._roots:
@@ -73,7 +73,7 @@ class _Graph:
                 seen = environment.with_extra(encoded)
                 yield from self._reached(self._edges(_dependencies(root, extra), seen), seen)
 
-    def _reached(self, first: Iterable[_Visit], environment: Environment) -> Iterator[Pin]:
+    def _reached(self, first: Iterable[_Visit], environment: MarkerEnvironment) -> Iterator[Pin]:
         waiting = deque(dict.fromkeys(first))
         seen = set(waiting)
         while waiting:
@@ -81,11 +81,13 @@ class _Graph:
             package = self._packages[visit.index]
             yield from _pin(package)
             edges = self._edges(_dependencies(package, visit.extra), environment)
-            new = [one for one in dict.fromkeys(edges) if one not in seen]
+            new = [edge for edge in dict.fromkeys(edges) if edge not in seen]
             seen.update(new)
             waiting += new
 
-    def _edges(self, dependencies: Iterable[Table], environment: Environment) -> Iterator[_Visit]:
+    def _edges(
+        self, dependencies: Iterable[Table], environment: MarkerEnvironment
+    ) -> Iterator[_Visit]:
         for dependency in dependencies:
             if not environment.holds(_text(dependency.get("marker"))):
                 continue
@@ -131,7 +133,7 @@ def _texts(value: object) -> list[str]:
     if value is None:
         return []
     if isinstance(value, list):
-        return [_text(one) for one in value]
+        return [_text(each_value) for each_value in value]
     raise _broken(value, "a list")
 
 
@@ -145,7 +147,7 @@ def _tables(value: object) -> list[Table]:
     if value is None:
         return []
     if isinstance(value, list):
-        return [_table(one) for one in value]
+        return [_table(each_value) for each_value in value]
     raise _broken(value, "a list of tables")
 
 

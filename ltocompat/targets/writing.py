@@ -11,7 +11,7 @@ from typing import TypeVar
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
-from ltocompat.model.target import DriverVersion, Gpu, Known, Target
+from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet
 from ltocompat.targets.driver_versions import read_driver
 from ltocompat.targets.release_versions import read_releases
 
@@ -37,7 +37,9 @@ def as_toml(target: Target) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _spelled(known: Known[T], written: Callable[[T], str], read: Callable[[str], Known[T]]) -> str:
+def _spelled(
+    known: VersionSet[T], written: Callable[[T], str], read: Callable[[str], VersionSet[T]]
+) -> str:
     """The text as it was given where that means the same here, else every value by itself."""
     try:
         again = read(known.text)
@@ -48,7 +50,7 @@ def _spelled(known: Known[T], written: Callable[[T], str], read: Callable[[str],
     return ("+" if known.every else "|").join(written(value) for value in known.values)
 
 
-def _read_releases(part: str, text: str) -> Known[Release]:
+def _read_releases(part: str, text: str) -> VersionSet[Release]:
     return read_releases(part, text, "")
 
 

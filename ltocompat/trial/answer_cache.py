@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ltocompat.model.closing import Closing
-from ltocompat.model.trial_answer import Tried
+from ltocompat.model.trial_answer import TrialOutcome
 from ltocompat.targets.nvjitlink import Cache, NvJitLink
 from ltocompat.trial import Request
 
@@ -59,8 +59,8 @@ class Question:
         how = "linked" if request.complete else "added"
         for text in (linker.version, linker.machine, how, *request.options):
             digest.update(text.encode() + b"\0")
-        for one in request.inputs:
-            digest.update(b"%d " % one.kind + hashlib.sha256(one.data).digest())
+        for input_ in request.inputs:
+            digest.update(b"%d " % input_.kind + hashlib.sha256(input_.data).digest())
         return cls(digest.digest(), request.inputs[0].name)
 
     @classmethod
@@ -94,29 +94,38 @@ class TrialCache(Closing):
                 self._file.close()
             self._file = None
 
-    def get(self, question: Question) -> Tried | None:
+    def get(self, question: Question) -> TrialOutcome | None:
         """The answer that is kept; None where there is none."""
         found = self._fetch(question)
         try:
             value = None if found is None else json.loads(found)
-            who, outcome, cause, said = value if isinstance(value, list) else ("", "", None, "")
+            who, outcome, cause, record = value if isinstance(value, list) else ("", "", None, "")
         except (ValueError, RecursionError):
             return None
-        texts = all(isinstance(one, str) for one in (who, outcome, cause or "", said))
+        texts = all(
+            isinstance(each_record, str) for each_record in (who, outcome, cause or "", record)
+        )
         if not texts or not who:
             return None
-        return Tried(who, outcome, cause, said.replace(_PLACE, question.name))
+        return TrialOutcome(who, outcome, cause, record.replace(_PLACE, question.name))
 
-    def keep(self, answers: Mapping[Question, Tried]) -> None:
+    def keep(self, answers: Mapping[Question, TrialOutcome]) -> None:
         """Keep answers; crashes and time-outs are left out."""
         rows = [
             (
                 question.digest,
-                json.dumps([one.who, one.outcome, one.cause, _anywhere(one.said, question.name)]),
+                json.dumps(
+                    [
+                        trial_outcome.who,
+                        trial_outcome.outcome,
+                        trial_outcome.cause,
+                        _anywhere(trial_outcome.said, question.name),
+                    ]
+                ),
                 int(time.time() // _DAY),
             )
-            for question, one in answers.items()
-            if one.outcome not in ("crashed", "timed out")
+            for question, trial_outcome in answers.items()
+            if trial_outcome.outcome not in ("crashed", "timed out")
         ]
         file = self._opened() if rows else None
         if file is not None:
@@ -152,8 +161,8 @@ def _open(path: str) -> sqlite3.Connection:
     return file
 
 
-def _anywhere(said: str, name: str) -> str:
-    return said.replace(name, _PLACE) if name else said
+def _anywhere(text: str, name: str) -> str:
+    return text.replace(name, _PLACE) if name else text
 
 
 class _forgiving(contextlib.AbstractContextManager[None]):  # noqa: N801 - it is used like a function
@@ -168,4 +177,6 @@ class _forgiving(contextlib.AbstractContextManager[None]):  # noqa: N801 - it is
         if isinstance(error, OSError | ImportError):
             return True
         # sqlite3.Error, without importing what may be missing
-        return kind is not None and any(one.__module__ == "sqlite3" for one in kind.__mro__)
+        return kind is not None and any(
+            each_type.__module__ == "sqlite3" for each_type in kind.__mro__
+        )

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from ltocompat.model.trial_answer import Tried
+from ltocompat.model.trial_answer import TrialOutcome
 from ltocompat.targets.nvjitlink import NvJitLink
-from ltocompat.trial import Answer, Outcome, Pool, Request, compiles_relocatable, explain
+from ltocompat.trial import Answer, LinkOutcome, Pool, Request, compiles_relocatable, explain
 from ltocompat.trial.answer_cache import Question, TrialCache
 
 _WORDS = {
-    Outcome.ACCEPTED: "accepted",
-    Outcome.COMPILED: "linked",
-    Outcome.LINKED: "linked",
-    Outcome.UNRESOLVED: "accepted",  # a fragment alone misses its neighbours
-    Outcome.REFUSED: "refused",
-    Outcome.CRASHED: "crashed",
-    Outcome.TIMED_OUT: "timed out",
+    LinkOutcome.ACCEPTED: "accepted",
+    LinkOutcome.COMPILED: "linked",
+    LinkOutcome.LINKED: "linked",
+    LinkOutcome.UNRESOLVED: "accepted",  # a fragment alone misses its neighbours
+    LinkOutcome.REFUSED: "refused",
+    LinkOutcome.CRASHED: "crashed",
+    LinkOutcome.TIMED_OUT: "timed out",
 }
 
 
@@ -37,20 +37,20 @@ class Linker:
         self._pool: Pool | None = None
         self._relocatable: bool | None = None
 
-    def ask(self, requests: Sequence[Request]) -> list[Tried]:
+    def ask(self, requests: Sequence[Request]) -> list[TrialOutcome]:
         """What the library does with each request.
 
         Raises:
             TrialImpossible: the library can't be loaded.
         """
-        questions = [Question.of(self._library, one) for one in requests]
-        known = {one: self._known(one) for one in questions}
-        new = [n for n, one in enumerate(questions) if known[one] is None]
+        questions = [Question.of(self._library, request) for request in requests]
+        known = {question: self._known(question) for question in questions}
+        new = [n for n, each_question in enumerate(questions) if known[each_question] is None]
         answers = self._started().run(requests[n] for n in new) if new else iter(())
-        told = {questions[n]: self._tried(one) for n, one in zip(new, answers, strict=True)}
+        table = {questions[n]: self._tried(answer) for n, answer in zip(new, answers, strict=True)}
         if self._cache is not None:
-            self._cache.keep(told)
-        return [known[one] or told[one] for one in questions]
+            self._cache.keep(table)
+        return [known[one] or table[one] for one in questions]
 
     def compiles_relocatable(self) -> bool:
         """As ``trial.compiles_relocatable`` finds out.
@@ -63,13 +63,15 @@ class Linker:
             known = self._known(question)
             if known is None:
                 does = compiles_relocatable(self._library.path)
-                known = Tried(f"nvJitLink {self._library.version}", "linked" if does else "refused")
+                known = TrialOutcome(
+                    f"nvJitLink {self._library.version}", "linked" if does else "refused"
+                )
                 if self._cache is not None:
                     self._cache.keep({question: known})
             self._relocatable = known.worked
         return self._relocatable
 
-    def _known(self, question: Question) -> Tried | None:
+    def _known(self, question: Question) -> TrialOutcome | None:
         return None if self._cache is None else self._cache.get(question)
 
     def _started(self) -> Pool:
@@ -77,18 +79,18 @@ class Linker:
             self._pool = self._stack.enter_context(Pool(self._library.path))
         return self._pool
 
-    def _tried(self, answer: Answer) -> Tried:
+    def _tried(self, answer: Answer) -> TrialOutcome:
         word = _WORDS[answer.outcome]
         who = f"nvJitLink {self._library.version}"
         if word in ("accepted", "linked"):
-            return Tried(who, word)
-        if answer.outcome is Outcome.TIMED_OUT:
-            return Tried(who, word, None, "it used up its time limit")
-        if answer.outcome is Outcome.CRASHED:
-            return Tried(who, word, None, str(answer.signal or answer.exit_status))
+            return TrialOutcome(who, word)
+        if answer.outcome is LinkOutcome.TIMED_OUT:
+            return TrialOutcome(who, word, None, "it used up its time limit")
+        if answer.outcome is LinkOutcome.CRASHED:
+            return TrialOutcome(who, word, None, str(answer.signal or answer.exit_status))
         reason = explain(answer.log)
         if reason is not None:
-            return Tried(who, word, reason.cause, reason.sentence)
+            return TrialOutcome(who, word, reason.cause, reason.sentence)
         lines = (line.strip() for line in answer.log.splitlines() if line.strip())
         first = next(lines, "it gave no reason")
-        return Tried(who, word, None, f"{answer.code_name or answer.code}: {first}")
+        return TrialOutcome(who, word, None, f"{answer.code_name or answer.code}: {first}")

@@ -1,7 +1,8 @@
 """The process that loads nvJitLink: ``python -m ltocompat.trial.child LIBRARY SETTINGS``.
 
 It reads frames of requests and answers each frame with a frame of replies. A fresh child (see
-``Settings``) serves each request in a fork of itself, made when the library was loaded but never
+``ChildSettings``) serves each request in a fork of itself, made when the library was loaded but
+never
 used: as good as a new process, for a few milliseconds.
 """
 
@@ -18,14 +19,14 @@ from typing import Any
 
 from ltocompat.trial import confinement, protocol
 from ltocompat.trial.drivers import Driver, load
-from ltocompat.trial.protocol import Asked
+from ltocompat.trial.protocol import RequestFrame
 from ltocompat.trial.values import TrialImpossible, TrialLimits
 
 Reply = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ChildSettings:
     """What a child is told on its command line.
 
     Attributes:
@@ -45,13 +46,13 @@ class Settings:
         return json.dumps(asdict(self))
 
     @classmethod
-    def parse(cls, text: str) -> Settings:
+    def parse(cls, text: str) -> ChildSettings:
         """The reverse of ``dump``."""
         values = json.loads(text)
         return cls(**{**values, "limits": TrialLimits(**values["limits"])})
 
 
-class Server:
+class LinkServer:
     """Makes the calls of each request, and notes each step before it is taken."""
 
     def __init__(self, driver: Driver, notes: memoryview, limits: TrialLimits) -> None:
@@ -59,7 +60,7 @@ class Server:
         self.notes = notes
         self._limits = limits
 
-    def serve(self, request: Asked) -> tuple[Reply, bytes]:
+    def serve(self, request: RequestFrame) -> tuple[Reply, bytes]:
         """The reply to one request, and its output; only what is not the usual is in a reply."""
         reply: Reply = {}
         output = self._link(request, reply)
@@ -68,7 +69,7 @@ class Server:
             reply["printed"] = printed.decode("utf-8", "replace")
         return reply, output
 
-    def _link(self, request: Asked, reply: Reply) -> bytes:
+    def _link(self, request: RequestFrame, reply: Reply) -> bytes:
         """Call the library, and write what it did into ``reply``; returns the output to keep."""
         driver, notes = self._driver, self.notes
         notes[protocol.NOTE_STEP] = protocol.AT_CREATE
@@ -86,7 +87,7 @@ class Server:
         driver.destroy(handle)
         return output
 
-    def _added(self, handle: int, request: Asked, reply: Reply) -> bool:
+    def _added(self, handle: int, request: RequestFrame, reply: Reply) -> bool:
         self.notes[protocol.NOTE_STEP] = protocol.AT_ADD
         start = perf_counter()
         code = number = 0
@@ -100,7 +101,7 @@ class Server:
             reply.update(step=protocol.AT_ADD, input=number, code=code)
         return not code
 
-    def _completed(self, handle: int, request: Asked, reply: Reply) -> bytes:
+    def _completed(self, handle: int, request: RequestFrame, reply: Reply) -> bytes:
         self.notes[protocol.NOTE_STEP] = protocol.AT_COMPLETE
         start = perf_counter()
         code = self._driver.complete(handle)
@@ -147,7 +148,7 @@ def send(descriptor: int, header: object, body: bytes = b"") -> None:
 
 
 def serve_each(
-    server: Server, requests: Iterator[Asked], replies: int, limits: TrialLimits
+    server: LinkServer, requests: Iterator[RequestFrame], replies: int, limits: TrialLimits
 ) -> None:
     """Serve the requests of a frame one after the other, and answer with one frame.
 
@@ -169,7 +170,7 @@ def serve_each(
 
 
 def serve_in_forks(
-    server: Server, requests: Iterator[Asked], replies: int, limits: TrialLimits
+    server: LinkServer, requests: Iterator[RequestFrame], replies: int, limits: TrialLimits
 ) -> None:
     """Serve each request in a fork, and answer for those that end without an answer."""
     notes = server.notes
@@ -201,7 +202,7 @@ def death(notes: memoryview, status: int) -> Reply:
 
 def main() -> None:
     """Load the library and serve until the parent hangs up."""
-    library, settings = sys.argv[1], Settings.parse(sys.argv[2])
+    library, settings = sys.argv[1], ChildSettings.parse(sys.argv[2])
     limits = settings.limits
     requests, replies = confinement.take_protocol()
     confinement.die_with(settings.parent)
@@ -218,7 +219,7 @@ def main() -> None:
     confinement.printed()
     release = [driver.release.major, driver.release.minor]
     send(replies, {"release": release, "driver": driver.name})
-    server = Server(driver, notes, limits)
+    server = LinkServer(driver, notes, limits)
     serve = serve_in_forks if settings.fresh else serve_each
     while (frame := protocol.read_requests(requests)) is not None:
         serve(server, frame, replies, limits)

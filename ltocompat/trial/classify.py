@@ -10,7 +10,7 @@ from typing import Any
 from ltocompat import facts
 from ltocompat.model.arch import Release
 from ltocompat.trial import logs, protocol
-from ltocompat.trial.values import Answer, Outcome, Request, Seconds, Step, TrialLimits
+from ltocompat.trial.values import Answer, LinkOutcome, Request, Seconds, Step, TrialLimits
 
 _STEPS = {
     # A process that ends at rest was brought down by the step that it took last.
@@ -27,14 +27,14 @@ _OUT_OF_TIME = {signal.SIGALRM, signal.SIGXCPU}
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class LibraryReport:
     """A child's reply (see ``child.Server``; what is usual is left out) and its output."""
 
     reply: Mapping[str, Any]
     output: bytes = b""
 
 
-def judge(request: Request, report: Report, release: Release, limits: TrialLimits) -> Answer:
+def judge(request: Request, report: LibraryReport, release: Release, limits: TrialLimits) -> Answer:
     """The answer that a report amounts to, not yet confirmed."""
     reply = report.reply
     if "died" in reply:
@@ -61,18 +61,18 @@ def judge(request: Request, report: Report, release: Release, limits: TrialLimit
 
 def _outcome(
     request: Request, reply: Mapping[str, Any], code: int, open_symbols: tuple[str, ...]
-) -> Outcome:
+) -> LinkOutcome:
     # -r leaves symbols to a later link by design; the library does not call them unresolved then.
     if open_symbols:
-        return Outcome.UNRESOLVED
+        return LinkOutcome.UNRESOLVED
     if code:
-        return Outcome.REFUSED
+        return LinkOutcome.REFUSED
     # Without a kernel the library compiles nothing and writes an empty output, except with -r since
     # 13.3 (measured), where the functions themselves are in the output.
     if not reply.get("code_bytes"):
-        return Outcome.ACCEPTED
+        return LinkOutcome.ACCEPTED
     later = {"-r", "-ptx"} & set(request.options)
-    return Outcome.LINKED if reply.get("kernels") and not later else Outcome.COMPILED
+    return LinkOutcome.LINKED if reply.get("kernels") and not later else LinkOutcome.COMPILED
 
 
 def _ended(
@@ -83,7 +83,7 @@ def _ended(
     step = _STEPS.get(reply["step"], Step.CREATE)
     late = -status in _OUT_OF_TIME
     return Answer(
-        outcome=Outcome.TIMED_OUT if late else Outcome.CRASHED,
+        outcome=LinkOutcome.TIMED_OUT if late else LinkOutcome.CRASHED,
         step=step,
         input_name=_input_name(request, reply) if step is Step.ADD else None,
         log=_cut(str(reply.get("printed", "")).rstrip("\n"), limits),
@@ -96,9 +96,9 @@ def _ended(
 def confirm(first: Answer, second: Answer) -> Answer:
     """The answer of the fresh process, and whether it says what the used one said."""
     # How a process goes down is chance: the same bytes may end it by different signals.
-    said = (first.outcome, first.step, first.input_name, first.code)
+    row = (first.outcome, first.step, first.input_name, first.code)
     says = (second.outcome, second.step, second.input_name, second.code)
-    if said == says:
+    if row == says:
         return replace(second, confirmed=True)
     what = first.code_name or first.signal or first.code or first.exit_status
     return replace(

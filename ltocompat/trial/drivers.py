@@ -81,7 +81,7 @@ class Shim:
     def create(self, options: Sequence[str]) -> tuple[int, int, str]:
         """See ``Driver``."""
         handle = ctypes.c_void_p()
-        texts = (ctypes.c_char_p * len(options))(*(one.encode() for one in options))
+        texts = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         code = self._function("Create")(ctypes.byref(handle), len(options), texts)
         log = ""
         if code and handle.value:

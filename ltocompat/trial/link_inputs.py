@@ -17,7 +17,7 @@ from ltocompat.model.place import Place
 from ltocompat.scan import walk
 from ltocompat.scan.describe import Detail, describe
 from ltocompat.scan.extract_bytes import Cut, cut, images_at
-from ltocompat.scan.walk import Settings
+from ltocompat.scan.walk import ScanSettings
 from ltocompat.trial import InputKind, TrialInput
 
 _KINDS = {
@@ -54,7 +54,7 @@ class Linkable:
         return tuple(image for image in self.images if image.kind in kinds)
 
 
-def gather(place: Place, settings: Settings) -> Iterator[Linkable | Skipped]:
+def gather(place: Place, settings: ScanSettings) -> Iterator[Linkable | Skipped]:
     """What lies at a place, in the largest pieces that a linker takes.
 
     An object or archive is one input, as a user would hand it to a linker; of anything else, every
@@ -77,7 +77,7 @@ def gather(place: Place, settings: Settings) -> Iterator[Linkable | Skipped]:
         raise UsageError(f"no device code lies at {place}; list what does with: ltocompat inspect")
 
 
-def gather_each(place: Place, settings: Settings) -> Iterator[Linkable | Skipped]:
+def gather_each(place: Place, settings: ScanSettings) -> Iterator[Linkable | Skipped]:
     """Every image at a place as an input of its own.
 
     Raises:
@@ -114,7 +114,7 @@ def trial_input(name: str, piece: Cut) -> TrialInput | None:
     return TrialInput(name, _KINDS[piece.what], data)
 
 
-def _pieces(view: ByteView, place: Place, settings: Settings) -> Iterator[Linkable | Skipped]:
+def _pieces(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Linkable | Skipped]:
     kind = _whole(view, place, settings.limits)
     images: list[Image] = []
     for stored in walk.stored_in_file(view, place, settings):

@@ -20,7 +20,7 @@ from ltocompat.model.errors import Malformed, Missing
 from ltocompat.model.image import Image, Maker, Module
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.targets.nvjitlink import NvJitLink
-from ltocompat.trial import Answer, InputKind, Outcome, Pool, Request, TrialInput, explain
+from ltocompat.trial import Answer, InputKind, LinkOutcome, Pool, Request, TrialInput, explain
 
 Pair = tuple[StoredImage, Image]
 _REFUSED_FOR_AGE = "ltoir too new"
@@ -36,7 +36,7 @@ class _Open:
     refused_by: Release | None = None
 
 
-class Narrower(Closing):
+class MakerNarrower(Closing):
     """Asks nvJitLinks; use it as a context manager, which ends their processes.
 
     Args:
@@ -73,10 +73,10 @@ class Narrower(Closing):
         images = [image for _, image in pairs]
         waiting: dict[tuple[Release, ...], list[_Open]] = {}
         for number, (stored, image) in enumerate(pairs):
-            asked = _request(stored, image)
-            if asked is not None:
+            request = _request(stored, image)
+            if request is not None:
                 releases = image.made_by[0].releases
-                waiting.setdefault(releases, []).append(_Open(number, asked, releases))
+                waiting.setdefault(releases, []).append(_Open(number, request, releases))
         for releases, group in waiting.items():
             self._narrow_group(releases, group, images)
         return images
@@ -139,13 +139,13 @@ def _release_before(release: Release) -> Release | None:
 
 def _too_new(answer: Answer) -> bool:
     reason = explain(answer.log)
-    refused = answer.outcome is Outcome.REFUSED
+    refused = answer.outcome is LinkOutcome.REFUSED
     return refused and reason is not None and reason.cause == _REFUSED_FOR_AGE
 
 
 def _narrowed(image: Image, release: Release, refused_by: Release | None) -> Image:
     (maker,) = image.made_by
-    said = f"accepted by {release}"
-    evidence = f"refused by {refused_by}, {said}" if refused_by else said
+    text = f"accepted by {release}"
+    evidence = f"refused by {refused_by}, {text}" if refused_by else text
     found = Maker(maker.role, maker.tool, str(release), (release,), evidence)
     return replace(image, made_by=(found,))

@@ -20,7 +20,7 @@ def contents(what: str, output: bytes) -> tuple[int | None, int | None]:
         return kernels, kernels + len(_PTX_FUNCTION.findall(output))
     try:
         cubin = Cubin.parse(ByteView.of(output), DEFAULT_LIMITS)
-        code = sum(one.size for one in cubin.sections if one.name.startswith(".text."))
+        code = sum(section.size for section in cubin.sections if section.name.startswith(".text."))
         return len(cubin.kernels()), code
     except Malformed:
         return None, None

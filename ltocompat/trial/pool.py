@@ -12,9 +12,9 @@ from ltocompat.model.arch import Release
 from ltocompat.model.closing import Closing
 from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import MIB
-from ltocompat.trial.classify import Report, confirm, judge
+from ltocompat.trial.classify import LibraryReport, confirm, judge
 from ltocompat.trial.values import DEFAULT_TRIAL_LIMITS, Answer, Request, TrialLimits
-from ltocompat.trial.worker_slot import BATCH_REQUESTS, Seat, Task
+from ltocompat.trial.worker_slot import BATCH_REQUESTS, Task, WorkerSlot
 
 _BATCH_BYTES = 4 * MIB
 # How far ahead of the first open request others are taken up, for each worker.
@@ -41,7 +41,7 @@ class Pool(Closing):
         self.library = os.path.realpath(library)
         self.workers = workers or _cores()
         self.limits = limits
-        self._seats = [Seat(self.library, limits) for _ in range(self.workers)]
+        self._seats = [WorkerSlot(self.library, limits) for _ in range(self.workers)]
         self._release: Release | None = None
         self._running = False
 
@@ -96,7 +96,7 @@ class Pool(Closing):
 class _Run:
     """One run: which task is where."""
 
-    def __init__(self, seats: list[Seat], release: Release, limits: TrialLimits) -> None:
+    def __init__(self, seats: list[WorkerSlot], release: Release, limits: TrialLimits) -> None:
         self._seats = seats
         self._release = release
         self._limits = limits
@@ -165,7 +165,7 @@ class _Run:
                 (self._suspects if task.first else self._queue).appendleft(task)
             seat.returned.clear()
 
-    def _settle(self, task: Task, report: Report) -> None:
+    def _settle(self, task: Task, report: LibraryReport) -> None:
         """Take a report as the answer, or have it confirmed first."""
         answer = judge(task.request, report, self._release, self._limits)
         if task.first is not None:

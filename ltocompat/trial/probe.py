@@ -13,7 +13,7 @@ import os
 from importlib import resources
 
 from ltocompat.trial.pool import Pool
-from ltocompat.trial.values import InputKind, Outcome, Request, TrialInput
+from ltocompat.trial.values import InputKind, LinkOutcome, Request, TrialInput
 
 # A probe's target: above the fragment's architecture, and known to all versions.
 _OPTIONS = ("-arch=sm_80", "-lto", "-r")
@@ -33,7 +33,7 @@ def compiles_relocatable(library: str | os.PathLike[str]) -> bool:
 @functools.cache
 def _asked(path: str, _identity: tuple[int, int]) -> bool:
     fragment = resources.files(__package__).joinpath("fragment.ltoir").read_bytes()
-    one = TrialInput("fragment.ltoir", InputKind.LTOIR, fragment)
+    trial_input = TrialInput("fragment.ltoir", InputKind.LTOIR, fragment)
     with Pool(path, workers=1) as pool:
-        (answer,) = pool.run([Request((one,), _OPTIONS)])
-    return answer.outcome is Outcome.COMPILED
+        (answer,) = pool.run([Request((trial_input,), _OPTIONS)])
+    return answer.outcome is LinkOutcome.COMPILED

@@ -95,7 +95,7 @@ class Process:
     ) -> subprocess.Popen[bytes]:
         # The kernel would end a child with the thread that started it, not with its process.
         parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
-        settings = child.Settings(parent, notes, fresh, self._limits)
+        settings = child.ChildSettings(parent, notes, fresh, self._limits)
         imports = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         return subprocess.Popen(  # noqa: S603 - our own program
             [*command, settings.dump()],

@@ -89,18 +89,18 @@ def encode_requests(requests: Sequence[Request]) -> list[Raw]:
     """A frame with many requests, as parts to write one after the other (inputs aren't copied)."""
     rows = [
         [
-            [[one.name, int(one.kind), len(one.data)] for one in request.inputs],
+            [[input_.name, int(input_.kind), len(input_.data)] for input_ in request.inputs],
             request.options,
             request.complete,
             request.keep_output,
         ]
         for request in requests
     ]
-    data = [one.data for request in requests for one in request.inputs]
+    data = [trial_input.data for request in requests for trial_input in request.inputs]
     return [head_of(rows, sum(map(len, data))), *data]
 
 
-class Asked(NamedTuple):
+class RequestFrame(NamedTuple):
     """A request as a child reads it: cheaper to make than ``Request``, which is for people.
 
     Attributes:
@@ -116,7 +116,7 @@ class Asked(NamedTuple):
     keep_output: bool
 
 
-def read_requests(stream: BinaryIO) -> Iterator[Asked] | None:
+def read_requests(stream: BinaryIO) -> Iterator[RequestFrame] | None:
     """The requests of the next frame of a blocking stream; None at its end.
 
     They must be taken one by one until the last, since each reads its inputs when it is taken.
@@ -138,9 +138,9 @@ def read_frame(stream: BinaryIO) -> Frame | None:
     return Frame(header, memoryview(stream.read(body_size)))
 
 
-def _requests(stream: BinaryIO, rows: Rows) -> Iterator[Asked]:
+def _requests(stream: BinaryIO, rows: Rows) -> Iterator[RequestFrame]:
     read = stream.read
     for inputs, options, complete, keep_output in rows:
         # Bytes objects end with a zero byte of their own, which readers of PTX rely on.
         given = [(name, kind, read(size)) for name, kind, size in inputs]
-        yield Asked(given, options, complete, keep_output)
+        yield RequestFrame(given, options, complete, keep_output)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from ltocompat.model.trial_answer import TrialKey, Trials, Tried
-from ltocompat.scan.summarize import Modules, Tries, Try
+from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials
+from ltocompat.scan.summarize import Modules, Tries, TryModules
 from ltocompat.trial.answer_cache import TrialCache
-from ltocompat.trial.try_links import Trier
-from ltocompat.trial.try_loads import LoadTrier
+from ltocompat.trial.try_links import LinkTrial
+from ltocompat.trial.try_loads import LoadTrial
 
-__all__ = ["LoadTrier", "TrialCache", "Trier", "all_of"]
+__all__ = ["LinkTrial", "LoadTrial", "TrialCache", "all_of"]
 
 
 def all_of(tries: Sequence[Tries]) -> Tries | None:
@@ -19,14 +19,14 @@ def all_of(tries: Sequence[Tries]) -> Tries | None:
     if not tries:
         return None
 
-    def for_file() -> Try:
+    def for_file() -> TryModules:
         return functools.partial(_try_all, [begin() for begin in tries])
 
     return for_file
 
 
-def _try_all(tries: Sequence[Try], modules: Modules) -> list[Trials]:
-    found: list[dict[TrialKey, Tried]] = [{} for _ in modules]
+def _try_all(tries: Sequence[TryModules], modules: Modules) -> list[Trials]:
+    found: list[dict[TrialKey, TrialOutcome]] = [{} for _ in modules]
     for ask in tries:
         for answers, more in zip(found, ask(modules), strict=True):
             answers.update(more)

@@ -3,7 +3,7 @@
 Adding a fragment tells whether the linker takes its version, architecture and compression, and
 costs a tenth of a millisecond; linking it costs up to a tenth of a second. So every module is
 added, and those are linked of which the rules can't say whether their code goes: LTO-IR for one
-architecture (``a``, ``f``) on its way to another; besides the first of every shape in a file.
+architecture (``a``, ``f``) on its way to another; besides the first of every signature in a file.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Malformed, Missing
 from ltocompat.model.image import ImageKind, Module
-from ltocompat.model.signature import Shape, shape_of
+from ltocompat.model.signature import ModuleSignature, module_signature
 from ltocompat.model.target import Target
-from ltocompat.model.trial_answer import TrialKey, Trials, Tried, link_key
+from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials, link_key
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.judge_module import ways
 from ltocompat.rules.selection import pick_for_linker
 from ltocompat.scan.extract_bytes import cut
-from ltocompat.scan.summarize import Modules, Try
+from ltocompat.scan.summarize import Modules, TryModules
 from ltocompat.targets.nvjitlink import obtain, resolve
 from ltocompat.trial import InputKind, Request, TrialInput
 from ltocompat.trial.answer_cache import TrialCache
@@ -37,18 +37,18 @@ _SMALL = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class _Goal:
+class _LinkJob:
     """A linker and what it links for."""
 
     release: Release
     arch: SmArch
 
 
-_Linked = tuple[tuple[str, ...], Shape, _Goal]
-"""A shape that was linked: in which innermost file of the one at hand, and for what."""
+_Linked = tuple[tuple[str, ...], ModuleSignature, _LinkJob]
+"""A signature that was linked: in which innermost file of the one at hand, and for what."""
 
 
-class Trier(Closing):
+class LinkTrial(Closing):
     """Asks the nvJitLinks of targets; use it as a context manager, which ends their processes.
 
     Args:
@@ -67,7 +67,7 @@ class Trier(Closing):
         only: Collection[Release] | None = None,
     ) -> None:
         goals = dict.fromkeys(_goals(targets))
-        self._goals = tuple(one for one in goals if only is None or one.release in only)
+        self._goals = tuple(goal for goal in goals if only is None or goal.release in only)
         self._install = install_missing
         self._stack = ExitStack()
         self._cache = None if cache is None else self._stack.enter_context(cache)
@@ -80,7 +80,7 @@ class Trier(Closing):
 
     def identity(self) -> str:
         """Who is asked about what, as far as it is at hand."""
-        return ", ".join(f"{self._version(one.release)} {one.arch}" for one in self._goals)
+        return ", ".join(f"{self._version(goal.release)} {goal.arch}" for goal in self._goals)
 
     def _version(self, release: Release) -> str:
         if release not in self._versions:
@@ -92,7 +92,7 @@ class Trier(Closing):
                 self._versions[release] = f"{library.version} {library.machine}"
         return self._versions[release]
 
-    def for_file(self) -> Try:
+    def for_file(self) -> TryModules:
         """Asks about the modules of one file, so that its answers depend on no other file.
 
         It gives what the linkers did with each module, nothing for those that are not linked, and
@@ -101,17 +101,17 @@ class Trier(Closing):
         return functools.partial(self._try_links, set())
 
     def _try_links(self, linked: set[_Linked], modules: Modules) -> list[Trials]:
-        found: list[dict[TrialKey, Tried]] = [{} for _ in modules]
+        found: list[dict[TrialKey, TrialOutcome]] = [{} for _ in modules]
         for goal in self._goals:
-            asked = [
+            rows = [
                 (number, request)
                 for number, (stored, module) in enumerate(modules)
                 if (request := self._request(stored, module, goal, linked)) is not None
             ]
-            if not asked:
+            if not rows:
                 continue
-            answers = self._linker(goal.release).ask([request for _, request in asked])
-            for (number, _), answer in zip(asked, answers, strict=True):
+            answers = self._linker(goal.release).ask([request for _, request in rows])
+            for (number, _), answer in zip(rows, answers, strict=True):
                 found[number][link_key(goal.release, goal.arch)] = answer
         return list(found)
 
@@ -122,20 +122,20 @@ class Trier(Closing):
         return self._linkers[release]
 
     def _request(
-        self, stored: StoredModule, module: Module, goal: _Goal, linked: set[_Linked]
+        self, stored: StoredModule, module: Module, goal: _LinkJob, linked: set[_Linked]
     ) -> Request | None:
-        shape = shape_of(module)
-        if Route.LINK not in ways(shape):
+        signature = module_signature(module)
+        if Route.LINK not in ways(signature):
             return None
-        pick = pick_for_linker(shape, goal.arch, goal.release)
+        pick = pick_for_linker(signature, goal.arch, goal.release)
         inputs = _inputs(stored) if pick.images else ()
         if not inputs:
             return None
         lto = any(image.kind is ImageKind.LTOIR for image in pick.images)
         options = (f"-arch={goal.arch}", *(("-lto",) if lto else ()))
         doubt = lto and any(_suffix_matters(image.arch, goal.arch) for image in pick.images)
-        small = sum(len(one.data) for one in inputs) <= _SMALL
-        alike = (module.place.members, shape, goal)
+        small = sum(len(input_.data) for input_ in inputs) <= _SMALL
+        alike = (module.place.members, signature, goal)
         complete = doubt or (small and alike not in linked)
         if complete:
             linked.add(alike)
@@ -144,11 +144,11 @@ class Trier(Closing):
         return Request(inputs, options, complete=complete)
 
 
-def _goals(targets: Sequence[Target]) -> Iterator[_Goal]:
+def _goals(targets: Sequence[Target]) -> Iterator[_LinkJob]:
     for target in targets:
         for release in target.nvjitlink.values if target.nvjitlink else ():
             for gpu in target.gpus:
-                yield _Goal(release, gpu.arch)
+                yield _LinkJob(release, gpu.arch)
 
 
 def _suffix_matters(code: SmArch | None, target: SmArch) -> bool:

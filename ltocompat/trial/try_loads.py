@@ -8,14 +8,14 @@ from ltocompat.files.fatbin import StoredModule
 from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Malformed
 from ltocompat.model.image import Module
-from ltocompat.model.signature import Shape, shape_of
-from ltocompat.model.trial_answer import TrialKey, Trials, Tried, load_key
+from ltocompat.model.signature import ModuleSignature, module_signature
+from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials, load_key
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.judge_module import possible_ways
 from ltocompat.rules.selection import pick_for_driver
 from ltocompat.scan.describe import Detail, describe
 from ltocompat.scan.extract_bytes import cut
-from ltocompat.scan.summarize import Modules, Try
+from ltocompat.scan.summarize import Modules, TryModules
 from ltocompat.trial.loading import LoadAnswer, LoadOutcome, LoadPool, LoadRequest
 
 _WORDS = {
@@ -26,7 +26,7 @@ _WORDS = {
 }
 
 
-class LoadTrier(Closing):
+class LoadTrial(Closing):
     """Asks the driver of this machine; use it as a context manager, which ends its processes.
 
     Args:
@@ -50,7 +50,7 @@ class LoadTrier(Closing):
         """End the driver's process."""
         self._pool.close()
 
-    def for_file(self) -> Try:
+    def for_file(self) -> TryModules:
         """Asks about the modules of one file.
 
         It gives what the driver did with each module, nothing for those that it would not load.
@@ -61,24 +61,24 @@ class LoadTrier(Closing):
         return [self._try(stored, module) for stored, module in modules]
 
     def _try(self, stored: StoredModule, module: Module) -> Trials:
-        shape = shape_of(module)
+        signature = module_signature(module)
         data = _bytes(stored)
         # What a device link used up is loaded together with other regions, which only a program
         # does.
-        relinked = any(image.prelinked for image in shape.images)
-        if Route.LOAD not in possible_ways(shape) or relinked or data is None:
+        relinked = any(image.prelinked for image in signature.images)
+        if Route.LOAD not in possible_ways(signature) or relinked or data is None:
             return {}
-        found: dict[TrialKey, Tried] = {}
+        found: dict[TrialKey, TrialOutcome] = {}
         driver = self._pool.driver
-        said = f"driver of CUDA {driver.cuda}"
+        text = f"driver of CUDA {driver.cuda}"
         for gpu in driver.gpus:
             key = load_key(self._target, gpu.arch)
             if key in found:
                 continue
-            kernels = _kernels(stored, shape, gpu.arch.number)
+            kernels = _kernels(stored, signature, gpu.arch.number)
             request = LoadRequest(str(module.place), data, kernels, (gpu.index,))
             ((answer,),) = self._pool.run([request])
-            found[key] = _tried(said, answer)
+            found[key] = _tried(text, answer)
         return found
 
 
@@ -92,25 +92,25 @@ def _bytes(stored: StoredModule) -> bytes | None:
     return piece.data
 
 
-def _kernels(stored: StoredModule, shape: Shape, gpu: int) -> tuple[str, ...]:
+def _kernels(stored: StoredModule, signature: ModuleSignature, gpu: int) -> tuple[str, ...]:
     """The kernels of the image that the driver would pick: asking for each makes it load them."""
-    pick = pick_for_driver(shape, gpu)
+    pick = pick_for_driver(signature, gpu)
     if not pick.images:
         return ()
-    image, _ = describe(stored.images[shape.images.index(pick.images[0])], Detail(kernels=True))
+    image, _ = describe(stored.images[signature.images.index(pick.images[0])], Detail(kernels=True))
     return image.kernels or ()
 
 
-def _tried(driver: str, answer: LoadAnswer) -> Tried:
+def _tried(driver: str, answer: LoadAnswer) -> TrialOutcome:
     word = _WORDS[answer.outcome]
     if answer.outcome is LoadOutcome.LOADED:
-        return Tried(driver, word)
+        return TrialOutcome(driver, word)
     if answer.outcome is LoadOutcome.CRASHED:
-        return Tried(driver, word, None, str(answer.signal or answer.exit_status))
+        return TrialOutcome(driver, word, None, str(answer.signal or answer.exit_status))
     if answer.outcome is LoadOutcome.TIMED_OUT:
-        return Tried(driver, word, None, "it used up its time limit")
+        return TrialOutcome(driver, word, None, "it used up its time limit")
     log = next((line.strip() for line in answer.log.splitlines() if line.strip()), "")
     at = f" at kernel {answer.kernel}" if answer.kernel else ""
     name = f" {answer.code_name}" if answer.code_name else ""
     text = f"error {answer.code}{name}{at}"
-    return Tried(driver, word, str(answer.code), f"{text}: {log}" if log else text)
+    return TrialOutcome(driver, word, str(answer.code), f"{text}: {log}" if log else text)

@@ -61,10 +61,10 @@ class Request:
     @property
     def size(self) -> int:
         """Bytes of all inputs."""
-        return sum(len(one.data) for one in self.inputs)
+        return sum(len(input_.data) for input_ in self.inputs)
 
 
-class Outcome(enum.StrEnum):
+class LinkOutcome(enum.StrEnum):
     """How far a link came; each says what it proves and no more."""
 
     ACCEPTED = "accepted"
@@ -85,7 +85,7 @@ class Outcome(enum.StrEnum):
     @property
     def failed(self) -> bool:
         """Whether it is confirmed in a fresh process before it is told."""
-        return self in (Outcome.REFUSED, Outcome.CRASHED, Outcome.TIMED_OUT)
+        return self in (LinkOutcome.REFUSED, LinkOutcome.CRASHED, LinkOutcome.TIMED_OUT)
 
 
 class Step(enum.StrEnum):
@@ -130,7 +130,7 @@ class Answer:
         release: version of the library that answered.
     """
 
-    outcome: Outcome
+    outcome: LinkOutcome
     step: Step
     input_name: str | None = None
     code: int | None = None

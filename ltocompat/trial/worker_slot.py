@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ltocompat.trial import protocol
-from ltocompat.trial.classify import Report
+from ltocompat.trial.classify import LibraryReport
 from ltocompat.trial.values import Answer, Request, TrialLimits
 from ltocompat.trial.worker import Worker
 
@@ -26,7 +26,7 @@ class Task:
     answer: Answer | None = None
 
 
-class Seat:
+class WorkerSlot:
     """A worker for requests and a fresh one for confirmations, of which one works at a time."""
 
     def __init__(self, library: str, limits: TrialLimits) -> None:
@@ -64,7 +64,7 @@ class Seat:
         worker.send([task.request for task in tasks], idle=not self.sent)
         self.sent.extend(tasks)
 
-    def hear(self) -> Iterator[tuple[Task, Report]]:
+    def hear(self) -> Iterator[tuple[Task, LibraryReport]]:
         """Tasks that were reported; of a child that ended, the one that it was at."""
         worker = self.current
         frames, alive = worker.read()
@@ -78,18 +78,18 @@ class Seat:
                 size = int(reply.get("output", 0))
                 output = bytes(frame.body[position : position + size])
                 position += size
-                yield self.sent.popleft(), Report(reply, output)
+                yield self.sent.popleft(), LibraryReport(reply, output)
         if not alive and self.sent:
             yield self._ended(worker)
 
-    def hurry(self) -> Iterator[tuple[Task, Report]]:
+    def hurry(self) -> Iterator[tuple[Task, LibraryReport]]:
         """End a child that is stuck, and report its task as out of time."""
         if self.sent and self.current.seconds_left() < 0:
             if self.current.release is None:
                 self.current.greet()
             yield self._ended(self.current, status=-signal.SIGALRM)
 
-    def _ended(self, worker: Worker, status: int | None = None) -> tuple[Task, Report]:
+    def _ended(self, worker: Worker, status: int | None = None) -> tuple[Task, LibraryReport]:
         """The report on the task that a child ended with."""
         exit_status = worker.end()
         del self._workers[self._fresh]
@@ -106,7 +106,7 @@ class Seat:
             "input": notes[protocol.NOTE_INPUT],
             "printed": worker.last_words,
         }
-        return task, Report(reply)
+        return task, LibraryReport(reply)
 
     def end(self) -> None:
         """End the children."""

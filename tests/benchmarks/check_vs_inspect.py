@@ -1,7 +1,7 @@
 """``ltocompat check`` against ten deploy targets, beside one ``ltocompat inspect`` of one file.
 
 Run by hand: python tests/benchmarks/check_vs_inspect.py
-Modules are folded into shapes while they are read, so that a target more costs next to nothing.
+Modules are folded into signatures while they are read, so that a target more costs next to nothing.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Run by hand: python tests/benchmarks/second_audit.py
 The first run asks nvJitLinks (install them first: ltocompat nvjitlink install all). The second
-finds its answers and its studies again. The third is a second run after ltocompat itself was
-updated: studies are read anew, the nvJitLinks' answers are still there.
+finds its answers and its summaries again. The third is a second run after ltocompat itself was
+updated: summaries are read anew, the nvJitLinks' answers are still there.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ WANTED = 5.0
 
 def main() -> None:
     paths = [
-        str(next(wheels.member(*one).parents[_depth(one[1])].glob("*.whl"))) for one in PACKAGES
+        str(next(wheels.member(*package).parents[_depth(package[1])].glob("*.whl")))
+        for package in PACKAGES
     ]
     with tempfile.TemporaryDirectory() as folder:
         policy = Path(folder) / "ltocompat.toml"
@@ -49,11 +50,11 @@ def main() -> None:
         cache = Path(folder) / "cache"
         _lend_linkers(cache)
         environ = {**os.environ, "XDG_CACHE_HOME": str(cache)}
-        first, said = _audit(paths, policy, environ)
+        first, text = _audit(paths, policy, environ)
         second, again = _audit(paths, policy, environ)
-        shutil.rmtree(next((cache / "ltocompat").glob("studies-*")))
+        shutil.rmtree(next((cache / "ltocompat").glob("summaries-*")))
         updated, _ = _audit(paths, policy, environ)
-    assert said == again, "the second audit says something else"
+    assert text == again, "the second audit says something else"
     print(f"first  {first:6.2f} s")
     print(f"second {second:6.2f} s: {first / second:.1f} times as fast")
     print(f"       {updated:6.2f} s after an update: {first / updated:.1f} times as fast")

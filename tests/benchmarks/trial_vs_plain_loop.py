@@ -23,7 +23,7 @@ import samples  # noqa: E402 - beside the tests
 import wheels  # noqa: E402
 
 import ltocompat  # noqa: E402
-from ltocompat.trial import InputKind, Outcome, Pool, Request, TrialInput  # noqa: E402
+from ltocompat.trial import InputKind, LinkOutcome, Pool, Request, TrialInput  # noqa: E402
 
 NVJITLINK = ("nvidia-nvjitlink==13.5.37", "nvidia/cu13/lib/libnvJitLink.so.13")
 CUVS = ("libcuvs-cu13==26.10.0", "libcuvs/lib64/libcuvs.so")
@@ -36,10 +36,10 @@ def fragments() -> list[Request]:
     only = ltocompat.ImageFilter(kinds=frozenset({ltocompat.ImageKind.LTOIR}))
     with tempfile.TemporaryDirectory() as folder:
         found = ltocompat.extract(wheels.member(*CUVS), directory=folder, where=only)
-        files = [Path(one.path) for one in found if isinstance(one, ltocompat.Extracted)]
+        files = [Path(record.path) for record in found if isinstance(record, ltocompat.Extracted)]
         data = [file.read_bytes() for file in files]
-    inputs = [TrialInput("fragment", InputKind.FATBIN, one) for one in data]
-    return [Request((one,), OPTIONS, complete=False) for one in inputs]
+    inputs = [TrialInput("fragment", InputKind.FATBIN, each_data) for each_data in data]
+    return [Request((input_,), OPTIONS, complete=False) for input_ in inputs]
 
 
 def links() -> list[Request]:
@@ -53,8 +53,10 @@ def plain_loop(requests: list[Request]) -> None:
 
     for request in requests:
         handle = nvjitlink.create(len(OPTIONS), OPTIONS)
-        (one,) = request.inputs
-        nvjitlink.add_data(handle, int(one.kind), one.data, len(one.data), one.name)
+        (trial_input,) = request.inputs
+        nvjitlink.add_data(
+            handle, int(trial_input.kind), trial_input.data, len(trial_input.data), trial_input.name
+        )
         if request.complete:
             nvjitlink.complete(handle)
             nvjitlink.get_linked_cubin(handle, bytearray(nvjitlink.get_linked_cubin_size(handle)))
@@ -62,7 +64,7 @@ def plain_loop(requests: list[Request]) -> None:
 
 
 def through(pool: Pool, requests: list[Request]) -> None:
-    good = (Outcome.LINKED, Outcome.ACCEPTED)
+    good = (LinkOutcome.LINKED, LinkOutcome.ACCEPTED)
     if not all(answer.outcome in good for answer in pool.run(requests)):
         sys.exit("not all inputs were taken")
 
@@ -94,8 +96,8 @@ def compare(name: str, requests: list[Request], pools: dict[str, Pool]) -> None:
 def main() -> None:
     library = str(wheels.member(*NVJITLINK).resolve())
     ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL | os.RTLD_NOW)  # what cuda.bindings follows
-    with Pool(library, workers=1) as one, Pool(library) as all_cores:
-        pools = {"pool of 1": one, f"pool of {all_cores.workers}": all_cores}
+    with Pool(library, workers=1) as pool, Pool(library) as all_cores:
+        pools = {"pool of 1": pool, f"pool of {all_cores.workers}": all_cores}
         compare("fragments added", fragments(), pools)
         compare("kernels linked", links(), pools)
 

@@ -47,15 +47,15 @@ def compare(wheel: Path, unpacked: Path) -> None:
     inflation = Peer("plain inflation", [sys.executable, "-c", INFLATE, str(wheel)])
     files = Peer("inspect its files", inspection(unpacked))
     for number in range(ROUNDS + 1):
-        for one in (ours, inflation, files):
-            one.run()
+        for peer in (ours, inflation, files):
+            peer.run()
             if number == 0:  # the first round warms the caches
-                one.seconds.clear()
-                one.peak.clear()
-    for one in (ours, inflation, files):
-        times = " ".join(f"{second:.2f}" for second in one.seconds)
-        peak = max(one.peak) >> 10
-        print(f"  {one.name:<18} median {one.median:6.3f} s   peak {peak:4} MiB   ({times})")
+                peer.seconds.clear()
+                peer.peak.clear()
+    for peer in (ours, inflation, files):
+        times = " ".join(f"{second:.2f}" for second in peer.seconds)
+        peak = max(peer.peak) >> 10
+        print(f"  {peer.name:<18} median {peer.median:6.3f} s   peak {peak:4} MiB   ({times})")
     rounds = zip(ours.seconds, inflation.seconds, files.seconds, strict=True)
     ratio = statistics.median(a / (b + c) for a, b, c in rounds)
     print(f"  ratio {ratio:.2f} (budget {BUDGET})")

@@ -67,7 +67,7 @@ def test_it_extracts_the_same_bytes(sample: Sample, what: str, tmp_path: Path) -
         directory=tmp_path / "ours",
         where=ltocompat.ImageFilter(kinds=frozenset({kind})),
     )
-    files = [Path(one.path) for one in written if isinstance(one, Extracted)]
+    files = [Path(record.path) for record in written if isinstance(record, Extracted)]
     assert sorted(file.read_bytes() for file in files) == theirs
 
 

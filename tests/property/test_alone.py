@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from samples import FOLDER
 
 import ltocompat
-from ltocompat.commands.read_artifacts import Reading, studies
-from ltocompat.model.artifact_summary import Group
+from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.model.artifact_summary import ModuleGroup
 from ltocompat.model.verdict import Result
-from ltocompat.scan.walk import Settings
+from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets import parse
 
 # On the first, no cubin of sm_80 runs; the second is older than most of the samples' compilers.
@@ -97,7 +97,7 @@ def checked(*paths: Path | str, called: str | None = None) -> dict[str, list[Res
     """Results by path, as if each file were called ``file``; ``called`` is what it is called."""
     found: dict[str, list[Result]] = {}
     for result in ltocompat.check(paths, TARGETS):
-        findings = tuple(replace(one, example=None) for one in result.findings)
+        findings = tuple(replace(finding, example=None) for finding in result.findings)
         why = tuple(reason.replace(called or result.path, "file") for reason in result.why)
         plain = replace(result, path="file", findings=findings, why=why)
         found.setdefault(result.path, []).append(plain)
@@ -169,11 +169,11 @@ def test_results_and_groups_are_the_same_inside_a_zip(files: list[bytes], names:
         }
 
 
-def groups(path: Path) -> dict[tuple[str, ...], list[Group]]:
+def groups(path: Path) -> dict[tuple[str, ...], list[ModuleGroup]]:
     """Groups of modules by innermost file."""
-    found: dict[tuple[str, ...], list[Group]] = {}
-    for study in studies([path], Reading(Settings(), TARGETS, apart=True)):
-        for group in study.groups:
+    found: dict[tuple[str, ...], list[ModuleGroup]] = {}
+    for summary in summaries([path], ScanOptions(ScanSettings(), TARGETS, apart=True)):
+        for group in summary.groups:
             place = replace(group.example, path="file", members=())
             found.setdefault(group.example.members, []).append(replace(group, example=place))
     return found
@@ -188,5 +188,5 @@ def single(payload: bytes) -> bytes:
 @example([single(KERNEL), single(NO_KERNEL)])
 def test_the_order_of_modules_changes_no_verdict(regions: list[bytes]) -> None:
     orders = regions, regions[::-1], sorted(regions)
-    verdicts = [[one.verdict for one in alone(b"".join(order))] for order in orders]
+    verdicts = [[result.verdict for result in alone(b"".join(order))] for order in orders]
     assert verdicts[0] == verdicts[1] == verdicts[2]

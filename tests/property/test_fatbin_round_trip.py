@@ -49,11 +49,11 @@ def agrees(image: Image, spec: EntrySpec) -> None:
 
 @given(st.lists(st.lists(specs(), max_size=4), max_size=3))
 def test_regions_read_back_as_written(regions: list[list[EntrySpec]]) -> None:
-    data = b"".join(region([entry(spec) for spec in one]) for one in regions)
+    data = b"".join(region([entry(spec) for spec in each_region]) for each_region in regions)
     modules = modules_of(data)
     assert len(modules) == len(regions)
-    for module, one in zip(modules, regions, strict=True):
-        for image, spec in zip(module.images, one, strict=True):
+    for module, entry_specs in zip(modules, regions, strict=True):
+        for image, spec in zip(module.images, entry_specs, strict=True):
             agrees(image, spec)
             assert str(image.compression) == spec.compression
     assert skipped_of(data) == []
@@ -74,9 +74,9 @@ def test_concatenated_entries_read_back(inner: list[EntrySpec], compression: str
 
 @given(st.lists(specs(), min_size=1, max_size=3), st.binary(min_size=1, max_size=100))
 def test_bytes_behind_the_last_region_are_skipped_with_a_reason(
-    one: list[EntrySpec], junk: bytes
+    entry_specs: list[EntrySpec], junk: bytes
 ) -> None:
-    data = region([entry(spec) for spec in one])
+    data = region([entry(spec) for spec in entry_specs])
     skipped = skipped_of(data + junk)
     assert bool(skipped) == bool(junk.strip(b"\0"))
     assert all(s.size == len(junk) for s in skipped)

@@ -43,7 +43,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 def audits(*, cache: bool = True) -> list[Audited]:
     found = ltocompat.audit("dist", cache=cache), ltocompat.audit(_wheel(), cache=cache)
-    return [one for some in found for one in some if isinstance(one, Audited)]
+    return [record for some in found for record in some if isinstance(record, Audited)]
 
 
 def _wheel() -> str:
@@ -52,7 +52,11 @@ def _wheel() -> str:
 
 
 def linked(audited: list[Audited]) -> set[Verdict]:
-    return {one.result.verdict for one in audited if one.result.target.name == "edge"}
+    return {
+        each_audited.result.verdict
+        for each_audited in audited
+        if each_audited.result.target.name == "edge"
+    }
 
 
 def test_a_trial_settles_what_the_rules_leave_open(project: Project) -> None:
@@ -93,11 +97,11 @@ def test_without_a_policy_a_trial_settles_what_the_metadata_admit(
 def test_a_second_audit_says_the_same(project: Project) -> None:
     assert project
     fresh = audits(cache=False)
-    assert not _kept("studies-1/*")
+    assert not _kept("summaries-1/*")
     assert audits() == fresh
-    assert len(_kept("studies-1/*")) == 1  # folders are read again
+    assert len(_kept("summaries-1/*")) == 1  # folders are read again
     assert audits() == fresh
-    shutil.rmtree(_kept("studies-1")[0])
+    shutil.rmtree(_kept("summaries-1")[0])
     assert audits() == fresh
     assert _kept("trials-*.sqlite")
 
@@ -105,17 +109,20 @@ def test_a_second_audit_says_the_same(project: Project) -> None:
 def test_check_finds_the_same_with_its_trial_links(project: Project) -> None:
     assert project
     wanted = [
-        {(one.rule, one.verdict, one.message) for one in audited.result.findings}
+        {(finding.rule, finding.verdict, finding.message) for finding in audited.result.findings}
         for audited in audits()
         if audited.result.target.name != "any target"
     ]
     found = ltocompat.check([_wheel()], ["prod", "edge"], trial_link=True)
-    said = [
-        {(one.rule, one.verdict, one.message) for one in result.findings}
+    rowses = [
+        {
+            (each_finding.rule, each_finding.verdict, each_finding.message)
+            for each_finding in result.findings
+        }
         for result in found
         if result.target.name != "any target"
     ]
-    assert said * 2 == wanted
+    assert rowses * 2 == wanted
 
 
 def _kept(pattern: str) -> list[Path]:

@@ -34,7 +34,7 @@ def check(path: Path, target: str, **options: object) -> list[Result]:
     return list(ltocompat.check(path, targets=[target], **options))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("requirement", "name"), LIBRARIES, ids=lambda one: one.split("/")[-1])
+@pytest.mark.parametrize(("requirement", "name"), LIBRARIES, ids=lambda value: value.split("/")[-1])
 @pytest.mark.parametrize("driver", ["580.95.05", "615"])
 def test_a_library_that_is_sound_raises_no_alarm(requirement: str, name: str, driver: str) -> None:
     found = check(library(requirement, name), f"driver={driver},gpu=h100+rtx4090")
@@ -42,7 +42,9 @@ def test_a_library_that_is_sound_raises_no_alarm(requirement: str, name: str, dr
     hit = ("libcusparseLt.so.0", "580.95.05", "h100")
     for result in found:
         if (name.rsplit("/", maxsplit=1)[-1], driver, str(result.gpu)) == hit:
-            assert [one.rule for one in result.findings if one.level == "error"] == ["PTX-01"]
+            assert [finding.rule for finding in result.findings if finding.level == "error"] == [
+                "PTX-01"
+            ]
         else:
             assert result.verdict in (Verdict.OK, Verdict.JIT), result.findings
 
@@ -53,7 +55,9 @@ def test_cublaslt_on_an_h100_is_ok_and_on_a_b200_one_kernel_is_missing() -> None
     assert hopper.verdict is Verdict.OK
     assert hopper.coverage.without_kernels >= 5  # PTX that is newer than the driver, and empty
     assert blackwell.verdict is Verdict.FAIL
-    (finding,) = (one for one in blackwell.findings if one.verdict is Verdict.FAIL)
+    (finding,) = (
+        each_finding for each_finding in blackwell.findings if each_finding.verdict is Verdict.FAIL
+    )
     assert (finding.rule, finding.module_count) == ("PTX-01", 1)
     assert finding.message.startswith("PTX 9.3")
 
@@ -61,7 +65,9 @@ def test_cublaslt_on_an_h100_is_ok_and_on_a_b200_one_kernel_is_missing() -> None
 def test_cusolver_has_eight_modules_for_sm_120_only_as_ptx_9_4() -> None:
     path = library("nvidia-cusolver==12.4.1.2", "nvidia/cu13/lib/libcusolver.so.12")
     (result,) = check(path, "driver=580.95.05,gpu=sm_120")
-    (finding,) = (one for one in result.findings if one.verdict is Verdict.FAIL)
+    (finding,) = (
+        each_finding for each_finding in result.findings if each_finding.verdict is Verdict.FAIL
+    )
     assert (finding.rule, finding.module_count) == ("PTX-01", 8)
     assert finding.message.startswith("PTX 9.4")
 
@@ -81,10 +87,12 @@ def test_cuvs_needs_nvjitlink_13_3_as_a_trial_shows(
     target = f"driver=580.95.05,gpu=h100,nvjitlink={linker}"
     (result,) = check(library(*CUVS), target, trial_link=trial_link, install_missing=trial_link)
     assert result.verdict is verdict
-    loud = [one for one in result.findings if one.level != "note"]
+    loud = [finding for finding in result.findings if finding.level != "note"]
     # It also imports the functions of 13.3, which older ones don't have.
-    told = {Verdict.FAIL: [("LTO-01", 1549), ("NJL-01", 0)], Verdict.UNKNOWN: [("LTO-01", 1549)]}
-    assert [(one.rule, one.module_count) for one in loud] == told.get(verdict, [])
+    table = {Verdict.FAIL: [("LTO-01", 1549), ("NJL-01", 0)], Verdict.UNKNOWN: [("LTO-01", 1549)]}
+    assert [(each_finding.rule, each_finding.module_count) for each_finding in loud] == table.get(
+        verdict, []
+    )
 
 
 def test_require_prints_both_floors_and_after_a_trial_the_one_that_is_proved() -> None:

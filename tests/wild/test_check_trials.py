@@ -9,12 +9,12 @@ import pytest
 from test_check_links import FATBIN, LINKED, MINORS, RAW, sample, targets
 
 from ltocompat.commands.check import check
-from ltocompat.commands.read_artifacts import Reading, studies
+from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.model.arch import Release
 from ltocompat.model.verdict import Verdict
-from ltocompat.scan.walk import Settings
+from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets import parse
-from ltocompat.trial.trials import Trier
+from ltocompat.trial.trials import LinkTrial
 
 pytestmark = pytest.mark.wild
 
@@ -36,9 +36,11 @@ def test_with_a_trial_nothing_is_unknown_and_every_verdict_is_what_was_measured(
             crossing = linker.major != Release.parse(release).major
             works = Verdict.UNDOCUMENTED if crossing else Verdict.OK
             expected = works if row[str(linker)] in LINKED else Verdict.FAIL
-            said = [(one.rule, one.message) for one in result.findings]
-            assert result.verdict is expected, (release, linker, said)
-            assert "TRIAL-DISAGREES" not in [one.rule for one in result.findings], said
+            textses = [(finding.rule, finding.message) for finding in result.findings]
+            assert result.verdict is expected, (release, linker, textses)
+            assert "TRIAL-DISAGREES" not in [
+                each_finding.rule for each_finding in result.findings
+            ], textses
 
 
 def test_what_is_tried_of_a_file_depends_on_no_other(tmp_path: Path) -> None:
@@ -49,8 +51,8 @@ def test_what_is_tried_of_a_file_depends_on_no_other(tmp_path: Path) -> None:
             (tmp_path / name).write_bytes(data)
             archive.writestr(name, data)
     goals = parse(["nvjitlink=12.9,gpu=sm_90"])
-    with Trier(goals, install_missing=True) as trier:
-        reading = Reading(Settings(), tuple(goals), trier.for_file, apart=True)
-        found = [group for study in studies([tmp_path], reading) for group in study.groups]
+    with LinkTrial(goals, install_missing=True) as link_trial:
+        reading = ScanOptions(ScanSettings(), tuple(goals), link_trial.for_file, apart=True)
+        found = [group for summary in summaries([tmp_path], reading) for group in summary.groups]
     assert [group.count for group in found] == [1, 1, 1, 1]
     assert [tried.outcome for group in found for tried in group.trials.values()] == ["linked"] * 4

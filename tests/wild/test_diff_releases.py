@@ -111,9 +111,9 @@ def test_cuvs_gained_five_cubins_of_sm_100a_that_lie_bare_in_its_data(cuvs: Diff
 def test_cuvs_moved_its_dependencies_and_not_its_nvjitlink(cuvs: Diff) -> None:
     old, new = (required(requirement, CUVS[2]) for requirement in CUVS[:2])
     changes = [c for c in cuvs.changes if c.kind == "requires"]
-    said = [(set(c.old or ()), set(c.new or ())) for c in changes]  # type: ignore[arg-type]
-    assert set().union(*(before for before, _ in said)) == old - new
-    assert set().union(*(after for _, after in said)) == new - old
+    wordseses = [(set(c.old or ()), set(c.new or ())) for c in changes]  # type: ignore[arg-type]
+    assert set().union(*(before for before, _ in wordseses)) == old - new
+    assert set().union(*(after for _, after in wordseses)) == new - old
     assert "nvidia-nvjitlink<14,>=13.3" in old & new
     assert {c.about for c in changes} == {
         "cuda-pathfinder",

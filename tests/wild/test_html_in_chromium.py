@@ -186,18 +186,20 @@ def test_without_a_script_everything_can_be_read(browser: Browser, pages: dict[s
 def test_a_screen_reader_is_told_what_eyes_see(browser: Browser, pages: dict[str, Path]) -> None:
     browser.open(pages["few"])
     nodes = browser.ask("Accessibility.getFullAXTree")["nodes"]
-    told = [
+    valueses = [
         (node["role"]["value"], node.get("name", {}).get("value", ""))
         for node in nodes
         if not node["ignored"]
     ]
-    assert {"banner", "navigation", "main", "contentinfo", "search"} <= {role for role, _ in told}
-    assert ("region", "Verdicts") in told
-    assert ("columnheader", "h100") in told
-    assert ("rowheader", "lib/libx.so") in told
-    assert ("link", "jit 1,617 of 2,638") in told
-    assert ("searchbox", "Filter") in told
-    assert ("checkbox", "error 1") in told
+    assert {"banner", "navigation", "main", "contentinfo", "search"} <= {
+        role for role, _ in valueses
+    }
+    assert ("region", "Verdicts") in valueses
+    assert ("columnheader", "h100") in valueses
+    assert ("rowheader", "lib/libx.so") in valueses
+    assert ("link", "jit 1,617 of 2,638") in valueses
+    assert ("searchbox", "Filter") in valueses
+    assert ("checkbox", "error 1") in valueses
 
 
 def test_names_of_files_run_nothing(browser: Browser, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from ltocompat import facts
 from ltocompat.facts.gpus import linker_targets, sms
 from ltocompat.model.arch import Release
 from ltocompat.targets import nvjitlink
-from ltocompat.trial import InputKind, Outcome, Pool, Request, TrialInput
+from ltocompat.trial import InputKind, LinkOutcome, Pool, Request, TrialInput
 
 pytestmark = pytest.mark.wild
 
@@ -26,12 +26,12 @@ def request(number: int) -> Request:
 @pytest.mark.parametrize("minor", facts.nvjitlink_minors(), ids=str)
 def test_the_table_of_architectures_is_what_nvjitlink_links_for(minor: Release) -> None:
     library = nvjitlink.obtain(str(minor), install_missing=True)
-    numbers = [one.number for one in sms()] + list(NO_SUCH)
+    numbers = [sm.number for sm in sms()] + list(NO_SUCH)
     with Pool(library.path) as pool:
         answers = list(pool.run(request(number) for number in numbers))
     linked = {
         number
         for number, answer in zip(numbers, answers, strict=True)
-        if answer.outcome is Outcome.LINKED
+        if answer.outcome is LinkOutcome.LINKED
     }
     assert linked == linker_targets(minor)

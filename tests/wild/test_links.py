@@ -18,7 +18,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.image import Module
 from ltocompat.model.link_options import Disagreement
-from ltocompat.trial import Outcome
+from ltocompat.trial import LinkOutcome
 
 pytestmark = pytest.mark.wild
 
@@ -31,7 +31,7 @@ LTOIR = samples.FOLDER / "ltoir"
 def links(*places: Path | str, **options: object) -> list[Linked]:
     ask: Callable[..., object] = link
     found = list(ask(*places, install_missing=True, **options))  # type: ignore[call-overload]
-    return [one for one in found if isinstance(one, Linked)]
+    return [value for value in found if isinstance(value, Linked)]
 
 
 def producers(folder: str) -> dict[str, samples.Sample]:
@@ -40,11 +40,11 @@ def producers(folder: str) -> dict[str, samples.Sample]:
     for sample in samples.GOOD:
         made_by = {release for row in sample.images for release in row["made_by"]}
         plain = "linked" not in sample.name and "nvjitlink" not in sample.name
-        one = len(sample.images) == 1 and sample.images[0]["arch"] == "lto_80"
+        record = len(sample.images) == 1 and sample.images[0]["arch"] == "lto_80"
         if (
             sample.name.startswith(folder)
             and plain
-            and one
+            and record
             and sample.images[0].get("scrambled", False) == (folder == "fatbin-ltoir/")
         ):
             (release,) = made_by
@@ -53,12 +53,14 @@ def producers(folder: str) -> dict[str, samples.Sample]:
 
 
 def measure(folder: str) -> dict[str, dict[str, str]]:
-    """Outcome of a whole link of every producer by every nvJitLink."""
+    """LinkOutcome of a whole link of every producer by every nvJitLink."""
     table: dict[str, dict[str, str]] = {}
     for release, sample in sorted(producers(folder).items(), key=lambda p: Release.parse(p[0])):
         found = links(sample.path, arch="sm_80", nvjitlinks=MINORS)
         outcomes = {
-            one.nvjitlink.release: str(one.answer.outcome) for one in found if one.way == "lto"
+            linked.nvjitlink.release: str(linked.answer.outcome)
+            for linked in found
+            if linked.way == "lto"
         }
         table[release] = {str(minor): outcome for minor, outcome in sorted(outcomes.items())}
     return table
@@ -105,20 +107,20 @@ def test_two_translation_units_link_as_plain_code() -> None:
 
 
 def test_a_missing_definition_is_named() -> None:
-    (one,) = links(OBJECTS / "nvcc-13.5-lto.o", arch="sm_90", nvjitlinks=["13.5"])
-    assert one.answer.outcome is Outcome.UNRESOLVED
-    assert one.answer.unresolved == ("_Z5scalef",)
+    (linked,) = links(OBJECTS / "nvcc-13.5-lto.o", arch="sm_90", nvjitlinks=["13.5"])
+    assert linked.answer.outcome is LinkOutcome.UNRESOLVED
+    assert linked.answer.unresolved == ("_Z5scalef",)
 
 
 def test_an_architecture_below_the_inputs_is_refused_with_a_reason() -> None:
-    (one,) = links(LTOIR / "nvrtc-12.9-lto_90a.ltoir", arch="sm_80", nvjitlinks=["13.5"])
-    assert one.answer.outcome is Outcome.REFUSED
-    assert one.reason == "the LTO-IR is for a newer architecture than the link's target"
+    (linked,) = links(LTOIR / "nvrtc-12.9-lto_90a.ltoir", arch="sm_80", nvjitlinks=["13.5"])
+    assert linked.answer.outcome is LinkOutcome.REFUSED
+    assert linked.reason == "the LTO-IR is for a newer architecture than the link's target"
 
 
 def test_an_accelerated_fragment_may_serve_a_plain_target() -> None:
-    (one,) = links(LTOIR / "nvrtc-12.9-lto_90a.ltoir", arch="sm_90", nvjitlinks=["13.5"])
-    assert one.answer.outcome is Outcome.LINKED
+    (linked,) = links(LTOIR / "nvrtc-12.9-lto_90a.ltoir", arch="sm_90", nvjitlinks=["13.5"])
+    assert linked.answer.outcome is LinkOutcome.LINKED
 
 
 def test_the_result_can_be_kept(tmp_path: Path) -> None:
@@ -154,8 +156,8 @@ def test_real_fragments_are_accepted_from_13_3_on() -> None:
         library, each=True, add_only=True, nvjitlinks=["13.2", "13.3", "13.5"], where=where
     )
     counted: dict[tuple[str, str], int] = {}
-    for one in found:
-        key = (str(one.nvjitlink.release), str(one.answer.outcome))
+    for linked in found:
+        key = (str(linked.nvjitlink.release), str(linked.answer.outcome))
         counted[key] = counted.get(key, 0) + 1
     assert counted == {
         ("13.2", "refused"): 1549,
@@ -169,7 +171,7 @@ def test_differing_options_are_named() -> None:
     other = OBJECTS / "nvcc-13.5-lto.o"
     ask: Callable[..., object] = link
     found = list(ask(options, other, arch="sm_90", nvjitlinks=["13.5"]))  # type: ignore[call-overload]
-    assert any(isinstance(one, Disagreement) for one in found)
+    assert any(isinstance(value, Disagreement) for value in found)
 
 
 def main() -> None:

@@ -61,8 +61,8 @@ def opened(path: Path, environ: dict[str, str]) -> str:
 
 def told(path: Path, environ: dict[str, str]) -> dict[str, str]:
     found = look_at(Machine(environ=environ), Environment(python=sys.executable), str(path))
-    flaws = [one for each in RULES if each.of_library for one in each.of_library(found)]
-    return {one.rule: one.message for one in flaws}
+    problems = [problem for each in RULES if each.of_library for problem in each.of_library(found)]
+    return {each_problem.rule: each_problem.message for each_problem in problems}
 
 
 @pytest.mark.parametrize("version", CUSPARSES)
@@ -77,12 +77,12 @@ def test_a_sound_set_of_wheels(tmp_path: Path, version: str) -> None:
 def test_an_nvjitlink_in_front_by_ld_library_path(tmp_path: Path, version: str, older: str) -> None:
     library = site(tmp_path, version)
     environ = {"LD_LIBRARY_PATH": str(linker(older).parent)}
-    said = opened(library, environ)
+    text = opened(library, environ)
     found = told(library, environ)
-    assert bool(said) == ("NJL-01" in found)
-    if said:
-        assert f"_{CUSPARSES[version].rpartition('.')[0].replace('.', '_')}, version" in said
-        assert found["NJL-01"].endswith(said)
+    assert bool(text) == ("NJL-01" in found)
+    if text:
+        assert f"_{CUSPARSES[version].rpartition('.')[0].replace('.', '_')}, version" in text
+        assert found["NJL-01"].endswith(text)
         assert f"gets nvJitLink {older} by LD_LIBRARY_PATH" in found["NJL-02"]
 
 
@@ -91,10 +91,10 @@ def test_an_nvjitlink_of_another_major_alone(tmp_path: Path, version: str) -> No
     library = site(tmp_path, version)
     (tmp_path / "site-packages" / IN_12).unlink()
     environ = {"LD_LIBRARY_PATH": str(linker("13.0.88").parent)}
-    said = opened(library, environ)
-    assert said.startswith("libnvJitLink.so.12: cannot open shared object file")
+    text = opened(library, environ)
+    assert text.startswith("libnvJitLink.so.12: cannot open shared object file")
     (message,) = told(library, environ).values()
-    assert said in message
+    assert text in message
 
 
 def bound(path: Path) -> list[str]:

@@ -41,14 +41,14 @@ def accepted(paths: list[str], kind: int, arch: str) -> list[str]:
 
 def written(place: Path, folder: Path) -> list[Extracted]:
     found = list(ltocompat.extract(place, directory=folder, where=ONLY_LTOIR))
-    return [one for one in found if isinstance(one, Extracted)]
+    return [record for record in found if isinstance(record, Extracted)]
 
 
 def test_single_entry_fatbins_of_a_real_library(tmp_path: Path) -> None:
     files = written(wheels.member(*CUVS), tmp_path)
     assert len(files) == 1549
-    assert {one.what for one in files} == {"fatbin"}
-    some = [one.path for one in files[::50]]
+    assert {file.what for file in files} == {"fatbin"}
+    some = [extracted.path for extracted in files[::50]]
     assert accepted(some, FATBIN, "sm_90") == ["0"] * len(some)
 
 
@@ -56,6 +56,6 @@ def test_raw_ltoir_out_of_an_uncompressed_fatbin(tmp_path: Path) -> None:
     """It keeps up to seven zero bytes of padding, since its header has no length."""
     plain = [s for s in samples.GOOD if s.name.startswith("fatbin-ltoir/")]
     plain = [s for s in plain if s.images[0]["compression"] == "none"]
-    files = [one for s in plain for one in written(s.path, tmp_path)]
-    assert {one.what for one in files} == {"ltoir"}
-    assert accepted([one.path for one in files], LTOIR, "sm_121a") == ["0"] * len(files)
+    files = [extracted for s in plain for extracted in written(s.path, tmp_path)]
+    assert {file.what for file in files} == {"ltoir"}
+    assert accepted([each_file.path for each_file in files], LTOIR, "sm_121a") == ["0"] * len(files)

@@ -44,7 +44,7 @@ def images(records: Iterator[ltocompat.Record], skip: int, root: Path | None = N
             outer = () if root is None else (str(Path(place.path).relative_to(root)),)
             name = "::".join((*outer, *place.members[skip:]))
             found.append((name, replace(image, place=Place("", (), place.offset, place.entry))))
-    return sorted(found, key=lambda one: (one[0], one[1].place.offset or 0, one[1].place.entry))
+    return sorted(found, key=lambda row: (row[0], row[1].place.offset or 0, row[1].place.entry))
 
 
 def tar_of(wheel: Path) -> bytes:
@@ -66,8 +66,8 @@ def test_a_wheel_holds_what_its_files_hold(
         archive.extractall(tmp_path)  # noqa: S202 - a wheel that pip verified
     theirs = images(ltocompat.inspect(tmp_path), 0, tmp_path)
     assert theirs == images(ltocompat.inspect(wheel), 0)
-    assert len({one.split("::")[0] for one, _ in theirs}) == count
-    assert name in {one.split("::")[0] for one, _ in theirs}
+    assert len({text.split("::")[0] for text, _ in theirs}) == count
+    assert name in {each_text.split("::")[0] for each_text, _ in theirs}
 
 
 @pytest.mark.parametrize("suffix", COMPRESSORS)
@@ -94,9 +94,9 @@ def test_a_member_of_a_wheel_is_read_alone(tmp_path: Path) -> None:
         i for _, i in images(ltocompat.inspect(file), 0)
     ]
     (first, *_) = [r for r in alone if isinstance(r, Module)]
-    (one, *_) = ltocompat.extract(str(first.images[0].place), directory=tmp_path / "wheel")
+    (record, *_) = ltocompat.extract(str(first.images[0].place), directory=tmp_path / "wheel")
     place = replace(first.images[0].place, path=str(file), members=())
     (two, *_) = ltocompat.extract(str(place), directory=tmp_path / "file")
-    assert isinstance(one, ltocompat.Extracted)
+    assert isinstance(record, ltocompat.Extracted)
     assert isinstance(two, ltocompat.Extracted)
-    assert Path(one.path).read_bytes() == Path(two.path).read_bytes()
+    assert Path(record.path).read_bytes() == Path(two.path).read_bytes()

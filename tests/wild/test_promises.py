@@ -21,7 +21,7 @@ from ltocompat.cli import run
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Package
-from ltocompat.rules.rule import Flaw
+from ltocompat.rules.rule import Problem
 
 pytestmark = pytest.mark.wild
 
@@ -39,8 +39,8 @@ def wheel_of(requirement: str) -> Path:
     return found
 
 
-def only(flaws: tuple[Flaw, ...], rule: str) -> Flaw:
-    (found,) = [one for one in flaws if one.rule == rule]
+def only(problems: tuple[Problem, ...], rule: str) -> Problem:
+    (found,) = [problem for problem in problems if problem.rule == rule]
     return found
 
 
@@ -115,7 +115,7 @@ def test_the_policy_of_the_readme_passes_libcuvs(
 def test_without_a_policy_cusparse_fails_and_libcuvs_needs_a_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cusparse, libcuvs = (str(wheel_of(one).resolve()) for one in (CUSPARSE, LIBCUVS))
+    cusparse, libcuvs = (str(wheel_of(text).resolve()) for text in (CUSPARSE, LIBCUVS))
     monkeypatch.chdir(tmp_path)
     assert run(["audit", cusparse]) == 1
     assert "; NJL-06 in " in capsys.readouterr().out.splitlines()[0]
@@ -126,8 +126,16 @@ def test_without_a_policy_cusparse_fails_and_libcuvs_needs_a_trial(
 
 def test_cuda_toolkit_13_5_corrects_the_line_of_cusparse() -> None:
     """NVIDIA's own answer: its extra cusparse asks for nvidia-nvjitlink<14,>=13.5.37."""
-    asked = [one for one in read(wheel_of("cuda-toolkit==13.5.0")).requires if "jit" in one.name]
-    (line,) = [one for one in asked if one.marker.endswith('extra == "cusparse"')]
+    dependencies = [
+        require
+        for require in read(wheel_of("cuda-toolkit==13.5.0")).requires
+        if "jit" in require.name
+    ]
+    (line,) = [
+        dependency
+        for dependency in dependencies
+        if dependency.marker.endswith('extra == "cusparse"')
+    ]
     assert (line.name, set(line.versions[0].split(","))) == (
         "nvidia-nvjitlink",
         {"<14", ">=13.5.37"},
@@ -143,14 +151,14 @@ def test_the_loader_does_not_find_nvrtc_for_libmathdx(tmp_path: Path) -> None:
     stub = tmp_path / "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
     stub.parent.mkdir(parents=True)
     stub.touch()
-    said = subprocess.run(
+    text = subprocess.run(
         ["ldd", tmp_path / "nvidia/cu12/lib/libmathdx.so.0"],  # noqa: S607 - the system's own
         capture_output=True,
         text=True,
         check=False,
     ).stdout
-    if "/usr/local/cuda" not in said:
-        assert "libnvrtc.so.12 => not found" in said
+    if "/usr/local/cuda" not in text:
+        assert "libnvrtc.so.12 => not found" in text
 
 
 @pytest.fixture(scope="module")
@@ -179,20 +187,20 @@ def repacked(
 
 
 def test_libcuvs_with_a_wrong_pin(tmp_path: Path, members: dict[str, bytes]) -> None:
-    flaws = judged(repacked(tmp_path, members, line="nvidia-nvjitlink==13.2.78"))
-    assert told(flaws) == {"NJL-06": FAIL, "PKG-03": UNDOCUMENTED}
-    assert "13.2, but" in only(flaws, "NJL-06").message
+    problems = judged(repacked(tmp_path, members, line="nvidia-nvjitlink==13.2.78"))
+    assert told(problems) == {"NJL-06": FAIL, "PKG-03": UNDOCUMENTED}
+    assert "13.2, but" in only(problems, "NJL-06").message
 
 
 def test_libcuvs_with_a_wrong_tag(tmp_path: Path, members: dict[str, bytes]) -> None:
-    flaws = judged(repacked(tmp_path, members, tag="manylinux_2_28_aarch64"))
-    assert told(flaws) == {"NJL-06": UNKNOWN, "PKG-06": FAIL}
-    assert only(flaws, "PKG-06").remedy == "tag it manylinux_2_28_x86_64"
+    problems = judged(repacked(tmp_path, members, tag="manylinux_2_28_aarch64"))
+    assert told(problems) == {"NJL-06": UNKNOWN, "PKG-06": FAIL}
+    assert only(problems, "PKG-06").remedy == "tag it manylinux_2_28_x86_64"
 
 
 def test_libcuvs_with_a_wrong_name(tmp_path: Path, members: dict[str, bytes]) -> None:
-    flaws = judged(repacked(tmp_path, members, name="libcuvs-cu12"))
-    assert {one.rule for one in flaws} == {"NJL-06", "PKG-05"}
-    worst = next(one for one in flaws if one.rule == "PKG-05")
+    problems = judged(repacked(tmp_path, members, name="libcuvs-cu12"))
+    assert {problem.rule for problem in problems} == {"NJL-06", "PKG-05"}
+    worst = next(each_problem for each_problem in problems if each_problem.rule == "PKG-05")
     assert worst.verdict is FAIL
     assert worst.remedy == "call it libcuvs-cu13, or build it with CUDA 12"

@@ -117,7 +117,7 @@ def test_early_marks_equal_a_full_parse(library: tuple[str, str]) -> None:
     path = wheels.member(*library)
     count = 0
     with walk.opened(str(path), DEFAULT_LIMITS) as view:
-        for stored in walk.stored_in_file(view, Place(str(path)), walk.Settings()):
+        for stored in walk.stored_in_file(view, Place(str(path)), walk.ScanSettings()):
             for image in stored.images if isinstance(stored, StoredModule) else ():
                 if image.kind is ImageKind.SASS:
                     assert describe(image, Detail())[0].made_by == _fully(image), image.place

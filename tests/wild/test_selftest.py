@@ -9,7 +9,7 @@ import pytest
 import wheels
 from libraries_made import build_libcuda, needs_gcc
 
-from ltocompat.commands.selftest import Result, SelfTestStep, selftest
+from ltocompat.commands.selftest import SelfTestResult, SelfTestStep, selftest
 
 pytestmark = [pytest.mark.wild, needs_gcc]
 
@@ -47,7 +47,7 @@ def test_a_sound_machine_passes_every_way(
     nvrtc: str, nvjitlink: str, libcuda: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = steps_of(monkeypatch, nvrtc, nvjitlink, libcuda)
-    assert [step.name for step in steps if step.result is not Result.PASSED] == []
+    assert [step.name for step in steps if step.result is not SelfTestResult.PASSED] == []
     runs = [step.way for step in steps if step.name == "run"]
     assert runs == ["PTX", "LTO", "LTO to PTX"]
 
@@ -56,7 +56,7 @@ def test_a_linker_older_than_the_compiler_fails_and_says_so(
     libcuda: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = steps_of(monkeypatch, "13.0", "12.4", libcuda)
-    failed = [step for step in steps if step.result is Result.FAILED]
+    failed = [step for step in steps if step.result is SelfTestResult.FAILED]
     assert {step.name for step in failed} == {"link"}
     assert all("nvJitLink 12.4 is older than NVRTC 13.0" in step.detail for step in failed)
 
@@ -64,11 +64,11 @@ def test_a_linker_older_than_the_compiler_fails_and_says_so(
 def test_wrong_numbers_fail(libcuda: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_CUDA", "wrong=1")
     steps = steps_of(monkeypatch, "13.0", "13.0", libcuda)
-    assert {step.name for step in steps if step.result is Result.FAILED} == {"run"}
+    assert {step.name for step in steps if step.result is SelfTestResult.FAILED} == {"run"}
 
 
 @pytest.mark.skipif(os.path.exists("/proc/driver/nvidia/version"), reason="there is a driver")
 def test_without_a_driver_it_ends_after_linking(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = steps_of(monkeypatch, "13.0", "13.0", None)
-    assert [step.name for step in steps if step.result is not Result.PASSED] == ["driver"]
+    assert [step.name for step in steps if step.result is not SelfTestResult.PASSED] == ["driver"]
     assert steps[-1].name == "link"

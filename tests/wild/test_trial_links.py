@@ -19,7 +19,7 @@ import wheels
 from ltocompat.trial import (
     Answer,
     InputKind,
-    Outcome,
+    LinkOutcome,
     Pool,
     Request,
     Step,
@@ -150,10 +150,10 @@ def test_probe_of_r(version: str) -> None:
     assert compiles_relocatable(library(version)) is ((major, minor) >= (13, 3))
     answer = measured(version)["-r of a fragment"]
     if major == 12:
-        assert (answer.outcome, answer.step) == (Outcome.REFUSED, Step.CREATE)
+        assert (answer.outcome, answer.step) == (LinkOutcome.REFUSED, Step.CREATE)
         assert answer.code_name == "UNRECOGNIZED_OPTION"
     else:
-        want = Outcome.COMPILED if minor >= 3 else Outcome.ACCEPTED
+        want = LinkOutcome.COMPILED if minor >= 3 else LinkOutcome.ACCEPTED
         assert (answer.outcome, answer.kernels_in_output) == (want, 0)
 
 
@@ -163,13 +163,15 @@ def test_the_law_of_ltoir(version: str) -> None:
     own = tuple(map(int, version.split(".")[:2]))
     made = [path.stem.split("-")[1] for path in samples.FOLDER.glob("ltoir/nvrtc-*-lto_80.ltoir")]
     with Pool(library(version)) as pool:
-        answers = pool.run(link(sample(f"ltoir/nvrtc-{one}-lto_80.ltoir")) for one in made)
-        for one, answer in zip(made, answers, strict=True):
-            release = tuple(map(int, one.split(".")))
-            wanted = Outcome.LINKED if (12, 0) <= release <= own else Outcome.REFUSED
-            assert answer.outcome is wanted, one
-            assert answer.confirmed is (wanted is Outcome.REFUSED)
-            if wanted is Outcome.REFUSED:
+        answers = pool.run(
+            link(sample(f"ltoir/nvrtc-{each_text}-lto_80.ltoir")) for each_text in made
+        )
+        for text, answer in zip(made, answers, strict=True):
+            release = tuple(map(int, text.split(".")))
+            wanted = LinkOutcome.LINKED if (12, 0) <= release <= own else LinkOutcome.REFUSED
+            assert answer.outcome is wanted, text
+            assert answer.confirmed is (wanted is LinkOutcome.REFUSED)
+            if wanted is LinkOutcome.REFUSED:
                 assert answer.step is (Step.COMPLETE if release < (12, 0) else Step.ADD)
 
 

@@ -15,7 +15,7 @@ import pytest
 import samples
 from test_trial_links import library
 
-from ltocompat.trial import InputKind, Outcome, Pool, Request, Step, TrialInput, TrialLimits
+from ltocompat.trial import InputKind, LinkOutcome, Pool, Request, Step, TrialInput, TrialLimits
 
 pytestmark = [pytest.mark.wild, pytest.mark.slow]
 
@@ -66,14 +66,17 @@ def test_every_mutation_has_an_answer(version: str, capfd: pytest.CaptureFixture
     assert len(answers) == COUNT
     by_kind: Counter[str] = Counter()
     for number, answer in enumerate(answers):
-        if answer.outcome in (Outcome.CRASHED, Outcome.TIMED_OUT) and answer.step is Step.ADD:
+        if (
+            answer.outcome in (LinkOutcome.CRASHED, LinkOutcome.TIMED_OUT)
+            and answer.step is Step.ADD
+        ):
             assert answer.input_name is not None
             kind, _, pinned = answer.input_name.rpartition(" ")
             assert int(pinned) == number
             by_kind[f"{kind}: {answer.outcome} ({answer.signal or answer.exit_status})"] += 1
     with capfd.disabled():
         outcomes = Counter(str(answer.outcome) for answer in answers)
-        steps = Counter(str(a.step) for a in answers if a.outcome is Outcome.CRASHED)
+        steps = Counter(str(a.step) for a in answers if a.outcome is LinkOutcome.CRASHED)
         flaky = sum(bool(answer.note) for answer in answers)
         print(f"\n{version}: {time.monotonic() - start:.0f} s, {dict(outcomes)}, {flaky} changed")
         print(f"  crashed in {dict(steps)}; while adding: {dict(by_kind)}")

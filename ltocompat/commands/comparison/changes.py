@@ -24,16 +24,16 @@ def moves(old: Side, new: Side) -> Iterator[Change]:
     for name in new.files.keys() - set(together.values()):
         file = new.files[name]
         yield Change("file-gained", name, _kinds(file), places=(file.example,))
-    said: set[tuple[str, str, str]] = set()
+    textses: set[tuple[str, str, str]] = set()
     for before, after in together.items():
-        for one in _in_files(after, old.files[before], new.files[after]):
-            if one.kind in ("arch-lost", "arch-gained"):
-                said |= {(one.kind, one.about, arch) for arch in _words(one)}
-            yield one
+        for in_file in _in_files(after, old.files[before], new.files[after]):
+            if in_file.kind in ("arch-lost", "arch-gained"):
+                textses |= {(in_file.kind, in_file.about, arch) for arch in _words(in_file)}
+            yield in_file
         yield from _kernels(after, before, old, new)
     for change in _archs("", _whole(old), _whole(new)):
         # What the files have said already need not be said of the whole again.
-        if any((change.kind, change.about, arch) not in said for arch in _words(change)):
+        if any((change.kind, change.about, arch) not in textses for arch in _words(change)):
             yield change
     if old.size is not None and new.size is not None and old.size != new.size:
         yield Change("size", "", "", old.size, new.size)
@@ -86,8 +86,8 @@ def _sorted(archs: set[str]) -> tuple[str, ...]:
 
 
 def _words(change: Change) -> tuple[str, ...]:
-    one = change.old or change.new
-    return one if isinstance(one, tuple) else ()
+    record = change.old or change.new
+    return record if isinstance(record, tuple) else ()
 
 
 def _whole(side: Side) -> File:
@@ -111,10 +111,10 @@ def _kernels(after: str, before: str, old: Side, new: Side) -> Iterator[Change]:
             continue
         olds = old.files[before].kernels.get(kind, {})
         news = new.files[after].kernels.get(kind, {})
-        for change, one, other in (("kernels-lost", olds, news), ("kernels-gained", news, olds)):
-            keys = one.keys() - other.keys()
+        for change, table, other in (("kernels-lost", olds, news), ("kernels-gained", news, olds)):
+            keys = table.keys() - other.keys()
             if keys:
-                names = tuple(sorted(one[key] for key in keys if one[key]))
+                names = tuple(sorted(table[key] for key in keys if table[key]))
                 lost = change == "kernels-lost"
                 sides = (names, None) if lost else (None, names)
                 yield Change(change, after, kind, sides[0], sides[1], len(keys))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from ltocompat.commands.comparison.pairing import label
 from ltocompat.model.arch import Release
-from ltocompat.model.artifact_summary import Group, Study
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.diff import KERNEL_KINDS, Metadata
 from ltocompat.model.image import (
     Artifact,
@@ -24,7 +24,7 @@ from ltocompat.model.image import (
 )
 from ltocompat.model.limits import MIB, Limits
 from ltocompat.model.place import Place
-from ltocompat.model.signature import Shape, shape_of
+from ltocompat.model.signature import ModuleSignature, module_signature
 from ltocompat.rules.linker_imports import version_of
 
 _MOST_FILES = 10_000
@@ -116,8 +116,8 @@ class Side:
         self._names = names
         self._most_kernels = min(limits.symbols, _MOST_KERNELS)
         self._name_bytes = 0
-        self._groups: dict[Shape, Group] = {}
-        self._inner: dict[Shape, Group] = {}
+        self._groups: dict[ModuleSignature, ModuleGroup] = {}
+        self._inner: dict[ModuleSignature, ModuleGroup] = {}
         self._inside: Place | None = None
 
     def take(self, record: Record) -> None:
@@ -160,24 +160,24 @@ class Side:
         """Whether the kernels of images of this kind were read; true where there are none."""
         return kind in self.named or not self.unnamed[kind]
 
-    def study(self, kinds: set[ImageKind]) -> Study:
+    def summary(self, kinds: set[ImageKind]) -> ArtifactSummary:
         """The modules, for rules; only images of these ``kinds`` tell whether they have kernels."""
         self._flush()
-        groups: dict[Shape, Group] = {}
+        groups: dict[ModuleSignature, ModuleGroup] = {}
         for group in self._groups.values():
             images = tuple(
-                one if one.kind in kinds else one._replace(has_kernels=None)
-                for one in group.shape.images
+                image if image.kind in kinds else image._replace(has_kernels=None)
+                for image in group.signature.images
             )
-            _count(groups, replace(group, shape=replace(group.shape, images=images)))
-        return Study(self.path, list(groups.values()), [], self.skipped)
+            _count(groups, replace(group, signature=replace(group.signature, images=images)))
+        return ArtifactSummary(self.path, list(groups.values()), [], self.skipped)
 
     def _module(self, module: Module) -> None:
         place = Place(module.place.path, module.place.members)
         if place != self._inside:
             self._flush()
             self._inside = place
-        _count(self._inner, Group(shape_of(module), {}, 1, module.place))
+        _count(self._inner, ModuleGroup(module_signature(module), {}, 1, module.place))
         self.modules += 1
         file = self._file(place)
         for image in module.images:
@@ -193,8 +193,8 @@ class Side:
             file.note("makers", kind, maker, at)
         if image.ltoir is not None:
             versions = (("NVVM IR", image.ltoir.nvvm_ir), ("container", image.ltoir.container))
-            said = [f"{what} {version}" for what, version in versions if version]
-            file.note("ltoir", kind, ", ".join(said), at)
+            words = [f"{what} {version}" for what, version in versions if version]
+            file.note("ltoir", kind, ", ".join(words), at)
         if image.needs.ptx_isa:
             file.note("isa", kind, f"PTX ISA {image.needs.ptx_isa}", at)
         if image.needs.tile_ir:
@@ -232,8 +232,8 @@ class Side:
         )
         if waits and host.place == self._inside:
             for group in self._inner.values():
-                group.shape = replace(group.shape, needs_device_link=True)
-            self._inner = {group.shape: group for group in self._inner.values()}
+                group.signature = replace(group.signature, needs_device_link=True)
+            self._inner = {group.signature: group for group in self._inner.values()}
         self._flush()
         if not host.nvjitlink_imports and not host.libraries:
             return
@@ -241,8 +241,8 @@ class Side:
         for name in host.nvjitlink_imports:
             file.note("imports", "", name, host.place)
         for library in host.libraries:
-            said = library.file or " ".join(filter(None, (library.name, library.version)))
-            file.note("libraries", library.how, said, host.place)
+            text = library.file or " ".join(filter(None, (library.name, library.version)))
+            file.note("libraries", library.how, text, host.place)
 
     def _flush(self) -> None:
         for group in self._inner.values():
@@ -258,10 +258,10 @@ class Side:
         return self.files.setdefault(name, File(place))
 
 
-def _count(groups: dict[Shape, Group], group: Group) -> None:
-    before = groups.get(group.shape)
+def _count(groups: dict[ModuleSignature, ModuleGroup], group: ModuleGroup) -> None:
+    before = groups.get(group.signature)
     if before is None:
-        groups[group.shape] = group
+        groups[group.signature] = group
     else:
         before.count += group.count
 

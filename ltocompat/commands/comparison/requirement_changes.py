@@ -15,7 +15,7 @@ from ltocompat.model.target import DriverVersion
 _NOTHING = "none"
 
 
-class Needs(NamedTuple):
+class RequirementFloors(NamedTuple):
     """What one side asks of wherever it goes.
 
     Attributes:
@@ -27,7 +27,7 @@ class Needs(NamedTuple):
     imports: Release | None
 
 
-def floor_moves(before: Needs, after: Needs) -> Iterator[Change]:
+def floor_moves(before: RequirementFloors, after: RequirementFloors) -> Iterator[Change]:
     """Every change of what two sides ask."""
     old, new = before.code, after.code
     yield from _gpus(old, new)
@@ -35,7 +35,7 @@ def floor_moves(before: Needs, after: Needs) -> Iterator[Change]:
     yield from _drivers(old, new)
 
 
-def _linkers(old: Needs, new: Needs) -> Iterator[Change]:
+def _linkers(old: RequirementFloors, new: RequirementFloors) -> Iterator[Change]:
     """The floors of LTO-IR and of imports; one that rises below the other harms nobody."""
     higher = _rose(
         _bounds(old.code.nvjitlink, old.imports), _bounds(new.code.nvjitlink, new.imports)
@@ -114,37 +114,37 @@ class _Floor:
 
 def _drivers(old: Required, new: Required) -> Iterator[Change]:
     """The floors of SASS and PTX, and those of single GPUs where they tell something else."""
-    said: set[tuple[object, object]] = set()
+    valueses: set[tuple[object, object]] = set()
     for about in ("sass", "ptx"):
         before, after = _floor(old, about), _floor(new, about)
         sides = _text(before), _text(after)
         if sides[0] == sides[1]:
             continue
         # Code of a new sort raises the floor when it asks for more than all that was there.
-        known = [before] if before.used else [one for one in _floors(old) if one.used]
-        rose = after.used and all(after.above(one) for one in known)
-        said.add(sides)
+        known = [before] if before.used else [floor for floor in _floors(old) if floor.used]
+        rose = after.used and all(after.above(each_floor) for each_floor in known)
+        valueses.add(sides)
         yield Change("driver", "", about, *sides, 1, DRIVER_ROSE if rose else None)
     moved: dict[tuple[DriverVersion, DriverVersion], list[str]] = {}
-    for one, other in _served(old, new):
-        if one.driver and other.driver and one.driver != other.driver:
-            moved.setdefault((one.driver, other.driver), []).append(f"sm_{one.number}")
+    for service, other in _served(old, new):
+        if service.driver and other.driver and service.driver != other.driver:
+            moved.setdefault((service.driver, other.driver), []).append(f"sm_{service.number}")
     for (low, high), archs in moved.items():
         texts = (str(low),), (str(high),)
-        if texts not in said:
+        if texts not in valueses:
             rose = high > low
             yield Change("driver", "", ", ".join(archs), *texts, 1, DRIVER_ROSE if rose else None)
 
 
-def _floor(one: Required, about: str) -> _Floor:
-    used = any(getattr(service, about) for service in one.services)
+def _floor(required: Required, about: str) -> _Floor:
+    used = any(getattr(service, about) for service in required.services)
     if about == "sass":
-        return _Floor(used, one.driver_sass)
-    return _Floor(used, one.driver_ptx, one.ptx_beyond)
+        return _Floor(used, required.driver_sass)
+    return _Floor(used, required.driver_ptx, required.ptx_beyond)
 
 
-def _floors(one: Required) -> tuple[_Floor, _Floor]:
-    return _floor(one, "sass"), _floor(one, "ptx")
+def _floors(required: Required) -> tuple[_Floor, _Floor]:
+    return _floor(required, "sass"), _floor(required, "ptx")
 
 
 def _text(floor: _Floor) -> tuple[str, ...] | None:
@@ -162,9 +162,9 @@ def _served(old: Required, new: Required) -> Iterator[tuple[Service, Service]]:
 def _gpus(old: Required, new: Required) -> Iterator[Change]:
     """GPUs that are served in another way, together where they fare alike."""
     moved: dict[tuple[str, str], list[str]] = {}
-    for one, other in _served(old, new):
-        if one.how != other.how:
-            moved.setdefault((one.how, other.how), []).append(f"sm_{one.number}")
+    for service, other in _served(old, new):
+        if service.how != other.how:
+            moved.setdefault((service.how, other.how), []).append(f"sm_{service.number}")
     for (before, after), archs in moved.items():
         word = (LOST_PTX if before == "ptx" else LOST_ARCH) if after == _NOTHING else None
         sides = [(how,) if how != _NOTHING else None for how in (before, after)]

@@ -86,7 +86,7 @@ def paths(value: Json, path: str) -> tuple[str, ...]:
         UnreadableInput: the document isn't laid out as its schema says.
     """
     with _told(path):
-        return tuple(_text(one.get("path"), "path") for one in _objects(value, "artifacts"))
+        return tuple(_text(object_.get("path"), "path") for object_ in _objects(value, "artifacts"))
 
 
 def records(value: Json, path: str) -> Iterator[Record | None]:
@@ -196,13 +196,13 @@ def _host(value: Json, place: Place) -> Host:
         nvjitlink_imports=_texts(value, "nvjitlink_imports"),
         libraries=tuple(
             CudaLibrary(
-                _text(one.get("name"), "name"),
-                _text(one.get("how"), "how"),
-                _maybe(one, "file"),
-                _maybe(one, "version"),
-                _maybe(one, "evidence") or "",
+                _text(object_.get("name"), "name"),
+                _text(object_.get("how"), "how"),
+                _maybe(object_, "file"),
+                _maybe(object_, "version"),
+                _maybe(object_, "evidence") or "",
             )
-            for one in _objects(value, "libraries")
+            for object_ in _objects(value, "libraries")
         ),
     )
 
@@ -250,16 +250,16 @@ def _list(value: Json, name: str) -> Iterable[object]:
 
 
 def _objects(value: Json, name: str) -> list[Json]:
-    return [_object(one, name) for one in _list(value, name)]
+    return [_object(each_value, name) for each_value in _list(value, name)]
 
 
 def _texts(value: Json, name: str) -> tuple[str, ...]:
-    return tuple(_text(one, name) for one in _list(value, name))
+    return tuple(_text(each_value, name) for each_value in _list(value, name))
 
 
 def _member(values: type[E], value: object, other: E) -> E:
     """The member of an enumeration; ``other`` for one that came after this version."""
-    return next((one for one in values if one == value), other)
+    return next((each_value for each_value in values if each_value == value), other)
 
 
 def errors(value: Json) -> bool:

@@ -51,11 +51,11 @@ def read_baseline(path: str) -> Baseline:
         raise UsageError(
             f"{path} is no baseline; write one with: ltocompat audit --write-baseline {path}"
         )
-    words = {str(one): one for one in Verdict}
+    words = {str(each_verdict): each_verdict for each_verdict in Verdict}
     found: dict[str, Verdict] = {}
-    for number, one in enumerate(listed):
-        digest = one.get("fingerprint") if isinstance(one, dict) else None
-        verdict = words.get(str(one.get("verdict"))) if isinstance(one, dict) else None
+    for number, table in enumerate(listed):
+        digest = table.get("fingerprint") if isinstance(table, dict) else None
+        verdict = words.get(str(table.get("verdict"))) if isinstance(table, dict) else None
         if not isinstance(digest, str) or verdict is None:
             raise UsageError(
                 f"{path}: findings[{number}] has no fingerprint or no verdict; write it anew with: "
@@ -76,8 +76,8 @@ def write_baseline(path: str, results: Iterable[Result]) -> int:
         read_baseline(path)  # anything else is not replaced
     rows: dict[str, dict[str, str]] = {}
     for result in results:
-        for one in result.findings:
-            _note(rows, result, one)
+        for finding in result.findings:
+            _note(rows, result, finding)
     lines = [json.dumps(row) for _, row in sorted(_keyed(rows.values()))]
     body = "".join(f"\n  {line}{',' if n < len(lines) else ''}" for n, line in enumerate(lines, 1))
     try:
@@ -88,12 +88,12 @@ def write_baseline(path: str, results: Iterable[Result]) -> int:
     return len(rows)
 
 
-def _note(rows: dict[str, dict[str, str]], result: Result, one: Finding) -> None:
-    if one.verdict is Verdict.OK:
+def _note(rows: dict[str, dict[str, str]], result: Result, finding: Finding) -> None:
+    if finding.verdict is Verdict.OK:
         return
-    same = identity(result.path, result.target.name, one)
+    same = identity(result.path, result.target.name, finding)
     before = rows.get(same.digest)
-    if before is None or Verdict[before["verdict"].upper()] < one.verdict:
+    if before is None or Verdict[before["verdict"].upper()] < finding.verdict:
         rows[same.digest] = {
             "rule": same.rule,
             "distribution": same.distribution,
@@ -101,8 +101,8 @@ def _note(rows: dict[str, dict[str, str]], result: Result, one: Finding) -> None
             "kind": same.kind,
             "arch": same.arch,
             "target": same.target,
-            "verdict": str(one.verdict),
-            "message": one.message,
+            "verdict": str(finding.verdict),
+            "message": finding.message,
             "fingerprint": same.digest,
         }
 

@@ -46,7 +46,7 @@ _ARCH = re.compile(r"\b(?:sm|compute|lto)_[0-9]+[af]?\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class FindingIdentity:
     """What makes two findings the same one.
 
     Attributes:
@@ -72,7 +72,7 @@ class Identity:
         return hashlib.sha256(text).hexdigest()[:32]
 
 
-def identity(path: str, target: str, finding: Finding) -> Identity:
+def identity(path: str, target: str, finding: Finding) -> FindingIdentity:
     """What makes a finding on an artifact the same in another build.
 
     Args:
@@ -83,7 +83,7 @@ def identity(path: str, target: str, finding: Finding) -> Identity:
     place = finding.example
     outer = path.split("::", maxsplit=1)[0] if place is None else place.path
     members = () if place is None else place.members
-    return Identity(
+    return FindingIdentity(
         finding.rule,
         distribution(outer),
         "::".join(_member(name) for name in members),

@@ -56,20 +56,26 @@ class Audited:
     def not_ignored(self) -> Result:
         """What a baseline takes up: an ignore has an end, and hands nothing over to it."""
         pairs = zip(self.checked.findings, self.assessed, strict=True)
-        left = tuple(one for one, said in pairs if said.standing is not Standing.IGNORED)
+        left = tuple(
+            finding for finding, assessed in pairs if assessed.standing is not Standing.IGNORED
+        )
         return replace(self.checked, findings=left)
 
     def having(self, *standings: Standing) -> tuple[tuple[Finding, Assessed], ...]:
         """The findings of these standings."""
         pairs = zip(self.result.findings, self.assessed, strict=True)
-        return tuple((one, said) for one, said in pairs if said.standing in standings)
+        return tuple(
+            (finding, assessed) for finding, assessed in pairs if assessed.standing in standings
+        )
 
 
 def audited(result: Result, policy: Policy, baseline: Baseline) -> Audited:
     """Hold a result against a policy and a baseline."""
-    assessed = tuple(_assess(result, one, policy, baseline) for one in result.findings)
+    assessed = tuple(_assess(result, finding, policy, baseline) for finding in result.findings)
     pairs = list(zip(result.findings, assessed, strict=True))
-    findings = tuple(_told(one, said, baseline) for one, said in pairs)
+    findings = tuple(
+        _told(each_finding, each_assessed, baseline) for each_finding, each_assessed in pairs
+    )
     nothing = not result.coverage.modules and not findings
     # A verdict that no finding explains can't be forgiven by any.
     unexplained = all(one.verdict < policy.fail_on for one in findings) and not nothing
@@ -81,31 +87,31 @@ def audited(result: Result, policy: Policy, baseline: Baseline) -> Audited:
 
 def unused(policy: Policy, audits: Sequence[Audited]) -> tuple[Ignore, ...]:
     """Ignores that nothing needs any more."""
-    used = {said.ignore for one in audits for said in one.assessed}
-    return tuple(one for one in policy.ignores if one not in used)
+    used = {assessed.ignore for audit in audits for assessed in audit.assessed}
+    return tuple(ignore for ignore in policy.ignores if ignore not in used)
 
 
-def _assess(result: Result, one: Finding, policy: Policy, baseline: Baseline) -> Assessed:
+def _assess(result: Result, finding: Finding, policy: Policy, baseline: Baseline) -> Assessed:
     target = result.target.name
-    digest = fingerprint(result.path, target, one)
-    if one.verdict < policy.fail_on:
+    digest = fingerprint(result.path, target, finding)
+    if finding.verdict < policy.fail_on:
         return Assessed(Standing.PASSES, digest)
     for ignore in policy.ignores:
-        if ignore.covers(result.path, target, one):
+        if ignore.covers(result.path, target, finding):
             return Assessed(Standing.IGNORED, digest, ignore)
-    if baseline.knows(digest, one.verdict):
+    if baseline.knows(digest, finding.verdict):
         return Assessed(Standing.KNOWN, digest)
     return Assessed(Standing.COUNTS, digest)
 
 
-def _told(one: Finding, said: Assessed, baseline: Baseline) -> Finding:
+def _told(finding: Finding, assessed: Assessed, baseline: Baseline) -> Finding:
     """A finding as every format shows it."""
-    if said.standing is Standing.COUNTS:
-        return replace(one, level=Level.ERROR)
-    if said.standing is Standing.KNOWN:
-        remedy = f"known ({baseline.source}); in the end: {one.remedy}"
-        return replace(one, level=Level.NOTE, remedy=remedy)
-    if said.ignore is not None:
-        until = f"ignored until {said.ignore.expires} ({said.ignore.reason})"
-        return replace(one, level=Level.NOTE, remedy=f"{until}; by then: {one.remedy}")
-    return one
+    if assessed.standing is Standing.COUNTS:
+        return replace(finding, level=Level.ERROR)
+    if assessed.standing is Standing.KNOWN:
+        remedy = f"known ({baseline.source}); in the end: {finding.remedy}"
+        return replace(finding, level=Level.NOTE, remedy=remedy)
+    if assessed.ignore is not None:
+        until = f"ignored until {assessed.ignore.expires} ({assessed.ignore.reason})"
+        return replace(finding, level=Level.NOTE, remedy=f"{until}; by then: {finding.remedy}")
+    return finding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
-from ltocompat.commands.policy.keys import Table
+from ltocompat.commands.policy.keys import PolicyTable
 from ltocompat.commands.policy.values import Ignore
 from ltocompat.model.errors import UsageError
 from ltocompat.rules.catalogue import RULES
@@ -14,7 +14,7 @@ _KEYS = ("rule", "path", "target", "reason", "expires")
 _EXAMPLE = "ignore = [{rule = ..., reason = ..., expires = 2027-01-31}]"
 
 
-def read_ignores(audit: Table, today: dt.date) -> tuple[Ignore, ...]:
+def read_ignores(audit: PolicyTable, today: dt.date) -> tuple[Ignore, ...]:
     """The ignores that hold today.
 
     Raises:
@@ -23,17 +23,20 @@ def read_ignores(audit: Table, today: dt.date) -> tuple[Ignore, ...]:
     listed = audit.value("ignore")
     if listed is None:
         return ()
-    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+    if not isinstance(listed, list) or not all(isinstance(value, dict) for value in listed):
         raise audit.wrong("ignore", "is not a list of tables", f"write {_EXAMPLE}")
     keys = (f"{audit.key}.ignore[{number}]" for number in range(len(listed)))
-    tables = [Table(audit.path, key, one, key) for key, one in zip(keys, listed, strict=True)]
-    return tuple(_ignore(one, today) for one in tables)
+    tables = [
+        PolicyTable(audit.path, key, each_value, key)
+        for key, each_value in zip(keys, listed, strict=True)
+    ]
+    return tuple(_ignore(table, today) for table in tables)
 
 
-def _ignore(table: Table, today: dt.date) -> Ignore:
+def _ignore(table: PolicyTable, today: dt.date) -> Ignore:
     table.only(_KEYS)
     rule = table.text("rule", '"PTX-06"')
-    known = {one.id.upper(): one.id for one in RULES}
+    known = {each_rule.id.upper(): each_rule.id for each_rule in RULES}
     if rule.upper() not in known:
         near = did_you_mean(rule.upper(), known)
         raise table.wrong("rule", f"is {rule!r}{near}", "list all with: ltocompat explain --all")
@@ -53,11 +56,11 @@ def _ignore(table: Table, today: dt.date) -> Ignore:
     return found
 
 
-def _pattern(table: Table, key: str, example: str) -> str:
+def _pattern(table: PolicyTable, key: str, example: str) -> str:
     return table.text(key, example) if table.value(key) is not None else "*"
 
 
-def _expires(table: Table) -> dt.date:
+def _expires(table: PolicyTable) -> dt.date:
     value = table.value("expires")
     example = "write expires = 2027-01-31"
     if value is None:

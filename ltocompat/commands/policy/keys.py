@@ -13,7 +13,7 @@ _SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PolicyTable:
     """A table.
 
     Attributes:
@@ -67,7 +67,9 @@ class Table:
         value = self.values.get(key)
         if value is None:
             return None
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        if not isinstance(value, list) or not all(
+            isinstance(each_value, str) for each_value in value
+        ):
             raise self.wrong(key, f"is {_brief(value)}", f"write {key} = {example}")
         return tuple(value)
 
@@ -84,10 +86,10 @@ class Table:
             raise self.wrong(key, f"is {_brief(value)}", f"write {key} = {example}")
         return value.strip()
 
-    def wrong(self, key: str, said: str, remedy: str) -> UsageError:
+    def wrong(self, key: str, text: str, remedy: str) -> UsageError:
         """The error for a key whose value has no meaning."""
         where = f"{self.key}.{key}" if self.key else key
-        return UsageError(f"{self.path}: {where} {said}; {remedy}")
+        return UsageError(f"{self.path}: {where} {text}; {remedy}")
 
 
 def _brief(value: object) -> str:

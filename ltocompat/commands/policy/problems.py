@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from ltocompat.commands.policy.values import Policy
 from ltocompat.model.arch import ArchForm, SmArch
-from ltocompat.model.artifact_summary import Study
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.values import Package
-from ltocompat.rules.rule import Flaw
+from ltocompat.rules.rule import Problem
 
 _KINDS = {
     ArchForm.REAL: (ImageKind.SASS, "SASS"),
@@ -22,46 +22,50 @@ _KINDS = {
 _ANYWHERE = ("any", "noarch")  # platforms of packages that hold no machine code
 
 
-def should_hold_code(policy: Policy, study: Study, package: Package | None) -> bool:
+def should_hold_code(policy: Policy, summary: ArtifactSummary, package: Package | None) -> bool:
     """Whether device code is to be expected: a package for any platform may have none."""
-    if study.modules or package is None or policy.allow_empty:
-        return bool(study.modules)
-    return any(one not in _ANYWHERE for one in package.platforms)
+    if summary.modules or package is None or policy.allow_empty:
+        return bool(summary.modules)
+    return any(platform not in _ANYWHERE for platform in package.platforms)
 
 
-def _is_one_image(study: Study) -> bool:
+def _is_one_image(summary: ArtifactSummary) -> bool:
     """Whether a file is a bare cubin, PTX or LTO-IR, which no fatbin or library is around."""
-    shapes = [group.shape for group in study.groups]
-    whole = study.groups[0].example == Place(study.path)
-    return whole and not any(image.in_fatbin for shape in shapes for image in shape.images)
+    signatures = [group.signature for group in summary.groups]
+    whole = summary.groups[0].example == Place(summary.path)
+    return whole and not any(
+        image.in_fatbin for signature in signatures for image in signature.images
+    )
 
 
-def policy_flaws(
-    policy: Policy, study: Study, required: Required, package: Package | None
-) -> Iterator[Flaw]:
+def policy_problems(
+    policy: Policy, summary: ArtifactSummary, required: Required, package: Package | None
+) -> Iterator[Problem]:
     """What the policy finds in an artifact.
 
     Args:
         policy: what it is held to.
-        study: what is left of it for verdicts.
+        summary: what is left of it for verdicts.
         required: what it asks for.
         package: the package that it is; None for none.
     """
-    if not should_hold_code(policy, study, package):
+    if not should_hold_code(policy, summary, package):
         return
-    if package is not None or not _is_one_image(study):  # one image has one architecture
+    if package is not None or not _is_one_image(summary):  # one image has one architecture
         for form in _KINDS:
             wanted = [arch for arch in policy.require_archs if arch.form is form]
-            yield from _archs(policy, study, form, wanted)
+            yield from _archs(policy, summary, form, wanted)
     yield from _driver(policy, required)
 
 
-def _archs(policy: Policy, study: Study, form: ArchForm, wanted: list[SmArch]) -> Iterator[Flaw]:
+def _archs(
+    policy: Policy, summary: ArtifactSummary, form: ArchForm, wanted: list[SmArch]
+) -> Iterator[Problem]:
     kind, word = _KINDS[form]
     there = {
         image.arch
-        for group in study.groups
-        for image in group.shape.images
+        for group in summary.groups
+        for image in group.signature.images
         if image.kind is kind and image.arch is not None
     }
     missing = [arch for arch in wanted if arch not in there]
@@ -70,9 +74,9 @@ def _archs(policy: Policy, study: Study, form: ArchForm, wanted: list[SmArch]) -
     lost = ", ".join(map(str, missing))
     has = ", ".join(map(str, sorted(there)))
     options = " ".join(
-        f"-gencode arch=compute_{one.number}{one.suffix},code={one}" for one in missing
+        f"-gencode arch=compute_{arch.number}{arch.suffix},code={arch}" for arch in missing
     )
-    yield Flaw(
+    yield Problem(
         "POL-01",
         Verdict.FAIL,
         f"{word} for {lost} is required, but "
@@ -82,7 +86,7 @@ def _archs(policy: Policy, study: Study, form: ArchForm, wanted: list[SmArch]) -
     )
 
 
-def _driver(policy: Policy, required: Required) -> Iterator[Flaw]:
+def _driver(policy: Policy, required: Required) -> Iterator[Problem]:
     least = policy.least_driver
     if least is None:
         return
@@ -91,7 +95,7 @@ def _driver(policy: Policy, required: Required) -> Iterator[Flaw]:
     if floor is None:
         floor, word = required.driver_ptx, "PTX"
     if floor is not None and floor > least:
-        yield Flaw(
+        yield Problem(
             "POL-02",
             Verdict.FAIL,
             f"driver {least} is the least to keep, but the {word} needs {floor}",
@@ -99,7 +103,7 @@ def _driver(policy: Policy, required: Required) -> Iterator[Flaw]:
             where,
         )
     elif floor is None and required.ptx_beyond:
-        yield Flaw(
+        yield Problem(
             "POL-02",
             Verdict.UNKNOWN,
             f"driver {least} is the least to keep, but the PTX is newer than every known driver",

@@ -32,7 +32,7 @@ import os
 from typing import Any
 
 from ltocompat.commands.policy.ignores import read_ignores
-from ltocompat.commands.policy.keys import Table
+from ltocompat.commands.policy.keys import PolicyTable
 from ltocompat.commands.policy.values import NO_POLICY, Policy, table_prefix
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import UsageError
@@ -53,7 +53,7 @@ _AUDIT = (
     "no-device-code",
     "ignore",
 )
-_FAIL_ON = {str(one): one for one in Verdict if one is not Verdict.OK}
+_FAIL_ON = {str(verdict): verdict for verdict in Verdict if verdict is not Verdict.OK}
 
 
 def find_policy(where: str = ".") -> str | None:
@@ -98,9 +98,9 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
     tables = _tables(path)
     if tables is None:
         raise UsageError(f"{path} has no policy; write [tool.ltocompat.targets.NAME] into it")
-    whole = Table(path, "", tables, "[tool.ltocompat]" if _is_pyproject(path) else "the file")
+    whole = PolicyTable(path, "", tables, "[tool.ltocompat]" if _is_pyproject(path) else "the file")
     whole.only(_TABLES)
-    audit = Table(path, "audit", whole.table("audit"), f"[{table_prefix(path)}audit]")
+    audit = PolicyTable(path, "audit", whole.table("audit"), f"[{table_prefix(path)}audit]")
     audit.only(_AUDIT)
     targets = _targets(audit)
     trial, releases = _trials(audit, targets)
@@ -144,8 +144,8 @@ def _tables(path: str) -> dict[str, Any] | None:
     return tables
 
 
-def _targets(audit: Table) -> tuple[Target, ...]:
-    every = {one.name: one for one in targets_of_file(audit.path, audit.path, None)}
+def _targets(audit: PolicyTable) -> tuple[Target, ...]:
+    every = {target.name: target for target in targets_of_file(audit.path, audit.path, None)}
     names = audit.texts("targets", '["prod", "edge"]')
     if names is None:
         return tuple(every.values())
@@ -154,12 +154,12 @@ def _targets(audit: Table) -> tuple[Target, ...]:
     for name in names:
         if name not in every:
             near = did_you_mean(name, every)
-            said = f"names {name!r}{near}"
-            raise audit.wrong("targets", said, f"there are {', '.join(every)}")
+            text = f"names {name!r}{near}"
+            raise audit.wrong("targets", text, f"there are {', '.join(every)}")
     return tuple(every[name] for name in dict.fromkeys(names))
 
 
-def _archs(audit: Table) -> tuple[SmArch, ...]:
+def _archs(audit: PolicyTable) -> tuple[SmArch, ...]:
     example = '["sm_80", "compute_90"]'
     found = []
     for text in audit.texts("require-archs", example) or ():
@@ -171,7 +171,7 @@ def _archs(audit: Table) -> tuple[SmArch, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _driver(audit: Table) -> DriverVersion | None:
+def _driver(audit: PolicyTable) -> DriverVersion | None:
     # Imported here: most policies keep no driver.
     from ltocompat.facts import drivers
 
@@ -180,15 +180,15 @@ def _driver(audit: Table) -> DriverVersion | None:
         return None
     parts = value.strip().split(".") if isinstance(value, str) else [""]
     if not all(part.isdecimal() and len(part) < 6 for part in parts):
-        said = f"is {value!r}, which is no driver"
-        raise audit.wrong("least-driver", said, 'write least-driver = "525.60.13"')
+        text = f"is {value!r}, which is no driver"
+        raise audit.wrong("least-driver", text, 'write least-driver = "525.60.13"')
     numbers = tuple(map(int, parts))
     if len(numbers) == 1 and numbers[0] in drivers.driver_branches():
         return drivers.first_production(numbers[0])
     return DriverVersion(numbers)
 
 
-def _fail_on(audit: Table) -> Verdict:
+def _fail_on(audit: PolicyTable) -> Verdict:
     value = audit.value("fail-on")
     if value is None:
         return Verdict.FAIL
@@ -198,14 +198,14 @@ def _fail_on(audit: Table) -> Verdict:
     return _FAIL_ON[value]
 
 
-def _trials(audit: Table, targets: tuple[Target, ...]) -> tuple[bool, tuple[Release, ...]]:
+def _trials(audit: PolicyTable, targets: tuple[Target, ...]) -> tuple[bool, tuple[Release, ...]]:
     value = audit.value("trial-links")
     if value is None or isinstance(value, bool):
         return bool(value), ()
     example = 'trial-links = true or trial-links = ["13.3"]'
     if not isinstance(value, list) or not value:
         raise audit.wrong("trial-links", f"is {value!r}", f"write {example}")
-    named = {one for target in targets for one in _linkers(target)}
+    named = {linker for target in targets for linker in _linkers(target)}
     found = []
     for text in value:
         try:
@@ -221,7 +221,7 @@ def _trials(audit: Table, targets: tuple[Target, ...]) -> tuple[bool, tuple[Rele
     return True, tuple(dict.fromkeys(found))
 
 
-def _allow_empty(audit: Table) -> bool:
+def _allow_empty(audit: PolicyTable) -> bool:
     value = audit.value("no-device-code")
     if value not in (None, "pass", "undecided"):
         known = 'write no-device-code = "pass" | "undecided"'

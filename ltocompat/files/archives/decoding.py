@@ -174,7 +174,7 @@ def _zip_lzma(source: Input, budget: Budget) -> Iterator[bytes]:
         raise Malformed("the properties of its LZMA data are broken")
     properties, dictionary = head[4], int.from_bytes(head[5:9], "little")
     budget.check_window(dictionary)
-    one = {
+    table = {
         "id": lzma.FILTER_LZMA1,
         "lc": properties % 9,
         "lp": properties // 9 % 5,
@@ -182,7 +182,7 @@ def _zip_lzma(source: Input, budget: Budget) -> Iterator[bytes]:
         "dict_size": max(dictionary, 4096),
     }
     yield from _lzma(
-        source, budget, lambda: lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=[one]), None
+        source, budget, lambda: lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=[table]), None
     )
 
 

@@ -67,7 +67,7 @@ class Spool:
     def _free(self, size: int | None) -> int:
         """The first gap of ``size`` bytes between those that are still read, or behind them."""
         position = 0
-        for start, end in sorted((one.start, one.end) for one in self._kept):
+        for start, end in sorted((kept.start, kept.end) for kept in self._kept):
             if size is not None and start - position >= size:
                 break
             position = max(position, end)

@@ -11,7 +11,7 @@ from ltocompat.files.archives.naming import Names
 from ltocompat.files.archives.spool import Spool
 from ltocompat.files.archives.tar_headers import (
     BLOCK,
-    Header,
+    TarHeader,
     is_continued,
     is_header,
     long_name,
@@ -130,7 +130,7 @@ def walk(tape: Tape, place: Place, wanted: Place, budget: Budget) -> Iterator[Me
     """The members of an archive; what follows its end is reported."""
     names = Names(place, budget.limits)
     try:
-        yield from _Walk(tape, place, wanted, budget, names).members()
+        yield from _TarWalk(tape, place, wanted, budget, names).members()
         yield from _behind(tape, place)
     except LimitExceeded:
         raise
@@ -139,7 +139,7 @@ def walk(tape: Tape, place: Place, wanted: Place, budget: Budget) -> Iterator[Me
     yield from names.broken_links()
 
 
-class _Walk:
+class _TarWalk:
     """One walk through one archive."""
 
     def __init__(
@@ -168,14 +168,14 @@ class _Walk:
             self._for_next = {}
             yield from self._member(header)
 
-    def _header(self) -> Header | None:
+    def _header(self) -> TarHeader | None:
         """The next header; None at the end of the archive, which is a block of zeros."""
         block = self._tape.read(BLOCK)
         if len(block) < BLOCK:
             raise Malformed("it ends without a block of zeros; is it whole?")
         return parse(block) if block.count(0) < BLOCK else None
 
-    def _extend(self, header: Header) -> Iterator[Skipped]:
+    def _extend(self, header: TarHeader) -> Iterator[Skipped]:
         most = self._budget.limits.text_bytes
         if header.size > most:
             reason = f"an extended header of {header.size} bytes is over the limit of {most}"
@@ -201,7 +201,7 @@ class _Walk:
             else:
                 self._for_next |= records
 
-    def _member(self, header: Header) -> Iterator[Member | Skipped]:
+    def _member(self, header: TarHeader) -> Iterator[Member | Skipped]:
         if header.type == _FOLDER:
             yield from self._names.folder(header.name)
         elif header.type in (_LINK, _HARD_LINK):
@@ -214,7 +214,7 @@ class _Walk:
             reason = f"it is no file, but says that it has {header.size} bytes"
             yield Skipped(self._place.member(header.name[:100]), reason)
 
-    def _file(self, header: Header) -> Iterator[Member | Skipped]:
+    def _file(self, header: TarHeader) -> Iterator[Member | Skipped]:
         place, problems = self._names.take(header.name)
         yield from (Skipped(place, problem) for problem in problems)
         reason = _NO_FILES.get(header.type)

@@ -21,7 +21,7 @@ _USED = (b"path", b"size", b"linkpath", b"GNU.sparse.name")
 _RECORD = re.compile(rb"(\d{1,20}) ")
 
 
-class Header(NamedTuple):
+class TarHeader(NamedTuple):
     """What one header says.
 
     Attributes:
@@ -40,7 +40,7 @@ class Header(NamedTuple):
     sparse: bool = False
     more: bool = False
 
-    def changed(self, records: Mapping[str, str]) -> Header:
+    def changed(self, records: Mapping[str, str]) -> TarHeader:
         """The same with what extended headers say.
 
         Raises:
@@ -51,7 +51,7 @@ class Header(NamedTuple):
             if not (records["size"].isascii() and records["size"].isdecimal()):
                 raise Malformed(f"a pax header says that the size is {records['size'][:40]!r}")
             size = int(records["size"][:20])
-        return Header(
+        return TarHeader(
             records.get("GNU.sparse.name", records.get("path", self.name)),
             size,
             self.type,
@@ -66,7 +66,7 @@ def is_header(block: bytes) -> bool:
     return len(block) == BLOCK and (block[257:262] == b"ustar" or _checksum_holds(block))
 
 
-def parse(block: bytes) -> Header:
+def parse(block: bytes) -> TarHeader:
     """Read one header.
 
     Raises:
@@ -85,7 +85,7 @@ def parse(block: bytes) -> Header:
     if kind == "0" and name.endswith("/"):
         kind = "5"
     sparse = kind == "S"
-    return Header(name, size, kind, _text(block[157:257]), sparse, sparse and block[482] != 0)
+    return TarHeader(name, size, kind, _text(block[157:257]), sparse, sparse and block[482] != 0)
 
 
 def is_continued(block: bytes) -> bool:

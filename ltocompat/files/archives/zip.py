@@ -17,7 +17,7 @@ from ltocompat.files.archives.zip_directory import (
     END_MAGIC,
     LOCAL_MAGIC,
     End,
-    Entry,
+    ZipEntry,
     entries,
     find_end,
     is_whole,
@@ -61,7 +61,7 @@ class ZipFormat:
         except Malformed as error:
             yield Skipped(place, f"the archive can't be read: {error}", view.size)
             return
-        walk = _Walk(view, place, wanted, budget, _headers(view, end, budget))
+        walk = _ZipWalk(view, place, wanted, budget, _headers(view, end, budget))
         try:
             yield from walk.members(end)
         except LimitExceeded:
@@ -91,7 +91,7 @@ def _headers(view: ByteView, end: End, budget: Budget) -> array[int]:
     return array("Q", sorted(found))
 
 
-class _Walk:
+class _ZipWalk:
     """One walk through one archive."""
 
     def __init__(
@@ -118,7 +118,7 @@ class _Walk:
         if count & 0xFFFF != end.members & 0xFFFF:
             yield Skipped(self._place, f"its end says {end.members} members, but there are {count}")
 
-    def _member(self, entry: Entry) -> Iterator[Member | Skipped]:
+    def _member(self, entry: ZipEntry) -> Iterator[Member | Skipped]:
         name = entry.name
         if name.endswith("/") and not entry.unpacked:
             yield from self._names.folder(name)
@@ -147,7 +147,7 @@ class _Walk:
             return
         yield Member(place, view, entry.header)
 
-    def _data(self, entry: Entry) -> tuple[ByteView, list[str]]:
+    def _data(self, entry: ZipEntry) -> tuple[ByteView, list[str]]:
         """The stored bytes of a member, which no other may share, and what is wrong with them."""
         start, problems = local_header(self._view, entry)
         end = start + entry.packed
@@ -164,7 +164,7 @@ class _Walk:
             )
         return self._view.sub(start, entry.packed), problems
 
-    def _unpack(self, entry: Entry, data: ByteView) -> tuple[ByteView, list[str]]:
+    def _unpack(self, entry: ZipEntry, data: ByteView) -> tuple[ByteView, list[str]]:
         """The bytes of a member, and what is wrong with them."""
         if entry.encrypted:
             raise Malformed("it is encrypted")
@@ -218,12 +218,12 @@ class _Checked:
             budget.check_time()
             self._crc = zlib.crc32(view.peek(at, MIB), self._crc)
 
-    def check(self, said: int) -> None:
-        if self._crc != said:
-            raise Malformed(f"its CRC-32 is {self._crc:08x}, but the archive says {said:08x}")
+    def check(self, number: int) -> None:
+        if self._crc != number:
+            raise Malformed(f"its CRC-32 is {self._crc:08x}, but the archive says {number:08x}")
 
 
-def _contradictions(entry: Entry, size: int, stream: Stream, source: Input) -> list[str]:
+def _contradictions(entry: ZipEntry, size: int, stream: Stream, source: Input) -> list[str]:
     """Where the size of a member is not what was said; zipfile says nothing of it."""
     if size < entry.unpacked:
         return [f"it unpacks to {size} bytes, not to the {entry.unpacked} that it says"]

@@ -53,7 +53,7 @@ class End(NamedTuple):
     disks: bool
 
 
-class Entry(NamedTuple):
+class ZipEntry(NamedTuple):
     """One member as the directory describes it; sizes in bytes, ``header`` an offset in the file.
 
     Attributes:
@@ -125,10 +125,10 @@ def _end64(view: ByteView, position: int) -> tuple[int, bool, int, int, int] | N
     here = position - _LOCATOR.size
     if view.peek(here, len(_LOCATOR_MAGIC)) != _LOCATOR_MAGIC:
         return None
-    first_disk, said, disks = view.unpack(_LOCATOR, here)
+    first_disk, number, disks = view.unpack(_LOCATOR, here)
     at = here - _END64.size
     if view.peek(at, len(_END64_MAGIC)) != _END64_MAGIC:
-        at = said
+        at = number
     if view.peek(at, len(_END64_MAGIC)) != _END64_MAGIC:
         raise Malformed(f"there is no 64-bit end record at {at:#x}")
     *_, disk, directory_disk, _, count, size, offset = view.unpack(_END64, at)
@@ -136,7 +136,7 @@ def _end64(view: ByteView, position: int) -> tuple[int, bool, int, int, int] | N
     return at, several, count, size, offset
 
 
-def entries(view: ByteView, end: End) -> Iterator[Entry]:
+def entries(view: ByteView, end: End) -> Iterator[ZipEntry]:
     """The records of the directory.
 
     Raises:
@@ -152,7 +152,7 @@ def entries(view: ByteView, end: End) -> Iterator[Entry]:
         extra = view.read(position + _CENTRAL.size + name_size, extra_size)
         unpacked, packed, header = _wide_sizes(extra, unpacked, packed, header)
         mode = attributes >> 16 if made_by >> 8 == _UNIX else 0
-        yield Entry(name, flags, method, crc, packed, unpacked, header + end.shift, mode)
+        yield ZipEntry(name, flags, method, crc, packed, unpacked, header + end.shift, mode)
         position += _CENTRAL.size + name_size + extra_size + comment_size
     if position > stop:
         raise Malformed(f"the directory runs past its {end.size} bytes")
@@ -177,7 +177,7 @@ def _wide_sizes(extra: bytes, *sizes: int) -> list[int]:
     return found
 
 
-def local_header(view: ByteView, entry: Entry) -> tuple[int, list[str]]:
+def local_header(view: ByteView, entry: ZipEntry) -> tuple[int, list[str]]:
     """Offset of a member's data, and where its own header contradicts the directory.
 
     Raises:
@@ -201,10 +201,10 @@ def local_header(view: ByteView, entry: Entry) -> tuple[int, list[str]]:
     if flags & _ENCRYPTED != entry.flags & _ENCRYPTED:
         problems.append("its own header and the directory disagree whether it is encrypted")
     unpacked, packed = _wide_sizes(extra, unpacked, packed)
-    said = (crc, packed, unpacked)
+    numbers = (crc, packed, unpacked)
     # With a descriptor behind the data these are zero, or already right.
-    if said != (entry.crc, entry.packed, entry.unpacked) and not (
-        flags & _DESCRIPTOR and not any(said)
+    if numbers != (entry.crc, entry.packed, entry.unpacked) and not (
+        flags & _DESCRIPTOR and not any(numbers)
     ):
         problems.append(
             f"its own header says {packed} bytes that unpack to {unpacked} (CRC {crc:08x}), the "

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import region
-from ltocompat.files.objects import HostFile
+from ltocompat.files.objects import ObjectFile
 
 _WINDOW = 1 << 20
 
@@ -17,7 +17,7 @@ class Accounting:
     A file that begins like a region and has no host around it counts as one such section.
     """
 
-    def __init__(self, view: ByteView, host: HostFile | None) -> None:
+    def __init__(self, view: ByteView, host: ObjectFile | None) -> None:
         self._view = view
         if host is not None:
             sections = [(s.offset, s.offset + s.size) for s in host.sections if s.fatbin]

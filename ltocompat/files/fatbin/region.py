@@ -70,7 +70,7 @@ class EntryHeader(NamedTuple):
     decoded_size: int
 
 
-class Entry(NamedTuple):
+class FatbinEntry(NamedTuple):
     """One entry of a region: its header fields, and its offset in the region (bytes)."""
 
     offset: int
@@ -108,7 +108,7 @@ class Region(NamedTuple):
     """
 
     size: int
-    entries: tuple[Entry, ...]
+    entries: tuple[FatbinEntry, ...]
     broken: str | None
     limit: str | None
     walked: int
@@ -119,7 +119,7 @@ def read_region(view: ByteView, budget: Budget) -> Region:
     body = view.unpack(REGION_HEADER, 0)[3]
     size = REGION_HEADER.size + body
     position = REGION_HEADER.size
-    entries: list[Entry] = []
+    entries: list[FatbinEntry] = []
     broken = limit = None
     try:
         if size > view.size:
@@ -136,7 +136,7 @@ def read_region(view: ByteView, budget: Budget) -> Region:
     return Region(size, tuple(entries), broken, limit, min(position, view.size))
 
 
-def _read_entry(view: ByteView, offset: int, region_end: int) -> Entry:
+def _read_entry(view: ByteView, offset: int, region_end: int) -> FatbinEntry:
     data = view.peek(offset, _ENTRY_READ)
     if len(data) < _ENTRY.size or offset + _ENTRY.size > region_end:
         raise Malformed(f"{region_end - offset} bytes are too few for an entry header")
@@ -154,7 +154,7 @@ def _read_entry(view: ByteView, offset: int, region_end: int) -> Entry:
         )
     if fields.header_size > len(data) and fields.kind != KIND_CONCATENATED:
         data = view.read(offset, min(fields.header_size, 1 << 20))
-    return Entry(offset, fields, _identifier(data, fields), _options(data, fields))
+    return FatbinEntry(offset, fields, _identifier(data, fields), _options(data, fields))
 
 
 def _identifier(header: bytes, fields: EntryHeader) -> str | None:
@@ -177,7 +177,7 @@ def _options(header: bytes, fields: EntryHeader) -> str | None:
 
 
 def stored_images(
-    view: ByteView, entry: Entry, place: Place, section: str | None, budget: Budget
+    view: ByteView, entry: FatbinEntry, place: Place, section: str | None, budget: Budget
 ) -> Iterator[StoredImage]:
     """The images of one entry: itself, or those of a concatenated one.
 
@@ -200,7 +200,7 @@ def stored_images(
         yield outer
 
 
-def _payload(view: ByteView, entry: Entry, budget: Budget) -> Payload:
+def _payload(view: ByteView, entry: FatbinEntry, budget: Budget) -> Payload:
     fields = entry.fields
     compression = entry.compression
     packed = compression is not Compression.NONE
@@ -209,7 +209,7 @@ def _payload(view: ByteView, entry: Entry, budget: Budget) -> Payload:
     return Payload(stored, compression, fields.decoded_size if packed else None, budget)
 
 
-def _stored(entry: Entry, payload: Payload, place: Place, section: str | None) -> StoredImage:
+def _stored(entry: FatbinEntry, payload: Payload, place: Place, section: str | None) -> StoredImage:
     fields = entry.fields
     flags = fields.flags
     kind = _KINDS.get(fields.kind, ImageKind.UNKNOWN)
@@ -238,7 +238,9 @@ def _arch(number: int, flags: int, kind: ImageKind) -> SmArch:
     return SmArch(number, suffix, kind.arch_form)
 
 
-def _concatenated(directory: ByteView, entry: Entry, outer: StoredImage) -> Iterator[StoredImage]:
+def _concatenated(
+    directory: ByteView, entry: FatbinEntry, outer: StoredImage
+) -> Iterator[StoredImage]:
     """The images inside a concatenated entry.
 
     Its header holds u32 count, u32 size, and ``count`` headers of the usual layout in which the
@@ -258,7 +260,7 @@ def _concatenated(directory: ByteView, entry: Entry, outer: StoredImage) -> Iter
         fields = EntryHeader._make(_ENTRY.unpack_from(header))
         size = _inline_size(header, fields)
         named = fields._replace(header_size=size)
-        inner = Entry(position, named, _identifier(header, named), _options(header, named))
+        inner = FatbinEntry(position, named, _identifier(header, named), _options(header, named))
         stored = data.sub(fields.header_size, fields.payload_size)
         payload = Payload(stored, Compression.NONE, None, budget)
         place = outer.place.at(outer.place.offset or 0, *outer.place.entry, number)

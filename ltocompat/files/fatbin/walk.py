@@ -12,7 +12,7 @@ from ltocompat.files.fatbin.accounting import Accounting
 from ltocompat.files.fatbin.region import NEEDLE, read_region, stored_images
 from ltocompat.files.fatbin.scan import Hit, Scanner
 from ltocompat.files.images import cubin, ltoir
-from ltocompat.files.objects import HostFile
+from ltocompat.files.objects import ObjectFile
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
@@ -35,7 +35,7 @@ class _Reading(NamedTuple):
     unread: list[Skipped]
 
 
-class Walk:
+class FatbinWalk:
     """One walk through one file.
 
     Args:
@@ -45,7 +45,9 @@ class Walk:
         budget: account of the file.
     """
 
-    def __init__(self, view: ByteView, place: Place, host: HostFile | None, budget: Budget) -> None:
+    def __init__(
+        self, view: ByteView, place: Place, host: ObjectFile | None, budget: Budget
+    ) -> None:
         self._view = view
         self._place = place
         self._host = host

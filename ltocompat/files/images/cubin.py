@@ -47,7 +47,7 @@ _NAMES_BEGIN = b"\0.shstrtab\0"
 _COMPAT_ACCELERATED = 9
 
 
-class Header(NamedTuple):
+class CubinHeader(NamedTuple):
     """The ELF header of a cubin.
 
     Attributes:
@@ -69,7 +69,7 @@ class Header(NamedTuple):
     extent: int
 
 
-def parse_header(head: bytes) -> Header:
+def parse_header(head: bytes) -> CubinHeader:
     """Read the ELF header (64 bytes).
 
     Raises:
@@ -89,7 +89,7 @@ def parse_header(head: bytes) -> Header:
         tables.append(shoff + shentsize * shnum)
     if phnum:
         tables.append(phoff + phentsize * phnum)
-    return Header(
+    return CubinHeader(
         generation=generation,
         arch=shared_arch(number, "a" if suffix else ""),
         virtual=(flags >> 16 & 0xFF) or None if first else None,
@@ -101,7 +101,7 @@ def parse_header(head: bytes) -> Header:
     )
 
 
-class Section(NamedTuple):
+class CubinSection(NamedTuple):
     """One section of a cubin: name, type, place in the cubin (bytes), and its link."""
 
     name: str
@@ -115,8 +115,8 @@ class Cubin(NamedTuple):
     """A whole cubin: header, sections and the notes in them."""
 
     view: ByteView
-    header: Header
-    sections: tuple[Section, ...]
+    header: CubinHeader
+    sections: tuple[CubinSection, ...]
 
     @classmethod
     def parse(cls, view: ByteView, limits: Limits) -> Cubin:
@@ -136,7 +136,7 @@ class Cubin(NamedTuple):
         return cls(
             view,
             header,
-            tuple(Section(_name(names, r[0]), r[1], r[4], r[5], r[6]) for r in rows),
+            tuple(CubinSection(_name(names, r[0]), r[1], r[4], r[5], r[6]) for r in rows),
         )
 
     @property
@@ -189,7 +189,7 @@ class Cubin(NamedTuple):
                 ]
         return tuple(names)
 
-    def _bytes(self, section: Section) -> bytes:
+    def _bytes(self, section: CubinSection) -> bytes:
         return self.view.read(section.offset, section.size)
 
 

@@ -3,8 +3,8 @@
 ``read_host`` is the door; the rest are the values that it hands out.
 """
 
-from ltocompat.files.objects.host_file import HostFile, read_host
+from ltocompat.files.objects.host_file import ObjectFile, read_host
 from ltocompat.files.objects.section import Section
 from ltocompat.files.objects.wrappers import Registration
 
-__all__ = ["HostFile", "Registration", "Section", "read_host"]
+__all__ = ["ObjectFile", "Registration", "Section", "read_host"]

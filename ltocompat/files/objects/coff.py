@@ -1,4 +1,4 @@
-"""Windows object files (COFF, also /bigobj) as a ``Structure``, and the section table of PE.
+"""Windows object files (COFF, also /bigobj) as an ``ObjectReader``, and the section table of PE.
 
 Source: Microsoft's "PE Format". Every field is read through a bounds-checked ``ByteView``.
 """
@@ -155,7 +155,7 @@ def _fits(view: ByteView, header: _Header) -> bool:
 
 
 class CoffHost:
-    """A COFF object; see ``Structure`` for what the members mean. Addresses are file offsets."""
+    """A COFF object; see ``ObjectReader`` for what the members mean. Addresses are file offsets."""
 
     format = "COFF"
     type = "object"

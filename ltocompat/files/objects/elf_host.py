@@ -1,4 +1,4 @@
-"""A host ELF file as a ``Structure``: objects, executables and shared libraries."""
+"""A host ELF file as an ``ObjectReader``: objects, executables and shared libraries."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _DYNAMIC_RELOCATIONS = {
 
 
 class ElfHost:
-    """An ELF file that is no cubin; see ``Structure`` for what the members mean."""
+    """An ELF file that is no cubin; see ``ObjectReader`` for what the members mean."""
 
     format = "ELF"
 

@@ -10,7 +10,7 @@ from ltocompat.files.objects.elf_host import read_elf
 from ltocompat.files.objects.guard import guarded
 from ltocompat.files.objects.libraries import libraries_of
 from ltocompat.files.objects.section import Section
-from ltocompat.files.objects.structure import Structure, Symbols
+from ltocompat.files.objects.structure import ObjectReader, Symbols
 from ltocompat.files.objects.wrappers import Registration, read_registration
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import CudaLibrary, Host
@@ -18,7 +18,7 @@ from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
 
 
-class HostFile:
+class ObjectFile:
     """What is around the device code of one file; made by ``read_host``.
 
     The parts that cost time (registration, symbols, strings) are read when they are asked for. A
@@ -33,7 +33,7 @@ class HostFile:
         sections: those with bytes in the file, sorted by offset and clipped to the file.
     """
 
-    def __init__(self, view: ByteView, budget: Budget, structure: Structure) -> None:
+    def __init__(self, view: ByteView, budget: Budget, structure: ObjectReader) -> None:
         self._view = view
         self._budget = budget
         self._structure = structure
@@ -97,7 +97,7 @@ class HostFile:
         )
 
 
-def read_host(view: ByteView, budget: Budget) -> HostFile | None:
+def read_host(view: ByteView, budget: Budget) -> ObjectFile | None:
     """Read the structure of a host file; None when the bytes are no ELF, PE or COFF host.
 
     A cubin is an ELF file too (e_machine 190), but no host.
@@ -112,10 +112,10 @@ def read_host(view: ByteView, budget: Budget) -> HostFile | None:
         raise
     except Malformed:
         return None
-    return HostFile(view, budget, structure) if structure is not None else None
+    return ObjectFile(view, budget, structure) if structure is not None else None
 
 
-def _structure(view: ByteView, budget: Budget) -> Structure | None:
+def _structure(view: ByteView, budget: Budget) -> ObjectReader | None:
     """The reader that knows the format, by its first bytes."""
     if view.peek(0, 4) == ELF_MAGIC:
         return read_elf(view, budget)

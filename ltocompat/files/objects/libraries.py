@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects.structure import Structure, Symbols
+from ltocompat.files.objects.structure import ObjectReader, Symbols
 from ltocompat.files.objects.windows import SCAN_WINDOW, windows
 from ltocompat.model.image import CudaLibrary
 from ltocompat.model.library_name import library_name
@@ -53,7 +53,7 @@ class _Strings:
 
 
 def libraries_of(
-    view: ByteView, budget: Budget, host: Structure, symbols: Symbols
+    view: ByteView, budget: Budget, host: ObjectReader, symbols: Symbols
 ) -> tuple[CudaLibrary, ...]:
     """The CUDA libraries of a host file: needed, opened, copied in; a library is not its own."""
     own = library_name(host.own_name or "")
@@ -62,14 +62,14 @@ def libraries_of(
         for row in host.needed()
         if (name := library_name(row.file))
     ]
-    asked = {library.file for library in needed}
+    words = {library.file for library in needed}
     strings = _scan(view, budget, host)
     evidence = {file: f"end of a string at {at:#x}" for file, at in strings.tails.items()}
     evidence |= {file: f'string "{file}" at {at:#x}' for file, at in strings.opened.items()}
     opened = [
-        CudaLibrary(name, "opened", file, None, said)
-        for file, said in sorted(evidence.items())
-        if file not in asked and (name := library_name(file)) and name != own
+        CudaLibrary(name, "opened", file, None, text)
+        for file, text in sorted(evidence.items())
+        if file not in words and (name := library_name(file)) and name != own
     ]
     return (*needed, *opened, *_static(own, strings, symbols))
 
@@ -90,7 +90,7 @@ def _static(own: str | None, strings: _Strings, symbols: Symbols) -> Iterable[Cu
         yield CudaLibrary(name, "static", None, version, evidence)
 
 
-def _scan(view: ByteView, budget: Budget, host: Structure) -> _Strings:
+def _scan(view: ByteView, budget: Budget, host: ObjectReader) -> _Strings:
     """One pass over the data sections."""
     # Imported here: --help needs no string search.
     from ahocorasick_rs import BytesAhoCorasick, MatchKind

@@ -1,4 +1,4 @@
-"""Windows images (PE: executables and DLLs) as a ``Structure``.
+"""Windows images (PE: executables and DLLs) as an ``ObjectReader``.
 
 Source: Microsoft's "PE Format". Every field is read through a bounds-checked ``ByteView``.
 """
@@ -51,7 +51,7 @@ _IMPORT_TABLES = (
 
 
 class PeHost:
-    """A PE image; see ``Structure`` for what the members mean.
+    """A PE image; see ``ObjectReader`` for what the members mean.
 
     Pointers are in place, for the preferred image base; base relocations only say where they are.
     """

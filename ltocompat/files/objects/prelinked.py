@@ -21,7 +21,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects.structure import Structure
+from ltocompat.files.objects.structure import ObjectReader
 from ltocompat.model.limits import MIB
 
 LINKED = 2
@@ -47,7 +47,7 @@ class Wrapper(NamedTuple):
 
 
 def prelinked_regions(
-    view: ByteView, host: Structure, wrappers: list[Wrapper]
+    view: ByteView, host: ObjectReader, wrappers: list[Wrapper]
 ) -> dict[int, tuple[int, ...]]:
     """Offset of each linked region -> offsets of the prelinked regions that belong to it."""
     linked = [w for w in wrappers if w.version == LINKED and w.region is not None]
@@ -65,7 +65,7 @@ def prelinked_regions(
 
 
 def _by_module_ids(
-    view: ByteView, host: Structure, linked: list[Wrapper], regions: list[int]
+    view: ByteView, host: ObjectReader, linked: list[Wrapper], regions: list[int]
 ) -> dict[int, tuple[int, ...]]:
     """Several device links in one file: told apart by the module ids; empty where they disagree."""
     texts = _module_ids(view, host)
@@ -83,7 +83,7 @@ def _by_module_ids(
     return found
 
 
-def _module_ids(view: ByteView, host: Structure) -> list[bytes]:
+def _module_ids(view: ByteView, host: ObjectReader) -> list[bytes]:
     """The strings of __nv_module_id, in the order of the file."""
     texts: list[bytes] = []
     for section in host.sections:
@@ -93,7 +93,7 @@ def _module_ids(view: ByteView, host: Structure) -> list[bytes]:
     return texts
 
 
-def _groups(host: Structure, linked: list[Wrapper], texts: list[bytes]) -> list[list[bytes]]:
+def _groups(host: ObjectReader, linked: list[Wrapper], texts: list[bytes]) -> list[list[bytes]]:
     """The "def <id>" of each version-2 wrapper; empty when they can't be told apart."""
     runs = [
         list(run)

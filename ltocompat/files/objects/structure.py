@@ -45,7 +45,7 @@ class Symbols(NamedTuple):
         )
 
 
-class Structure(Protocol):
+class ObjectReader(Protocol):
     """A host file taken apart; ELF, PE and COFF each have their own reader.
 
     An *address* is whatever the pointers of the format hold: virtual addresses in linked files,

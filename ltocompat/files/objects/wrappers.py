@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.prelinked import LINKED, Wrapper, prelinked_regions
-from ltocompat.files.objects.structure import Structure
+from ltocompat.files.objects.structure import ObjectReader
 from ltocompat.files.objects.windows import occurrences
 from ltocompat.model.limits import Budget
 
@@ -59,7 +59,7 @@ class Registration:
         return False if self.complete else None
 
 
-def read_registration(view: ByteView, budget: Budget, host: Structure) -> Registration:
+def read_registration(view: ByteView, budget: Budget, host: ObjectReader) -> Registration:
     """Follow every wrapper of a host file."""
     if not host.pointers_readable:
         return Registration(known=False)
@@ -85,7 +85,7 @@ def read_registration(view: ByteView, budget: Budget, host: Structure) -> Regist
 
 
 def _candidates(
-    view: ByteView, budget: Budget, host: Structure, spans: list[tuple[int, int]]
+    view: ByteView, budget: Budget, host: ObjectReader, spans: list[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
     """(offset, version) of what starts like a wrapper, at the alignment of a pointer."""
     size = 8 + 2 * host.pointer_size
@@ -98,7 +98,7 @@ def _candidates(
                     yield offset, version
 
 
-def _follow(host: Structure, found: list[tuple[int, int]]) -> tuple[list[Wrapper], int]:
+def _follow(host: ObjectReader, found: list[tuple[int, int]]) -> tuple[list[Wrapper], int]:
     """The wrappers whose pointers could be resolved, and the number of the others."""
     width = host.pointer_size
     slots = {offset + 8 for offset, _ in found}

@@ -63,11 +63,11 @@ def commands(records: Iterable[Judgement]) -> Iterator[str]:
     shown, left = _split(found, len(all_.failures))
     for failure in all_.failures[:MOST]:
         yield _command("error", "", f"ltocompat: {failure.kind}", failure.message)
-    for one in shown:
-        finding = one.finding
-        (path,) = one.modules
+    for gathered in shown:
+        finding = gathered.finding
+        (path,) = gathered.modules
         title = f"{finding.rule}: {title_of(finding.rule)}".removesuffix(": ")
-        yield _command(_COMMANDS[finding.level], path, title, "\n".join(_lines(one)))
+        yield _command(_COMMANDS[finding.level], path, title, "\n".join(_lines(gathered)))
     yield _tally(found, len(left))
 
 
@@ -78,14 +78,18 @@ def summary(report: Report[Any], records: Iterable[Judgement], options: Options)
     _, left = _split(_found(all_.results), len(all_.failures))
 
     def blocks(_: Iterable[Any], __: Options) -> Iterator[Block]:
-        yield from report.blocks((one for one in taken if not isinstance(one, Required)), options)
+        yield from report.blocks(
+            (record for record in taken if not isinstance(record, Required)), options
+        )
         for failure in all_.failures:
             yield Paragraph((f"{failure.kind}: ", Code(brief(failure.message))))
         if left:
             yield Heading((f"{count(len(left), 'finding')} without an annotation",))
             more = len(left) - _MOST_LISTED
-            said = f"and {more:,} more; --format json lists all" if more > 0 else None
-            yield Items("findings", tuple(_item(one) for one in left[:_MOST_LISTED]), said)
+            text = f"and {more:,} more; --format json lists all" if more > 0 else None
+            yield Items(
+                "findings", tuple(_item(gathered) for gathered in left[:_MOST_LISTED]), text
+            )
 
     stream = io.StringIO()
     stream.write("## ltocompat\n\n")
@@ -121,9 +125,9 @@ def _split(found: Sequence[Gathered], failures: int) -> tuple[list[Gathered], li
     used = Counter({Level.ERROR: failures})
     shown: list[Gathered] = []
     left: list[Gathered] = []
-    for one in found:
-        used[one.finding.level] += 1
-        (shown if used[one.finding.level] <= MOST else left).append(one)
+    for gathered in found:
+        used[gathered.finding.level] += 1
+        (shown if used[gathered.finding.level] <= MOST else left).append(gathered)
     return shown, left
 
 
@@ -142,50 +146,50 @@ def _property(text: str) -> str:
     return _data(escape(text)).replace(":", "%3A").replace(",", "%2C")
 
 
-def _lines(one: Gathered) -> Iterator[str]:
+def _lines(gathered: Gathered) -> Iterator[str]:
     """The lines of a message."""
-    finding = one.finding
+    finding = gathered.finding
     yield escape(finding.message)
-    yield escape(f"On: {_cells(one)}")
-    if where := _where(one):
+    yield escape(f"On: {_cells(gathered)}")
+    if where := _where(gathered):
         yield escape(f"At: {where}")
-    for remedy in one.remedies:
+    for remedy in gathered.remedies:
         yield escape(f"Remedy: {remedy}")
 
 
-def _item(one: Gathered) -> tuple[str, ...]:
-    finding = one.finding
-    (path,) = one.modules
-    remedy = (". Remedy: ", brief("; or ".join(one.remedies))) if one.remedies else ()
+def _item(gathered: Gathered) -> tuple[str, ...]:
+    finding = gathered.finding
+    (path,) = gathered.modules
+    remedy = (". Remedy: ", brief("; or ".join(gathered.remedies))) if gathered.remedies else ()
     place = Code(brief(str(finding.example or Place(path))))
     opening = f"{finding.level} {finding.rule}: "
-    return (opening, brief(finding.message), " on ", Code(_cells(one)), " at ", place, *remedy)
+    return (opening, brief(finding.message), " on ", Code(_cells(gathered)), " at ", place, *remedy)
 
 
-def _cells(one: Gathered) -> str:
+def _cells(gathered: Gathered) -> str:
     """``prod (h100, l4), edge``: the targets by name, and the GPUs that each names."""
-    names = {cell.target: cell.target for cell in one.cells}
-    said = []
+    names = {cell.target: cell.target for cell in gathered.cells}
+    words = []
     for name in names:
-        inner = [cell for cell in one.cells if cell.target == name]
+        inner = [cell for cell in gathered.cells if cell.target == name]
         gpus = said_cells(inner, [*inner, inner[0]._replace(gpu="another")], {name: name})
-        said.append(f"{name} ({gpus})" if gpus else name)
-    return ", ".join(said)
+        words.append(f"{name} ({gpus})" if gpus else name)
+    return ", ".join(words)
 
 
-def _where(one: Gathered) -> str:
-    modules = count(one.module_count, "module") if one.module_count else ""
-    place = one.finding.example
+def _where(gathered: Gathered) -> str:
+    modules = count(gathered.module_count, "module") if gathered.module_count else ""
+    place = gathered.finding.example
     if place is None:
         return modules
-    return f"{place} (the first of {modules})" if one.module_count > 1 else str(place)
+    return f"{place} (the first of {modules})" if gathered.module_count > 1 else str(place)
 
 
 def _tally(found: Sequence[Gathered], left: int) -> str:
-    levels = Counter(one.finding.level for one in found)
-    said = ", ".join(count(levels[level], str(level)) for level in LEVELS if levels[level])
+    levels = Counter(gathered.finding.level for gathered in found)
+    text = ", ".join(count(levels[level], str(level)) for level in LEVELS if levels[level])
     more = f"; {left:,} without an annotation are in the step summary" if left else ""
-    return f"ltocompat: {said or 'no findings'}{more}"
+    return f"ltocompat: {text or 'no findings'}{more}"
 
 
 def _fitting(text: str) -> str:

@@ -75,8 +75,8 @@ def _pieces(all_: Judgements) -> Iterable[str]:
 def _sections(all_: Judgements, found: list[Gathered]) -> list[tuple[str, str, str]]:
     """ID, title and HTML of each section that has something to say."""
     names = all_.names
-    every = list(dict.fromkeys(cell_of(one) for one in all_.results))
-    ids = {key(one.finding): f"finding-{number}" for number, one in enumerate(found)}
+    every = list(dict.fromkeys(cell_of(result) for result in all_.results))
+    ids = {key(gathered.finding): f"finding-{number}" for number, gathered in enumerate(found)}
     facts = {target.name: target_facts(target) for target in all_.targets}
     parts = []
     if all_.failures:
@@ -93,12 +93,14 @@ def _sections(all_: Judgements, found: list[Gathered]) -> list[tuple[str, str, s
 
 
 def _errors(failures: Iterable[Failure]) -> str:
-    lines = "".join(f"<li><b>{said(one.kind)}</b>: {said(one.message)}</li>" for one in failures)
+    lines = "".join(
+        f"<li><b>{said(failure.kind)}</b>: {said(failure.message)}</li>" for failure in failures
+    )
     return section("errors", "Errors", [f'<ul class="errors">{lines}</ul>'])
 
 
 def _title(all_: Judgements) -> str:
-    paths = list(dict.fromkeys(one.path for one in all_.results))
+    paths = list(dict.fromkeys(result.path for result in all_.results))
     if not paths:
         return "Nothing was judged"
     what = said(paths[0].rsplit("/", 1)[-1]) if len(paths) == 1 else count(len(paths), "artifact")
@@ -109,8 +111,8 @@ def _title(all_: Judgements) -> str:
 def _lede(all_: Judgements, found: list[Gathered]) -> str:
     """The answer in one line: how many artifacts fare how, and how much was found."""
     worst: dict[str, Verdict] = {}
-    for one in all_.results:
-        worst[one.path] = max(worst.get(one.path, Verdict.OK), one.verdict)
+    for result in all_.results:
+        worst[result.path] = max(worst.get(result.path, Verdict.OK), result.verdict)
     fates = list(worst.values())
     said_ = [
         badge(verdict, f"<small>{count(fates.count(verdict), 'artifact')}</small>")

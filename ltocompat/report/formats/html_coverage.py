@@ -46,11 +46,11 @@ _ROWS = (("SASS", "sass"), ("PTX", "ptx"), ("LTO-IR and other links", "link"))
 
 def coverage(all_: Judgements) -> str:
     """The section with a picture an artifact; empty where nothing is known."""
-    paths = dict.fromkeys((*(one.path for one in all_.results), *all_.required))
+    paths = dict.fromkeys((*(result.path for result in all_.results), *all_.required))
     drawn: list[str] = []
     for path in paths:
         required = all_.required.get(path)
-        own = [one for one in all_.results if one.path == path]
+        own = [each_result for each_result in all_.results if each_result.path == path]
         columns = list(_asked(required) if required else _seen(own))
         modules = required.modules if required else max(one.coverage.modules for one in own)
         if columns and modules:
@@ -65,20 +65,20 @@ def coverage(all_: Judgements) -> str:
 
 
 def _asked(required: Required) -> Iterator[_Column]:
-    for one in required.services:
-        driver = f"{one.driver}" if one.driver else "none known" if one.beyond else ""
-        arch = "next" if one.name == "next" else f"sm_{one.number}"
-        name = "" if one.name == "next" else one.name
-        yield _Column(arch, name, one.sass, one.ptx, one.link, driver)
+    for service in required.services:
+        driver = f"{service.driver}" if service.driver else "none known" if service.beyond else ""
+        arch = "next" if service.name == "next" else f"sm_{service.number}"
+        name = "" if service.name == "next" else service.name
+        yield _Column(arch, name, service.sass, service.ptx, service.link, driver)
 
 
 def _seen(results: Iterable[Result]) -> Iterator[_Column]:
     """The architectures of the targets' GPUs; of several verdicts on one, the most modules."""
     found: dict[str, _Column] = {}
-    for one in results:
-        if one.gpu is None:
+    for result in results:
+        if result.gpu is None:
             continue
-        arch, told = str(one.gpu.arch), one.coverage
+        arch, told = str(result.gpu.arch), result.coverage
         old = found.get(arch, _Column(arch, "", 0, 0, 0, ""))
         numbers = (max(old.sass, told.sass), max(old.ptx, told.ptx), max(old.link, told.link))
         found[arch] = _Column(arch, "", *numbers, "")
@@ -87,13 +87,13 @@ def _seen(results: Iterable[Result]) -> Iterator[_Column]:
 
 def _picture(path: str, columns: Sequence[_Column], modules: int, *, unfolded: bool) -> str:
     """A table in which neighbours that are served alike share a column."""
-    runs = [tuple(run) for _, run in groupby(columns, key=lambda one: one.told)]
+    runs = [tuple(run) for _, run in groupby(columns, key=lambda column: column.told)]
     heads = "".join(_head(run) for run in runs)
     rows = []
     for word, field in _ROWS:
         cells = "".join(_cell(getattr(run[0], field), modules) for run in runs)
         rows.append(f'<tr class="by-{field}"><th scope="row">{word}</th>{cells}</tr>')
-    if any(one.driver for one in columns):
+    if any(each_column.driver for each_column in columns):
         cells = "".join(f"<td>{said(run[0].driver) or _nothing()}</td>" for run in runs)
         rows.append(f'<tr class="least"><th scope="row">least driver</th>{cells}</tr>')
     table = (
@@ -109,8 +109,8 @@ def _picture(path: str, columns: Sequence[_Column], modules: int, *, unfolded: b
 
 
 def _head(run: Sequence[_Column]) -> str:
-    archs = _span([one.arch for one in run])
-    names = _span(list(dict.fromkeys(one.name for one in run if one.name)))
+    archs = _span([column.arch for column in run])
+    names = _span(list(dict.fromkeys(each_column.name for each_column in run if each_column.name)))
     return f'<th scope="col">{archs} <small>{names}</small></th>'
 
 

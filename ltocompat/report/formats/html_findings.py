@@ -26,15 +26,15 @@ def findings(found: Sequence[Gathered], every: Sequence[Cell], names: dict[str, 
     if not found:
         return section("findings", "Findings", ['<p class="intro">There is none.</p>'])
     by_rule: dict[str, list[tuple[int, Gathered]]] = {}
-    for number, one in enumerate(found):
-        by_rule.setdefault(one.finding.rule, []).append((number, one))
+    for number, gathered in enumerate(found):
+        by_rule.setdefault(gathered.finding.rule, []).append((number, gathered))
     groups = [_group(rule, held, every, names) for rule, held in by_rule.items()]
     return section("findings", "Findings", [_filter(found), *groups])
 
 
 def _filter(found: Sequence[Gathered]) -> str:
     """Hidden until the script shows it: without a script it could do nothing."""
-    numbers = Counter(one.finding.level for one in found)
+    numbers = Counter(gathered.finding.level for gathered in found)
     boxes = "".join(
         f'<label><input type="checkbox" name="level" value="{level}" checked>'
         f"{badge(level, f'<small>{numbers[level]:,}</small>')}</label>"
@@ -59,7 +59,7 @@ def _group(
     title = f": {said(rule.title)}" if rule else ""
     about = f"<p>{said(rule.statement)}</p>" if rule else ""
     unfolded = " open" if len(held) <= _OPEN else ""
-    inner = "".join(_finding(number, one, every, names) for number, one in held)
+    inner = "".join(_finding(number, gathered, every, names) for number, gathered in held)
     return (
         f'<details class="card rule"{unfolded}><summary><h3>{said(rule_id)}{title}</h3> '
         f'<span class="number">{count(len(held), "finding")}</span></summary>'
@@ -67,9 +67,11 @@ def _group(
     )
 
 
-def _finding(number: int, one: Gathered, every: Sequence[Cell], names: dict[str, str]) -> str:
-    finding = one.finding
-    rows = "".join(f"<dt>{word}</dt><dd>{text}</dd>" for word, text in _facts(one, every, names))
+def _finding(number: int, gathered: Gathered, every: Sequence[Cell], names: dict[str, str]) -> str:
+    finding = gathered.finding
+    rows = "".join(
+        f"<dt>{word}</dt><dd>{text}</dd>" for word, text in _facts(gathered, every, names)
+    )
     return (
         f'<details class="finding" id="finding-{number}" data-level="{finding.level}"><summary>'
         f"{badge(finding.level)} <span>{said(finding.message)}</span></summary>"
@@ -78,17 +80,17 @@ def _finding(number: int, one: Gathered, every: Sequence[Cell], names: dict[str,
 
 
 def _facts(
-    one: Gathered, every: Sequence[Cell], names: dict[str, str]
+    gathered: Gathered, every: Sequence[Cell], names: dict[str, str]
 ) -> Iterator[tuple[str, str]]:
-    finding = one.finding
-    if one.remedies:
-        yield "Remedy", "<br>".join(said(remedy) for remedy in one.remedies)
+    finding = gathered.finding
+    if gathered.remedies:
+        yield "Remedy", "<br>".join(said(remedy) for remedy in gathered.remedies)
     yield "Verdict", badge(finding.verdict)
-    cells = said_cells(one.cells, every, names)
+    cells = said_cells(gathered.cells, every, names)
     if cells:
         yield "On", "all targets" if cells == "all" else said(cells)
-    yield "In", "<br>".join(_artifacts(one))
-    places = [inside(place, place.path) for place in one.places.values()]
+    yield "In", "<br>".join(_artifacts(gathered))
+    places = [inside(place, place.path) for place in gathered.places.values()]
     listed = "<br>".join(code(place) for place in places[:_MOST_PLACES])
     if places:
         more = len(places) - _MOST_PLACES
@@ -99,9 +101,9 @@ def _facts(
         yield "Source", said(finding.source)
 
 
-def _artifacts(one: Gathered) -> Iterator[str]:
-    for number, (path, modules) in enumerate(one.modules.items()):
+def _artifacts(gathered: Gathered) -> Iterator[str]:
+    for number, (path, modules) in enumerate(gathered.modules.items()):
         if number == _MOST_PLACES:
-            yield f"and {len(one.modules) - number:,} more"
+            yield f"and {len(gathered.modules) - number:,} more"
             return
         yield said(path) + (f" ({count(modules, 'module')})" if modules else "")

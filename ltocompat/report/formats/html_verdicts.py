@@ -19,9 +19,9 @@ FindingIds = Mapping[tuple[object, ...], str]
 """Key of a finding -> ID of its element in the page."""
 
 
-def key(one: Finding) -> tuple[object, ...]:
+def key(finding: Finding) -> tuple[object, ...]:
     """What makes findings of several cells one in the page."""
-    return (one.rule, one.verdict, one.level, one.message)
+    return (finding.rule, finding.verdict, finding.level, finding.message)
 
 
 @dataclass(slots=True)
@@ -43,8 +43,10 @@ def verdicts(all_: Judgements, ids: FindingIds) -> tuple[str, str]:
     """Two sections: the matrix, and the reasons that its cells lead to."""
     names = all_.names
     alike = _alike(all_.results)
-    used = {one.verdict for one in all_.results}
-    legend = "".join(f"<li>{badge(one)} {MEANINGS[one]}</li>" for one in Verdict if one in used)
+    used = {result.verdict for result in all_.results}
+    legend = "".join(
+        f"<li>{badge(verdict)} {MEANINGS[verdict]}</li>" for verdict in Verdict if verdict in used
+    )
     intro = '<p class="intro">Each verdict leads to its reasons.</p>'
     parts = [
         intro,
@@ -61,18 +63,18 @@ def verdicts(all_: Judgements, ids: FindingIds) -> tuple[str, str]:
 def _alike(results: Sequence[Result]) -> dict[str, list[_Alike]]:
     groups: dict[str, dict[tuple[object, ...], _Alike]] = {}
     number = 0
-    for one in results:
-        of_path = groups.setdefault(one.path, {})
-        same = (one.verdict, one.not_judged, one.why, tuple(map(key, one.findings)))
+    for result in results:
+        of_path = groups.setdefault(result.path, {})
+        same = (result.verdict, result.not_judged, result.why, tuple(map(key, result.findings)))
         if same not in of_path:
             number += 1
-            of_path[same] = _Alike(f"why-{number}", one)
-        of_path[same].cells.append(cell_of(one))
+            of_path[same] = _Alike(f"why-{number}", result)
+        of_path[same].cells.append(cell_of(result))
     return {path: [*of_path.values()] for path, of_path in groups.items()}
 
 
 def _matrix(all_: Judgements, alike: dict[str, list[_Alike]], names: dict[str, str]) -> str:
-    results = {(one.path, cell_of(one)): one for one in all_.results}
+    results = {(result.path, cell_of(result)): result for result in all_.results}
     ids = {
         (path, cell): group.id
         for path, groups in alike.items()
@@ -116,7 +118,7 @@ def _heads(columns: list[tuple[str, str]], names: dict[str, str], *, routed: boo
         first += f'<th scope="col"{deep} class="way">route</th>'
     targets = list(dict.fromkeys(target for target, _ in columns))
     for target in targets:
-        wide = sum(one == target for one, _ in columns)
+        wide = sum(text == target for text, _ in columns)
         name = said(names.get(target, target))
         kind = "colgroup" if gpus else "col"
         first += f'<th scope="{kind}" colspan="{wide}" class="target">{name}</th>'
@@ -151,45 +153,45 @@ def _reasons(
     unfolded: bool,
 ) -> str:
     every = [cell for group in groups for cell in group.cells]
-    told = "".join(_told(path, group, every, names, ids) for group in groups)
+    text = "".join(_told(path, group, every, names, ids) for group in groups)
     worst = max(group.result.verdict for group in groups)
     return (
         f'<details class="card"{" open" if unfolded else ""}><summary>{badge(worst)} '
-        f"<h3>{said(path)}</h3></summary>{told}</details>"
+        f"<h3>{said(path)}</h3></summary>{text}</details>"
     )
 
 
 def _told(
     path: str, group: _Alike, every: list[Cell], names: dict[str, str], ids: FindingIds
 ) -> str:
-    one = group.result
-    cells = said_cells(group.cells, every, names) or one.target.name
+    result = group.result
+    cells = said_cells(group.cells, every, names) or result.target.name
     where = "all targets" if cells == "all" else cells
-    halves = f"; not judged: {', '.join(one.not_judged)}" if one.not_judged else ""
+    halves = f"; not judged: {', '.join(result.not_judged)}" if result.not_judged else ""
     return (
-        f'<details id="{group.id}"><summary>{badge(one.verdict)} '
+        f'<details id="{group.id}"><summary>{badge(result.verdict)} '
         f'<span class="where">on {said(where)}{halves}</span></summary>'
-        f'<div class="body">{"".join(_because(path, one, ids))}</div></details>'
+        f'<div class="body">{"".join(_because(path, result, ids))}</div></details>'
     )
 
 
-def _because(path: str, one: Result, ids: FindingIds) -> Iterator[str]:
-    coverage = one.coverage
+def _because(path: str, result: Result, ids: FindingIds) -> Iterator[str]:
+    coverage = result.coverage
     if coverage.modules:
         yield (
             f"<p>{coverage.served:,} of {count(coverage.modules, 'module')} serve this GPU: "
             f"{coverage.sass:,} by SASS, {coverage.ptx:,} by PTX, {coverage.link:,} by a link."
             "</p>"
         )
-    if one.findings:
+    if result.findings:
         links = "".join(
             f'<li>{badge(each.level)} <a href="#{ids[key(each)]}">{said(each.rule)}</a>: '
             f"{said(each.message)}</li>"
-            for each in {key(each): each for each in one.findings}.values()
+            for each in {key(each): each for each in result.findings}.values()
         )
         yield f'<ul class="links">{links}</ul>'
-    if one.why:
-        lines = "".join(f"<li>{said(shorten(line, path))}</li>" for line in one.why)
+    if result.why:
+        lines = "".join(f"<li>{said(shorten(line, path))}</li>" for line in result.why)
         yield f'<ul class="reasons">{lines}</ul>'
 
 

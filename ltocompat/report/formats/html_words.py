@@ -9,7 +9,8 @@ from ltocompat.model.place import Place
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.report.text import brief, escape
 
-# Drawn around the origin; those of verdicts are the same in pictures of grids. Colour is never all.
+# Drawn around the origin; those of verdicts are the same in pictures of matrices. Colour is never
+# all.
 _SHAPES = {
     "ok": "M-5 .5l3.4 3.5L5-4",
     "jit": "M-3-5H3M1-5v7.2a2.8 2.8 0 0 1-5.4 0",

@@ -35,7 +35,7 @@ def _without_surrogates(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can 
         case str():
             return "".join(escape(char) if 0xD800 <= ord(char) < 0xE000 else char for char in value)
         case dict():
-            return {key: _without_surrogates(one) for key, one in value.items()}
+            return {key: _without_surrogates(each_value) for key, each_value in value.items()}
         case list() | tuple():
             return [_without_surrogates(one) for one in value]
         case _:

@@ -60,22 +60,24 @@ def write(
     stream.write(f'"tool": {{"driver": {encode(rules.tool())}}},\n"results": [')
     rows = Array()
     seen: Counter[str] = Counter()
-    for one in found:
-        stream.write(rows.element(encode(_result(one, rules, files, seen))))
+    for gathered in found:
+        stream.write(rows.element(encode(_result(gathered, rules, files, seen))))
     stream.write(f'\n],\n"artifacts": {encode(files.values)},\n')
     stream.write(f'"invocations": [{encode(_invocation(all_.failures))}],\n')
-    stream.write(f'"properties": {encode({"targets": [_target(one) for one in all_.targets]})}\n')
+    stream.write(
+        f'"properties": {encode({"targets": [_target(target) for target in all_.targets]})}\n'
+    )
     stream.write("}]}\n")
 
 
-def _apart(result: Result, one: Finding) -> tuple[object, ...]:
-    return (result.path, result.target.name, one.example.members if one.example else ())
+def _apart(result: Result, finding: Finding) -> tuple[object, ...]:
+    return (result.path, result.target.name, finding.example.members if finding.example else ())
 
 
-def _result(one: Gathered, rules: _Rules, files: _Files, seen: Counter[str]) -> Value:
-    finding = one.finding
-    (path,) = one.modules
-    target = next(iter(one.cells)).target
+def _result(gathered: Gathered, rules: _Rules, files: _Files, seen: Counter[str]) -> Value:
+    finding = gathered.finding
+    (path,) = gathered.modules
+    target = next(iter(gathered.cells)).target
     place = finding.example or Place(path)
     digest = fingerprint(path, target, finding)
     seen[digest] += 1
@@ -83,7 +85,7 @@ def _result(one: Gathered, rules: _Rules, files: _Files, seen: Counter[str]) -> 
         "ruleId": finding.rule,
         "ruleIndex": rules.index(finding.rule),
         "level": str(finding.level),
-        "message": {"text": _message(one, target)},
+        "message": {"text": _message(gathered, target)},
         "locations": [_location(place, files)],
         "partialFingerprints": {FINGERPRINT: digest, _GITHUB: f"{digest}:{seen[digest]}"},
         "properties": {
@@ -92,8 +94,8 @@ def _result(one: Gathered, rules: _Rules, files: _Files, seen: Counter[str]) -> 
             "place": str(place),
             "module_count": finding.module_count,
             "target": target,
-            "gpus": sorted({cell.gpu for cell in one.cells if cell.gpu}),
-            "routes": sorted({cell.route for cell in one.cells if cell.route}),
+            "gpus": sorted({cell.gpu for cell in gathered.cells if cell.gpu}),
+            "routes": sorted({cell.route for cell in gathered.cells if cell.route}),
             "evidence": finding.evidence,
             "remedy": finding.remedy,
             "source": finding.source,
@@ -101,14 +103,14 @@ def _result(one: Gathered, rules: _Rules, files: _Files, seen: Counter[str]) -> 
     }
 
 
-def _message(one: Gathered, target: str) -> str:
+def _message(gathered: Gathered, target: str) -> str:
     """Plain text in full sentences, without what would be a link or an argument (3.11)."""
-    finding = one.finding
-    gpus = ", ".join(dict.fromkeys(cell.gpu for cell in one.cells if cell.gpu))
+    finding = gathered.finding
+    gpus = ", ".join(dict.fromkeys(cell.gpu for cell in gathered.cells if cell.gpu))
     named = target if target == ANY_TARGET.name else f"target {target}"
     where = named + (f", GPU {gpus}" if gpus else "")
-    modules = f", {count(one.module_count, 'module')}" if one.module_count else ""
-    remedy = f" Remedy: {'; or '.join(one.remedies)}." if one.remedies else ""
+    modules = f", {count(gathered.module_count, 'module')}" if gathered.module_count else ""
+    remedy = f" Remedy: {'; or '.join(gathered.remedies)}." if gathered.remedies else ""
     text = escape(brief(f"{finding.message} ({where}{modules}).{remedy}"))
     return re.sub(r"\{(\d+)\}", r"{{\1}}", text.replace("](", "] ("))
 
@@ -186,8 +188,12 @@ class _Rules:
     def __init__(self, found: Sequence[Gathered]) -> None:
         self._values = [_descriptor(rule) for rule in RULES]
         known = {rule.id for rule in RULES}
-        others = {one.finding.rule: one.finding for one in found if one.finding.rule not in known}
-        self._values += [_foreign(one) for one in others.values()]
+        others = {
+            gathered.finding.rule: gathered.finding
+            for gathered in found
+            if gathered.finding.rule not in known
+        }
+        self._values += [_foreign(other) for other in others.values()]
         self._indices = {value["id"]: index for index, value in enumerate(self._values)}
 
     def index(self, rule_id: str) -> int:
@@ -206,9 +212,9 @@ class _Rules:
 
 def _descriptor(rule: Rule) -> Value:
     sections = (("When", rule.condition), ("Evidence", rule.evidence), ("Remedy", rule.remedy))
-    told = [(word, text) for word, text in (*sections, ("Source", rule.source)) if text]
-    plain = [rule.statement, *(f"{word}: {text}" for word, text in told)]
-    marked = [rule.statement, *(f"**{word}:** {text}" for word, text in told)]
+    textses = [(word, text) for word, text in (*sections, ("Source", rule.source)) if text]
+    plain = [rule.statement, *(f"{word}: {text}" for word, text in textses)]
+    marked = [rule.statement, *(f"**{word}:** {text}" for word, text in textses)]
     if rule.messages:
         plain.append("Messages: " + "; ".join(rule.messages))
         marked.append("**Messages:**\n" + "\n".join(f"- `{text}`" for text in rule.messages))
@@ -231,20 +237,20 @@ def _usual_level(verdict: str) -> Level:
     return Level.WARNING if re.match("undocumented|unknown", verdict) else Level.NOTE
 
 
-def _foreign(one: Finding) -> Value:
+def _foreign(finding: Finding) -> Value:
     """A rule outside of the catalogue, such as one of a policy: as much as its finding says."""
-    text = escape(brief(one.remedy or one.message))
+    text = escape(brief(finding.remedy or finding.message))
     return {
-        "id": one.rule,
-        "shortDescription": {"text": escape(one.rule)},
+        "id": finding.rule,
+        "shortDescription": {"text": escape(finding.rule)},
         "fullDescription": {"text": text[:_LONGEST]},
         "help": {"text": text},
-        "defaultConfiguration": {"level": str(one.level)},
+        "defaultConfiguration": {"level": str(finding.level)},
     }
 
 
 def _invocation(failures: Iterable[Failure]) -> Value:
-    told = [
+    tableses = [
         {
             "level": "error",
             "message": {"text": escape(brief(failure.message))},
@@ -252,7 +258,7 @@ def _invocation(failures: Iterable[Failure]) -> Value:
         }
         for failure in failures
     ]
-    return {"executionSuccessful": not told, "toolExecutionNotifications": told}
+    return {"executionSuccessful": not tableses, "toolExecutionNotifications": tableses}
 
 
 def _target(target: Target) -> Value:

@@ -7,7 +7,7 @@ from itertools import groupby
 from xml.sax.saxutils import escape as escape_xml
 
 from ltocompat.facts.gpus import sm
-from ltocompat.model.matrix import Grid
+from ltocompat.model.matrix import Matrix
 from ltocompat.model.verdict import Verdict
 from ltocompat.report.formats.svg_cells import STYLE, Block, merged, pattern, swatch
 from ltocompat.report.text import clip_middle, count, escape
@@ -22,55 +22,55 @@ _SMALL = 6.2  # of 11 px
 _GAP = 10  # between the names of rows and the cells
 
 
-def picture(grids: Sequence[Grid]) -> str:
-    """An SVG document of these grids, one beneath the other, with a legend."""
-    drawing = _Drawing(grids)
+def picture(matrices: Sequence[Matrix]) -> str:
+    """An SVG document of these matrices, one beneath the other, with a legend."""
+    drawing = _Drawing(matrices)
     last = None
-    for grid in grids:
-        drawing.grid(grid, titled=grid.path != last)
-        last = grid.path
-    used = {one.verdict for grid in grids for row in grid.cells for one in row}
+    for matrix in matrices:
+        drawing.matrix(matrix, titled=matrix.path != last)
+        last = matrix.path
+    used = {result.verdict for matrix in matrices for row in matrix.cells for result in row}
     drawing.legend([verdict for verdict in Verdict if verdict in used])
-    return drawing.document(_title(grids), _description(grids))
+    return drawing.document(_title(matrices), _description(matrices))
 
 
 class _Drawing:
     """Draws from the top down; neighbouring rows that are equal share one.
 
     Args:
-        grids: all that is to be drawn; their cells are equally wide.
+        matrices: all that is to be drawn; their cells are equally wide.
     """
 
-    def __init__(self, grids: Sequence[Grid]) -> None:
-        labels = [_name(grid, run) for grid in grids for run in row_runs(grid)]
+    def __init__(self, matrices: Sequence[Matrix]) -> None:
+        labels = [_name(matrix, run) for matrix in matrices for run in row_runs(matrix)]
         longest = max((len(label) for label in labels), default=0)
         self._labels = max(longest * _LETTER, 13 * _SMALL) + _GAP
-        wide = max((len(grid.columns) for grid in grids), default=1)
+        wide = max((len(matrix.columns) for matrix in matrices), default=1)
         self._cell = min((_WIDTH - 2 * _MARGIN - self._labels) / wide, _WIDEST)
         self._parts: list[str] = []
         self._y = float(_MARGIN)
 
-    def grid(self, grid: Grid, *, titled: bool) -> None:
-        """Draw a grid, with the name of its artifact where that is new."""
+    def matrix(self, matrix: Matrix, *, titled: bool) -> None:
+        """Draw a matrix, with the name of its artifact where that is new."""
         if titled:
             self._y += 13
-            self._text(_MARGIN, "t", clip_middle(escape(grid.path), 76))
+            self._text(_MARGIN, "t", clip_middle(escape(matrix.path), 76))
             self._y += 8
         self._y += 14
-        self._text(_MARGIN, "s", subject(grid))
+        self._text(_MARGIN, "s", subject(matrix))
         self._y += 25
-        self._heads(grid)
-        rows = row_runs(grid)
+        self._heads(matrix)
+        rows = row_runs(matrix)
         for number, run in enumerate(rows):
             top = self._y + number * _HEIGHT
-            self._text(self._left(0) - _GAP, "a", _name(grid, run), "end", top + _HEIGHT - 6)
-        for block in merged([[one.verdict for one in grid.cells[run.start]] for run in rows]):
-            self._block(grid, rows, block)
+            self._text(self._left(0) - _GAP, "a", _name(matrix, run), "end", top + _HEIGHT - 6)
+        for block in merged([[cell.verdict for cell in matrix.cells[run.start]] for run in rows]):
+            self._block(matrix, rows, block)
         self._y += len(rows) * _HEIGHT + 20
 
-    def _heads(self, grid: Grid) -> None:
+    def _heads(self, matrix: Matrix) -> None:
         """The generations above the numbers of the architectures."""
-        named = [(_generation(name), index) for index, name in enumerate(grid.columns)]
+        named = [(_generation(name), index) for index, name in enumerate(matrix.columns)]
         for generation, group in groupby(named, key=lambda pair: pair[0]):
             indices = [index for _, index in group]
             left, right = self._left(indices[0]), self._left(indices[-1] + 1) - 2
@@ -82,26 +82,26 @@ class _Drawing:
                 f'<path d="M{left:.1f} {self._y + 5:.1f}H{right:.1f}" stroke="#afb8c1"/>'
             )
         self._y += 20
-        self._text(self._left(0) - _GAP, "g", f"{grid.what}, sm", "end")
-        for index, name in enumerate(grid.columns):
+        self._text(self._left(0) - _GAP, "g", f"{matrix.what}, sm", "end")
+        for index, name in enumerate(matrix.columns):
             center = self._left(index) + self._cell / 2 - 1
             self._text(center, "a", escape(name.removeprefix("sm_")), "middle")
         self._y += 7
 
-    def _block(self, grid: Grid, rows: Sequence[range], block: Block) -> None:
+    def _block(self, matrix: Matrix, rows: Sequence[range], block: Block) -> None:
         down = block.rows
-        names = _name(grid, range(rows[down.start].start, rows[down.stop - 1].stop))
-        columns = [grid.columns[block.columns.start], grid.columns[block.columns.stop - 1]]
+        names = _name(matrix, range(rows[down.start].start, rows[down.stop - 1].stop))
+        columns = [matrix.columns[block.columns.start], matrix.columns[block.columns.stop - 1]]
         across = " \u2013 ".join(dict.fromkeys(columns))
         found = (
             finding.rule
             for run in rows[down.start : down.stop]
             for index in block.columns
-            for finding in grid.cells[run.start][index].findings
+            for finding in matrix.cells[run.start][index].findings
             if finding.verdict is block.verdict
         )
         why = f" ({', '.join(rules)})" if (rules := list(dict.fromkeys(found))) else ""
-        said = f"{grid.what} {names}, {across}: {block.verdict}{why}"
+        text = f"{matrix.what} {names}, {across}: {block.verdict}{why}"
         self._parts.append(
             swatch(
                 block.verdict,
@@ -109,7 +109,7 @@ class _Drawing:
                 self._y + down.start * _HEIGHT,
                 len(block.columns) * self._cell - 2,
                 len(down) * _HEIGHT - 2,
-                said,
+                text,
             )
         )
 
@@ -117,13 +117,13 @@ class _Drawing:
         """The verdicts that were drawn, in lines as long as the picture is wide."""
         x = float(_MARGIN)
         for verdict in verdicts:
-            said = f"{verdict}: {MEANINGS[verdict]}"
-            taken = 28 + 8 + len(said) * _LETTER + 16
+            text = f"{verdict}: {MEANINGS[verdict]}"
+            taken = 28 + 8 + len(text) * _LETTER + 16
             if x + taken > _WIDTH and x > _MARGIN:
                 x = _MARGIN
                 self._y += _HEIGHT + 7
             self._parts.append(swatch(verdict, x, self._y, 28, _HEIGHT - 2))
-            self._text(x + 36, "a", said, y=self._y + 14)
+            self._text(x + 36, "a", text, y=self._y + 14)
             x += taken
         self._y += _HEIGHT
 
@@ -154,15 +154,15 @@ class _Drawing:
         return _MARGIN + self._labels + index * self._cell
 
     def _text(
-        self, x: float, style: str, said: str, anchor: str = "start", y: float | None = None
+        self, x: float, style: str, text: str, anchor: str = "start", y: float | None = None
     ) -> None:
         where = f'x="{x:.1f}" y="{self._y if y is None else y:.1f}"'
         aligned = "" if anchor == "start" else f' text-anchor="{anchor}"'
-        self._parts.append(f'<text class="{style}" {where}{aligned}>{escape_xml(said)}</text>')
+        self._parts.append(f'<text class="{style}" {where}{aligned}>{escape_xml(text)}</text>')
 
 
-def _name(grid: Grid, run: range) -> str:
-    first, last = escape(grid.rows[run.start]), escape(grid.rows[run.stop - 1])
+def _name(matrix: Matrix, run: range) -> str:
+    first, last = escape(matrix.rows[run.start]), escape(matrix.rows[run.stop - 1])
     return first if len(run) == 1 else f"{first} \u2013 {last}"
 
 
@@ -172,18 +172,18 @@ def _generation(column: str) -> str:
     return row.name if row else "next"
 
 
-def _title(grids: Sequence[Grid]) -> str:
-    paths = list(dict.fromkeys(grid.path for grid in grids))
+def _title(matrices: Sequence[Matrix]) -> str:
+    paths = list(dict.fromkeys(matrix.path for matrix in matrices))
     if len(paths) == 1:
         return f"Where {escape(paths[0])} links and loads"
     return f"Where {count(len(paths), 'artifact')} link and load"
 
 
-def _description(grids: Sequence[Grid]) -> str:
-    """For those who can't see the picture: how many cells of each grid say what."""
-    said = []
-    for grid in grids:
-        cells = [one.verdict for row in grid.cells for one in row]
-        parts = [f"{cells.count(one)} {one}" for one in Verdict if one in cells]
-        said.append(f"{escape(grid.path)}, {subject(grid)}: {', '.join(parts)}.")
-    return " ".join(said)
+def _description(matrices: Sequence[Matrix]) -> str:
+    """For those who can't see the picture: how many cells of each matrix say what."""
+    words = []
+    for matrix in matrices:
+        cells = [result.verdict for row in matrix.cells for result in row]
+        parts = [f"{cells.count(verdict)} {verdict}" for verdict in Verdict if verdict in cells]
+        words.append(f"{escape(matrix.path)}, {subject(matrix)}: {', '.join(parts)}.")
+    return " ".join(words)

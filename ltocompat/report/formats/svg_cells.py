@@ -64,7 +64,7 @@ class Block(NamedTuple):
 
 
 def merged(cells: Sequence[Sequence[Verdict]]) -> Iterator[Block]:
-    """Rectangles of equal cells that cover a grid, each as wide and then as high as it can be."""
+    """Rectangles of equal cells that cover a matrix, each as wide and then as high as it can be."""
     free = [[True] * len(row) for row in cells]
     for top, row in enumerate(cells):
         for left, verdict in enumerate(row):

@@ -120,7 +120,9 @@ def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | 
     room = width - _GAP * (len(columns) - 1)
     while sum(widths) > room:
         flexible = [
-            index for index, one in enumerate(columns) if one.width and widths[index] > one.width
+            index
+            for index, column in enumerate(columns)
+            if column.width and widths[index] > column.width
         ]
         if not flexible:
             break
@@ -157,10 +159,10 @@ def _listing_widths(columns: Sequence[Column], width: int | None) -> list[int]:
 def _listed(
     cells: Iterable[str], columns: Sequence[Column], widths: Sequence[int], width: int | None
 ) -> str:
-    said = []
+    words = []
     for cell, column, size in zip(cells, columns, widths, strict=True):
         text = cell
         if width is not None:
             text = clip_middle(cell, size) if column.middle else clip(cell, size)
-        said.append(text.rjust(size) if column.right else text.ljust(size))
-    return (" " * _GAP).join(said).rstrip() + "\n"
+        words.append(text.rjust(size) if column.right else text.ljust(size))
+    return (" " * _GAP).join(words).rstrip() + "\n"

@@ -53,7 +53,7 @@ def blocks(audit: Audit, options: Options) -> Iterator[Block]:
     yield from _forgiven(audit)
     old = unused(audit.policy, audit.audits)
     if old and audit.audits:
-        lines = [(f"{one}: nothing needs it any more; take it out",) for one in old]
+        lines = [(f"{ignore}: nothing needs it any more; take it out",) for ignore in old]
         yield Items("ignores", tuple(lines))
 
 
@@ -81,10 +81,12 @@ def _headline(audit: Audit) -> Iterator[Block]:
         if found:
             yield from _because("audit failed: ", found, policy)
         else:
-            said = f"audit failed: a verdict is {policy.fail_on} or worse; "
-            yield Paragraph((said, *_held_to(policy)))
+            text = f"audit failed: a verdict is {policy.fail_on} or worse; "
+            yield Paragraph((text, *_held_to(policy)))
     elif audit.undecided:
-        open_ = [one for one in _gathered(audit, Standing.PASSES) if _is_open(one.finding)]
+        open_ = [
+            gathered for gathered in _gathered(audit, Standing.PASSES) if _is_open(gathered.finding)
+        ]
         if open_:
             yield from _because("audit undecided: ", open_, policy)
         else:
@@ -113,18 +115,22 @@ def _held_to(policy: Policy) -> tuple[str, ...]:
     return ("policy ", Code(policy.source)) if policy.given else ("no policy",)
 
 
-def _remedies(one: Gathered) -> tuple[str, ...]:
-    return (brief("; or ".join(one.remedies)),) if one.remedies else ()
+def _remedies(gathered: Gathered) -> tuple[str, ...]:
+    return (brief("; or ".join(gathered.remedies)),) if gathered.remedies else ()
 
 
 def _is_open(finding: Finding) -> bool:
     return finding.verdict is Verdict.UNKNOWN
 
 
-def _needs_trial(one: Gathered, policy: Policy) -> bool:
+def _needs_trial(gathered: Gathered, policy: Policy) -> bool:
     """Whether a finding says that a trial link decides it, and none was made."""
-    said = (one.finding.message, *one.remedies)
-    return _is_open(one.finding) and not policy.trial_links and any(_TRIAL in text for text in said)
+    words = (gathered.finding.message, *gathered.remedies)
+    return (
+        _is_open(gathered.finding)
+        and not policy.trial_links
+        and any(_TRIAL in text for text in words)
+    )
 
 
 def _ask_linkers(policy: Policy) -> tuple[str, ...]:
@@ -146,64 +152,64 @@ def _under(policy: Policy) -> tuple[str, ...]:
 
 def _not_counted(audit: Audit) -> Iterator[str]:
     standings = (Standing.KNOWN, Standing.IGNORED)
-    numbers = [(len(_gathered(audit, one)), one) for one in standings]
-    said = [f"{number:,} {one}" for number, one in numbers if number]
-    if said:
-        yield f"; not counted: {', '.join(said)}"
+    numbers = [(len(_gathered(audit, standing)), standing) for standing in standings]
+    words = [f"{number:,} {each_standing}" for number, each_standing in numbers if number]
+    if words:
+        yield f"; not counted: {', '.join(words)}"
 
 
-def _again(one: Gathered, policy: Policy) -> str:
+def _again(gathered: Gathered, policy: Policy) -> str:
     """The command that finds the same: what a project asks of its code is seen in its needs."""
-    (path,) = one.modules
-    if one.finding.rule in _OWN:
+    (path,) = gathered.modules
+    if gathered.finding.rule in _OWN:
         return f"ltocompat require {shlex.quote(path)}"
     known = [target.name for target in policy.targets]
-    (name, *_) = [cell.target for cell in one.cells if cell.target in known] or known
+    (name, *_) = [cell.target for cell in gathered.cells if cell.target in known] or known
     trial = f" {_TRIAL}" if policy.trial_links else ""
     goal = shlex.quote(f"{policy.source}:{name}")
     return f"ltocompat check {shlex.quote(path)} --deploy-target {goal}{trial}"
 
 
-def _weight(one: Gathered) -> tuple[int, bool]:
+def _weight(gathered: Gathered) -> tuple[int, bool]:
     """The worst first; what is wrong with an artifact as a whole before single modules."""
-    return -one.finding.verdict, one.module_count > 0
+    return -gathered.finding.verdict, gathered.module_count > 0
 
 
-def _told(one: Gathered) -> tuple[str, ...]:
+def _told(gathered: Gathered) -> tuple[str, ...]:
     """``nothing in it is for sm_90 (SASS-06 in dist/x.whl on prod (h100))``."""
-    (path,) = one.modules
+    (path,) = gathered.modules
     cells: dict[str, list[str]] = {}
-    for cell in one.cells:
+    for cell in gathered.cells:
         cells.setdefault(cell.target, []).append(cell.gpu)
     on = [
         f"{name} ({', '.join(dict.fromkeys(gpus))})" if any(gpus) else name
         for name, gpus in cells.items()
     ]
-    where = ("; ", one.finding.rule, " in ", Code(Place(path)), " on ", ", ".join(on))
-    return (brief(one.finding.message), *where)
+    where = ("; ", gathered.finding.rule, " in ", Code(Place(path)), " on ", ", ".join(on))
+    return (brief(gathered.finding.message), *where)
 
 
 def _only(audit: Audit, *standings: Standing) -> Iterator[Result]:
     """The results with only these findings."""
-    for one in audit.audits:
-        found = tuple(finding for finding, _ in one.having(*standings))
+    for audited in audit.audits:
+        found = tuple(finding for finding, _ in audited.having(*standings))
         if found:
-            yield replace(one.result, findings=found)
+            yield replace(audited.result, findings=found)
 
 
 def _gathered(audit: Audit, standing: Standing) -> list[Gathered]:
     return gather(_only(audit, standing), lambda result, _: result.path)
 
 
-def _shown(one: Audited) -> Result:
+def _shown(audited: Audited) -> Result:
     """A result without what is forgiven, and each finding once, whatever files it is in."""
     folded: dict[tuple[object, ...], Finding] = {}
-    for finding, _ in one.having(Standing.COUNTS, Standing.PASSES):
+    for finding, _ in audited.having(Standing.COUNTS, Standing.PASSES):
         key = (finding.rule, finding.verdict, finding.level, finding.message)
         before = folded.get(key)
         modules = finding.module_count + (before.module_count if before else 0)
         folded[key] = replace(before or finding, module_count=modules)
-    return replace(one.result, findings=tuple(folded.values()))
+    return replace(audited.result, findings=tuple(folded.values()))
 
 
 @dataclass(slots=True)
@@ -218,26 +224,33 @@ class _Forgiven:
 
 def _forgiven(audit: Audit) -> Iterator[Block]:
     found: dict[tuple[str, ...], _Forgiven] = {}
-    for one in audit.audits:
-        for finding, said in one.having(*_FORGIVEN):
-            why, path = _why(audit, said), one.result.path
+    for audited in audit.audits:
+        for finding, assessed in audited.having(*_FORGIVEN):
+            why, path = _why(audit, assessed), audited.result.path
             key = (why, path, finding.rule, finding.message)
             kept = found.setdefault(key, _Forgiven(finding, why, path))
-            kept.targets.setdefault(one.result.target.name)
+            kept.targets.setdefault(audited.result.target.name)
     if not found:
         return
-    lines = tuple(_line(one) for one in list(found.values())[:_MOST])
+    lines = tuple(_line(forgiven) for forgiven in list(found.values())[:_MOST])
     left_out = len(found) - _MOST
     more = f"and {left_out:,} more; --format json lists all" if left_out > 0 else None
     yield Items("not counted", lines, more)
 
 
-def _why(audit: Audit, said: Assessed) -> str:
-    if said.ignore is None:
+def _why(audit: Audit, assessed: Assessed) -> str:
+    if assessed.ignore is None:
         return f"known ({audit.baseline.source})"
-    return f"ignored until {said.ignore.expires} ({said.ignore.reason})"
+    return f"ignored until {assessed.ignore.expires} ({assessed.ignore.reason})"
 
 
-def _line(one: _Forgiven) -> tuple[str, ...]:
-    rule = f"{one.finding.verdict} {one.finding.rule} on {', '.join(one.targets)}: "
-    return (brief(one.why), ": ", rule, brief(one.finding.message), " in ", Code(Place(one.path)))
+def _line(forgiven: _Forgiven) -> tuple[str, ...]:
+    rule = f"{forgiven.finding.verdict} {forgiven.finding.rule} on {', '.join(forgiven.targets)}: "
+    return (
+        brief(forgiven.why),
+        ": ",
+        rule,
+        brief(forgiven.finding.message),
+        " in ",
+        Code(Place(forgiven.path)),
+    )

@@ -18,48 +18,54 @@ SCHEMA = "ltocompat/audit/v1"
 def document(audit: Audit, _: Options) -> Iterator[str]:
     """The pieces of the JSON document."""
     tally = Tally()
-    told = [one for one in audit.audits if tally.add(one.result)]
+    auditeds = [each_audit for each_audit in audit.audits if tally.add(each_audit.result)]
     if audit.failures and not audit.audits:
         yield error_document(audit.failures)
         return
     rows = Array()
-    targets = [target_value(one) for one in audit.targets]
+    targets = [target_value(target) for target in audit.targets]
     yield head(SCHEMA, "results", policy=_policy(audit.policy), targets=targets)
-    for one in told:
-        yield rows.element(f"  {encode(_result(one))}")
-    standings = Counter(said.standing for one in told for said in one.assessed)
+    for audited in auditeds:
+        yield rows.element(f"  {encode(_result(audited))}")
+    standings = Counter(
+        assessed.standing for each_audited in auditeds for assessed in each_audited.assessed
+    )
     summary = tally.value(audit.failures)
     summary["passed"] = not audit.failed and not audit.undecided
-    summary["findings"] = {str(one): standings[one] for one in Standing}
+    summary["findings"] = {str(standing): standings[standing] for standing in Standing}
     summary["baseline"] = audit.baseline.source or None
-    summary["unused_ignores"] = [_ignore(one) for one in unused(audit.policy, audit.audits)]
+    summary["unused_ignores"] = [_ignore(ignore) for ignore in unused(audit.policy, audit.audits)]
     yield from tail(summary=summary)
 
 
-def _result(one: Audited) -> dict[str, object]:
-    value = result_value(one.result)
-    pairs = zip(one.result.findings, one.assessed, strict=True)
-    said = [_assessed(assessed) for _, assessed in pairs]
+def _result(audited: Audited) -> dict[str, object]:
+    value = result_value(audited.result)
+    pairs = zip(audited.result.findings, audited.assessed, strict=True)
+    tableses = [_assessed(assessed) for _, assessed in pairs]
     listed = value["findings"]
     findings = listed if isinstance(listed, list) else []
-    value["findings"] = [{**row, **more} for row, more in zip(findings, said, strict=True)]
-    value["failed"] = one.failed
+    value["findings"] = [{**row, **more} for row, more in zip(findings, tableses, strict=True)]
+    value["failed"] = audited.failed
     return value
 
 
-def _assessed(said: Assessed) -> dict[str, object]:
-    ignore = None if said.ignore is None else _ignore(said.ignore)
-    return {"standing": str(said.standing), "fingerprint": said.fingerprint, "ignore": ignore}
-
-
-def _ignore(one: Ignore) -> dict[str, str]:
+def _assessed(assessed: Assessed) -> dict[str, object]:
+    ignore = None if assessed.ignore is None else _ignore(assessed.ignore)
     return {
-        "key": one.key,
-        "rule": one.rule,
-        "path": one.path,
-        "target": one.target,
-        "reason": one.reason,
-        "expires": one.expires.isoformat(),
+        "standing": str(assessed.standing),
+        "fingerprint": assessed.fingerprint,
+        "ignore": ignore,
+    }
+
+
+def _ignore(ignore: Ignore) -> dict[str, str]:
+    return {
+        "key": ignore.key,
+        "rule": ignore.rule,
+        "path": ignore.path,
+        "target": ignore.target,
+        "reason": ignore.reason,
+        "expires": ignore.expires.isoformat(),
     }
 
 
@@ -81,5 +87,5 @@ def _policy(policy: Policy) -> dict[str, object]:
             "driver": None if promise.driver is None else str(promise.driver),
             "nvjitlink": None if promise.nvjitlink is None else str(promise.nvjitlink),
         },
-        "ignores": [_ignore(one) for one in policy.ignores],
+        "ignores": [_ignore(ignore) for ignore in policy.ignores],
     }

@@ -55,18 +55,18 @@ class _Artifact:
 
     def add(self, result: Result) -> None:
         self.modules = max(self.modules, result.coverage.modules)
-        said = _Said(result.verdict, result.coverage, result.not_judged)
-        self.cells[cell_of(result)] = said
+        cell = _Said(result.verdict, result.coverage, result.not_judged)
+        self.cells[cell_of(result)] = cell
         self.results.append(result)
 
     @property
     def worst(self) -> Verdict:
-        return max(said.verdict for said in self.cells.values())
+        return max(cell.verdict for cell in self.cells.values())
 
     def title(self, options: Options) -> tuple[str, ...]:
-        said = count(self.modules, "module") if self.modules else "no module was read"
+        text = count(self.modules, "module") if self.modules else "no module was read"
         name = brief(self.path) if options.together else Place(self.path)
-        return (Code(name), f": {said}")
+        return (Code(name), f": {text}")
 
 
 def blocks(records: Iterable[Target | Result | Failure], options: Options) -> Iterator[Block]:
@@ -91,7 +91,7 @@ def blocks(records: Iterable[Target | Result | Failure], options: Options) -> It
     if artifacts:
         names = labels([target.name for target in targets])
         # What holds on any target is no target of the user's, and needs no letter.
-        cells = (cell for one in artifacts.values() for cell in one.cells)
+        cells = (cell for artifact in artifacts.values() for cell in artifact.cells)
         names = {cell.target: cell.target for cell in cells} | names
         yield from _targets(targets, names)
         yield from _tables(list(artifacts.values()), names, options)
@@ -99,7 +99,7 @@ def blocks(records: Iterable[Target | Result | Failure], options: Options) -> It
         yield Paragraph((f"{count(len(empty), 'file')} without device code",))
     if not artifacts and not empty:
         yield Paragraph(("nothing was judged",))
-    elif artifacts and not any(one.modules for one in artifacts.values()):
+    elif artifacts and not any(each_artifact.modules for each_artifact in artifacts.values()):
         yield Paragraph(("no device code was judged",))
 
 
@@ -108,12 +108,12 @@ def _targets(targets: Sequence[Target], names: dict[str, str]) -> Iterator[Block
         yield Paragraph(("judged is what holds on any target",))
         return
     if len(targets) == 1:
-        (one,) = targets
+        (target,) = targets
         # Beside what holds on any target, the only one has its letter, too.
-        lettered = len(names) > 1 and names[one.name] != one.name
-        yield Paragraph(("target ", *_target(one, names[one.name] if lettered else "")))
+        lettered = len(names) > 1 and names[target.name] != target.name
+        yield Paragraph(("target ", *_target(target, names[target.name] if lettered else "")))
     else:
-        named = [(one, names[one.name]) for one in targets]
+        named = [(each_target, names[each_target.name]) for each_target in targets]
         lines = [_target(one, label if label != one.name else "") for one, label in named]
         yield Items("targets", tuple(lines))
 
@@ -131,23 +131,23 @@ def _tables(artifacts: list[_Artifact], names: dict[str, str], options: Options)
         yield together
         yield from _told(artifacts, names, options)
         return
-    for one in artifacts:
-        yield Heading(one.title(options))
-        yield _own_table(one, names, options)
-        yield from _told([one], names, options)
+    for artifact in artifacts:
+        yield Heading(artifact.title(options))
+        yield _own_table(artifact, names, options)
+        yield from _told([artifact], names, options)
 
 
 def _told(artifacts: list[_Artifact], names: dict[str, str], options: Options) -> Iterator[Block]:
     telling = Telling()
-    every = list(dict.fromkeys(cell for one in artifacts for cell in one.cells))
-    for one in artifacts:
-        for result in one.results:
+    every = list(dict.fromkeys(cell for each_artifact in artifacts for cell in each_artifact.cells))
+    for artifact in artifacts:
+        for result in artifact.results:
             telling.add(result, why=options.why)
     yield from telling.blocks(partial(said_cells, every=every, names=names))
 
 
 def _summary(artifacts: list[_Artifact]) -> str:
-    worst = [one.worst for one in artifacts]
+    worst = [artifact.worst for artifact in artifacts]
     parts = [f"{worst.count(v):,} {v}" for v in reversed(Verdict) if v in worst]
     return f"{count(len(artifacts), 'artifact')}: {', '.join(parts)}"
 
@@ -173,25 +173,25 @@ def _one_table(artifacts: list[_Artifact], names: dict[str, str], options: Optio
 def _wide_table(
     artifacts: list[_Artifact], names: dict[str, str], options: Options, *, by_gpu: bool
 ) -> Table | None:
-    every = [cell for one in artifacts for cell in one.cells]
+    every = [cell for each_artifact in artifacts for cell in each_artifact.cells]
     keys = list(dict.fromkeys((c.target, c.gpu) if by_gpu else (c.target, "") for c in every))
     heads = [_head(target, gpu, names) for target, gpu in keys]
     routed = any(cell.route for cell in every)
     rows = []
-    for one in artifacts:
-        for route in dict.fromkeys(cell.route for cell in one.cells):
+    for artifact in artifacts:
+        for route in dict.fromkeys(cell.route for cell in artifact.cells):
             words = [
                 _word(
                     [
-                        said
-                        for cell, said in one.cells.items()
+                        each_cell
+                        for cell, each_cell in artifact.cells.items()
                         if (cell.target, cell.route) == (target, route)
                         and (cell.gpu == gpu or not by_gpu)
                     ]
                 )
                 for target, gpu in keys
             ]
-            rows.append((Code(Place(one.path)), *([route] if routed else []), *words))
+            rows.append((Code(Place(artifact.path)), *([route] if routed else []), *words))
     longest = max(len(row[0]) for row in rows)
     offset = 2 if routed else 1
     first = min(longest, _PATH) + (8 if routed else 0)
@@ -203,10 +203,10 @@ def _wide_table(
 
 def _word(several: list[_Said]) -> str:
     """The word of one cell; of the GPUs of a target the worst, and how many fare so."""
-    words = list(dict.fromkeys(said.word() for said in several))
+    words = list(dict.fromkeys(cell.word() for cell in several))
     if len(words) <= 1:
         return "".join(words)
-    worst = max(said.verdict for said in several)
+    worst = max(each_cell.verdict for each_cell in several)
     number = sum(said.verdict is worst for said in several)
     return str(worst) if number == len(several) else f"{worst} on {number} of {len(several)}"
 
@@ -217,18 +217,18 @@ def _head(target: str, gpu: str, names: dict[str, str]) -> str:
     return f"{names[target]} {gpu}".strip()
 
 
-def _own_table(one: _Artifact, names: dict[str, str], options: Options) -> Table:
+def _own_table(artifact: _Artifact, names: dict[str, str], options: Options) -> Table:
     """Targets by GPUs where several targets share them, else a row a verdict."""
-    targets = list(dict.fromkeys(cell.target for cell in one.cells))
-    gpus = list(dict.fromkeys(cell.gpu for cell in one.cells))
-    routes = list(dict.fromkeys(cell.route for cell in one.cells))
-    full = len(targets) * len(gpus) * len(routes) == len(one.cells)
+    targets = list(dict.fromkeys(cell.target for cell in artifact.cells))
+    gpus = list(dict.fromkeys(cell.gpu for cell in artifact.cells))
+    routes = list(dict.fromkeys(cell.route for cell in artifact.cells))
+    full = len(targets) * len(gpus) * len(routes) == len(artifact.cells)
     if full and len(targets) > 1 and len(gpus) > 1:
         rows = [
             (
                 names[target],
                 *([route] if any(routes) else []),
-                *(one.cells[Cell(target, gpu, route)].word() for gpu in gpus),
+                *(artifact.cells[Cell(target, gpu, route)].word() for gpu in gpus),
             )
             for target in targets
             for route in routes
@@ -236,17 +236,17 @@ def _own_table(one: _Artifact, names: dict[str, str], options: Options) -> Table
         heads = ["target", *(["route"] if any(routes) else []), *gpus]
         if _fits(heads, rows, 0, options.width):
             return Table(tuple(map(Column, heads)), tuple(rows))
-    return _rows(one, names, routed=any(routes))
+    return _rows(artifact, names, routed=any(routes))
 
 
-def _rows(one: _Artifact, names: dict[str, str], *, routed: bool) -> Table:
+def _rows(artifact: _Artifact, names: dict[str, str], *, routed: bool) -> Table:
     """A row a verdict; GPUs of a target that fare alike share it."""
     alike: dict[tuple[str, str, _Said], list[str]] = {}
-    for cell, said in one.cells.items():
+    for cell, said in artifact.cells.items():
         alike.setdefault((cell.target, cell.route, said), []).append(cell.gpu)
-    partly = any(said.not_judged for said in one.cells.values())
+    partly = any(each_cell.not_judged for each_cell in artifact.cells.values())
     unnamed = ("none named", "")  # what is no module goes to no GPU
-    named = any(cell.gpu for cell in one.cells)
+    named = any(cell.gpu for cell in artifact.cells)
     columns = (
         *([Column("target")] if len(names) > 1 else []),
         *([Column("GPU", width=10)] if named else []),
@@ -274,8 +274,8 @@ def _picked(coverage: Coverage) -> tuple[str, str]:
         return "", ""
     ways = (("SASS", coverage.sass), ("PTX", coverage.ptx), ("link", coverage.link))
     used = [(word, number) for word, number in ways if number]
-    said = used[0][0] if len(used) == 1 else ", ".join(f"{word} {n:,}" for word, n in used)
-    return f"{coverage.served:,} of {coverage.modules:,}", said
+    text = used[0][0] if len(used) == 1 else ", ".join(f"{word} {n:,}" for word, n in used)
+    return f"{coverage.served:,} of {coverage.modules:,}", text
 
 
 def _document(records: Iterable[Target | Result | Failure], options: Options) -> Iterator[str]:

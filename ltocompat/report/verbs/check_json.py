@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ltocompat.model.target import Gpu, Known, Target
+from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.verdict import Coverage, Finding, Result, Verdict
 from ltocompat.report import Failure, Options
 from ltocompat.report.formats.jsonstream import (
@@ -92,7 +92,7 @@ def target_value(target: Target) -> dict[str, object]:
     }
 
 
-def _known(known: Known[Any] | None) -> dict[str, object] | None:
+def _known(known: VersionSet[Any] | None) -> dict[str, object] | None:
     if known is None:
         return None
     return {
@@ -122,7 +122,7 @@ def result_value(result: Result) -> dict[str, object]:
         "verdict": str(result.verdict),
         "coverage": _coverage(result.coverage),
         "not_judged": list(result.not_judged),
-        "findings": [_finding(one) for one in result.findings],
+        "findings": [_finding(finding) for finding in result.findings],
         "why": list(result.why),
     }
 
@@ -139,15 +139,15 @@ def _coverage(coverage: Coverage) -> dict[str, int]:
     }
 
 
-def _finding(one: Finding) -> dict[str, object]:
+def _finding(finding: Finding) -> dict[str, object]:
     return {
-        "rule": one.rule,
-        "verdict": str(one.verdict),
-        "level": str(one.level),
-        "message": one.message,
-        "remedy": one.remedy,
-        "evidence": one.evidence,
-        "source": one.source,
-        "module_count": one.module_count,
-        "example": None if one.example is None else str(one.example),
+        "rule": finding.rule,
+        "verdict": str(finding.verdict),
+        "level": str(finding.level),
+        "message": finding.message,
+        "remedy": finding.remedy,
+        "evidence": finding.evidence,
+        "source": finding.source,
+        "module_count": finding.module_count,
+        "example": None if finding.example is None else str(finding.example),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ltocompat.model.arch import SmArch
-from ltocompat.model.diff import KINDS, Change, Diff, Said, Summary
+from ltocompat.model.diff import KINDS, Change, Diff, DiffSummary, Said
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import LinkerFloor
 from ltocompat.report import Failure, Options, Report
@@ -43,10 +43,10 @@ def blocks(records: Iterable[Diff | Failure], _: Options) -> Iterator[Block]:
 
 
 def _diff(diff: Diff) -> Iterator[Block]:
-    said = count(len(diff.changes), "change") if diff.changes else "nothing changed"
+    text = count(len(diff.changes), "change") if diff.changes else "nothing changed"
     if diff.forbidden:
-        said += f", {len(diff.broken):,} forbidden"
-    yield Heading((_path(diff.old), " to ", _path(diff.new), f": {said}"))
+        text += f", {len(diff.broken):,} forbidden"
+    yield Heading((_path(diff.old), " to ", _path(diff.new), f": {text}"))
     yield Table(_SIDES, tuple(_sides(diff.old, diff.new)))
     if diff.changes:
         yield Table(_CHANGES, tuple(_row(change) for change in diff.changes[:_MOST_ROWS]))
@@ -61,14 +61,14 @@ def _diff(diff: Diff) -> Iterator[Block]:
         yield Items("not known", tuple((brief(line),) for line in diff.unknown))
 
 
-def _path(side: Summary) -> Code:
+def _path(side: DiffSummary) -> Code:
     return Code(side.path)
 
 
-def _sides(old: Summary, new: Summary) -> Iterator[tuple[str, str, str]]:
+def _sides(old: DiffSummary, new: DiffSummary) -> Iterator[tuple[str, str, str]]:
     sides = (old, new)
     if old.metadata or new.metadata:
-        yield _line("package", *(_package(one) for one in sides))
+        yield _line("package", *(_package(side) for side in sides))
     yield _line("size", *("unknown" if s.size is None else binary_size(s.size) for s in sides))
     yield _line("files", *(f"{side.files:,}" for side in sides))
     yield _line("modules", *(f"{side.modules:,}" for side in sides))
@@ -86,9 +86,9 @@ def _line(name: str, old: str, new: str) -> tuple[str, str, str]:
     return name, old, new
 
 
-def _package(side: Summary) -> str:
-    said = side.metadata
-    return f"{said.name} {said.version}" if said else "-"
+def _package(side: DiffSummary) -> str:
+    metadata = side.metadata
+    return f"{metadata.name} {metadata.version}" if metadata else "-"
 
 
 def _linker(floor: LinkerFloor | None) -> str:
@@ -100,7 +100,7 @@ def _linker(floor: LinkerFloor | None) -> str:
     return f"{floor.possible} possibly, {sure}"
 
 
-def _driver_ptx(side: Summary) -> str:
+def _driver_ptx(side: DiffSummary) -> str:
     return "newer than every known one" if side.ptx_beyond else str(side.driver_ptx or "-")
 
 
@@ -120,25 +120,25 @@ def _cells(change: Change) -> tuple[str, str]:
     return _cell(change, change.old), _cell(change, change.new)
 
 
-def _cell(change: Change, said: Said) -> str:
-    if said is None or said == ():
+def _cell(change: Change, cell: Said) -> str:
+    if cell is None or cell == ():
         return "-"
-    if isinstance(said, int):
-        return binary_size(said) if change.kind in _BYTES else f"{said:,}"
+    if isinstance(cell, int):
+        return binary_size(cell) if change.kind in _BYTES else f"{cell:,}"
     if change.kind in _ARCHS:
-        return fold_archs(map(SmArch.parse, said))
+        return fold_archs(map(SmArch.parse, cell))
     most = _MOST_SYMBOLS if change.kind == "imports" else _MOST_WORDS
-    more = f" and {len(said) - most:,} more" if len(said) > most else ""
-    return ", ".join(brief(word) for word in said[:most]) + more
+    more = f" and {len(cell) - most:,} more" if len(cell) > most else ""
+    return ", ".join(brief(word) for word in cell[:most]) + more
 
 
 def _names(changes: Iterable[Change]) -> Iterator[Items]:
     """Some kernels; once for kinds of images that lost or gained the same."""
     alike: dict[tuple[str, str, tuple[str, ...]], list[Change]] = {}
     for change in changes:
-        said = change.old if change.new is None else change.new
-        if change.kind in _KERNELS and isinstance(said, tuple):
-            shown = tuple(name for name in said if name)[:_MOST_NAMES]
+        record = change.old if change.new is None else change.new
+        if change.kind in _KERNELS and isinstance(record, tuple):
+            shown = tuple(name for name in record if name)[:_MOST_NAMES]
             alike.setdefault((change.kind, change.subject, shown), []).append(change)
     for (kind, subject, shown), several in alike.items():
         of = ", ".join(f"{change.about} {change.count:,}" for change in several)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ltocompat.model.diff import Change, Diff, Metadata, Said, Summary
+from ltocompat.model.diff import Change, Diff, DiffSummary, Metadata, Said
 from ltocompat.model.requirement import LinkerFloor
 from ltocompat.report import Failure, Options
 from ltocompat.report.formats.jsonstream import (
@@ -45,7 +45,7 @@ def document(records: Iterable[Diff | Failure], _: Options) -> Iterator[str]:
     yield error_document(failures or [Failure("internal", "nothing was compared")])
 
 
-def _summary(side: Summary) -> Json:
+def _summary(side: DiffSummary) -> Json:
     return {
         "path": side.path,
         "saved": side.saved,
@@ -75,12 +75,12 @@ def _linker(floor: LinkerFloor) -> Json:
     }
 
 
-def _metadata(said: Metadata) -> Json:
+def _metadata(metadata: Metadata) -> Json:
     return {
-        "name": said.name,
-        "version": said.version,
-        "requires": list(said.requires),
-        "tags": list(said.tags),
+        "name": metadata.name,
+        "version": metadata.version,
+        "requires": list(metadata.requires),
+        "tags": list(metadata.tags),
     }
 
 
@@ -98,5 +98,5 @@ def _change(change: Change, forbidden: tuple[str, ...]) -> Json:
     }
 
 
-def _said(said: Said) -> list[str] | int | None:
-    return list(said) if isinstance(said, tuple) else said
+def _said(cell: Said) -> list[str] | int | None:
+    return list(cell) if isinstance(cell, tuple) else cell

@@ -11,12 +11,12 @@ from ltocompat.report.verbs.env_json import document
 
 if TYPE_CHECKING:
     from ltocompat.commands.env import Surroundings
-    from ltocompat.rules.rule import Flaw
+    from ltocompat.rules.rule import Problem
     from ltocompat.targets.machine.environment import (
         Compiler,
         Environment,
         KernelDriver,
-        Pick,
+        LibraryPick,
         UserDriver,
     )
 
@@ -40,8 +40,8 @@ def blocks(records: Iterable[Surroundings | Failure], _: Options) -> Iterator[Bl
         libraries = tuple(_libraries(found))
         if libraries:
             yield Table(_LIBRARIES, libraries)
-        if record.flaws:
-            yield Items("findings", tuple(map(_flaw, record.flaws)))
+        if record.problems:
+            yield Items("findings", tuple(map(_flaw, record.problems)))
         if found.problems:
             yield Items("not found out", tuple((problem,) for problem in found.problems))
 
@@ -66,13 +66,15 @@ def _facts(found: Environment) -> Iterator[tuple[str, str, str]]:
     if not found.gpus:
         yield "GPU", "none", ""
     for toolkit in found.toolkits:
-        said = f"{toolkit.version or 'version unknown'} in {toolkit.root}"
-        yield "toolkit", said, ", ".join(toolkit.reached)
+        text = f"{toolkit.version or 'version unknown'} in {toolkit.root}"
+        yield "toolkit", text, ", ".join(toolkit.reached)
     if found.conda is not None:
-        packages = ", ".join(f"{one.name} {one.version}" for one in found.conda.packages)
+        packages = ", ".join(
+            f"{package.name} {package.version}" for package in found.conda.packages
+        )
         yield "conda", f"{found.conda.prefix}: {packages or 'no CUDA package'}", "conda-meta"
-    for one in found.wheels:
-        yield "package", f"{one.name} {one.version}", one.folder
+    for wheel in found.wheels:
+        yield "package", f"{wheel.name} {wheel.version}", wheel.folder
     for name, value in found.variables:
         yield "variable", f"{name}={value}", "environment"
 
@@ -110,32 +112,36 @@ def _libraries(found: Environment) -> Iterator[tuple[str, str, str, str]]:
     for linker in found.nvjitlinks:
         picked = _ways(found.picks, "nvJitLink", linker.path)
         yield "nvJitLink", linker.version, picked, linker.path
-    for one in found.compilers:
+    for compiler in found.compilers:
         yield (
-            _NAMES[one.library],
-            _version(one),
-            _ways(found.picks, one.library, one.path),
-            one.path,
+            _NAMES[compiler.library],
+            _version(compiler),
+            _ways(found.picks, compiler.library, compiler.path),
+            compiler.path,
         )
 
 
-def _version(one: Compiler) -> str:
-    builtins = [str(release) for release in one.builtins]
-    other = builtins and one.release is not None and str(one.release) not in builtins
-    return f"{one.version or '?'}, builtins {', '.join(builtins)}" if other else one.version or "?"
+def _version(compiler: Compiler) -> str:
+    builtins = [str(release) for release in compiler.builtins]
+    other = builtins and compiler.release is not None and str(compiler.release) not in builtins
+    return (
+        f"{compiler.version or '?'}, builtins {', '.join(builtins)}"
+        if other
+        else compiler.version or "?"
+    )
 
 
-def _ways(picks: tuple[Pick, ...], library: str, path: str) -> str:
-    ways = (one for one in picks if one.library == library and path in (one.path, one.real))
-    return ", ".join(dict.fromkeys(f"{one.way} ({one.found_by})" for one in ways)) or "nothing"
+def _ways(picks: tuple[LibraryPick, ...], library: str, path: str) -> str:
+    ways = (pick for pick in picks if pick.library == library and path in (pick.path, pick.real))
+    return ", ".join(dict.fromkeys(f"{way.way} ({way.found_by})" for way in ways)) or "nothing"
 
 
-def _flaw(flaw: Flaw) -> tuple[str, ...]:
+def _flaw(problem: Problem) -> tuple[str, ...]:
     from ltocompat.model.verdict import Verdict
 
-    level = "note" if flaw.verdict is Verdict.OK else str(flaw.verdict)
-    remedy = f". Remedy: {flaw.remedy}" if flaw.remedy else ""
-    return (f"{level} {flaw.rule}: {flaw.message} (", Code(flaw.evidence), f"){remedy}")
+    level = "note" if problem.verdict is Verdict.OK else str(problem.verdict)
+    remedy = f". Remedy: {problem.remedy}" if problem.remedy else ""
+    return (f"{level} {problem.rule}: {problem.message} (", Code(problem.evidence), f"){remedy}")
 
 
 REPORT: Report[Surroundings] = Report(blocks, document)

@@ -15,7 +15,7 @@ from ltocompat.report.verbs.check_json import target_value
 
 if TYPE_CHECKING:
     from ltocompat.commands.env import Surroundings
-    from ltocompat.rules.rule import Flaw
+    from ltocompat.rules.rule import Problem
 
 SCHEMA = "ltocompat/env/v1"
 
@@ -36,7 +36,7 @@ def document(records: Iterable[Surroundings | Failure], _: Options) -> Iterator[
         "schema": SCHEMA,
         "environment": _plain(found.environment),
         "target": target_value(found.target),
-        "findings": [_flaw(flaw) for flaw in found.flaws],
+        "findings": [_flaw(problem) for problem in found.problems],
         "errors": [failure_value(failure) for failure in failures],
     }
     yield encode(value) + "\n"
@@ -52,14 +52,14 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a machine's values hol
         return {
             field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)
         }
-    return [_plain(one) for one in value]
+    return [_plain(each_value) for each_value in value]
 
 
-def _flaw(flaw: Flaw) -> dict[str, object]:
+def _flaw(problem: Problem) -> dict[str, object]:
     return {
-        "rule": flaw.rule,
-        "verdict": str(flaw.verdict),
-        "message": flaw.message,
-        "remedy": flaw.remedy,
-        "evidence": flaw.evidence,
+        "rule": problem.rule,
+        "verdict": str(problem.verdict),
+        "message": problem.message,
+        "remedy": problem.remedy,
+        "evidence": problem.evidence,
     }

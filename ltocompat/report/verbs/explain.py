@@ -26,36 +26,36 @@ _INDEX = (Column("rule"), Column("what is wrong", width=20), Column("verdict", w
 
 def blocks(records: Iterable[Explained | Failure], _: Options) -> Iterator[Block]:
     """Each rule in full."""
-    for one in records:
-        if not isinstance(one, Failure):
-            yield from _rule(one)
+    for record in records:
+        if not isinstance(record, Failure):
+            yield from _rule(record)
 
 
-def _rule(one: Explained) -> Iterator[Block]:
-    yield Heading((f"{one.id}: {one.title}",))
-    yield Paragraph((one.statement,))
-    if one.matched is not None:
-        yield Items("found in the text", ((Code(one.matched),),))
-    said = (
-        ("when", one.condition),
-        ("verdict", one.verdict),
-        ("remedy", one.remedy),
-        ("evidence", one.evidence),
-        ("source", one.source),
+def _rule(entry: Explained) -> Iterator[Block]:
+    yield Heading((f"{entry.id}: {entry.title}",))
+    yield Paragraph((entry.statement,))
+    if entry.matched is not None:
+        yield Items("found in the text", ((Code(entry.matched),),))
+    textses = (
+        ("when", entry.condition),
+        ("verdict", entry.verdict),
+        ("remedy", entry.remedy),
+        ("evidence", entry.evidence),
+        ("source", entry.source),
     )
-    lines = tuple((f"{label}: ", text) for label, text in said if text)
+    lines = tuple((f"{label}: ", text) for label, text in textses if text)
     if lines:
         yield Items("about it", lines)
-    if one.messages:
-        yield Items("messages", tuple((Code(text),) for text in one.messages))
+    if entry.messages:
+        yield Items("messages", tuple((Code(text),) for text in entry.messages))
 
 
 def index(records: Iterable[Explained | Failure], _: Options) -> Iterator[Block]:
     """A row a rule."""
     rows = tuple(
-        (one.id, one.title, one.verdict if one.built else "not built")
-        for one in records
-        if not isinstance(one, Failure)
+        (record.id, record.title, record.verdict if record.built else "not built")
+        for record in records
+        if not isinstance(record, Failure)
     )
     if rows:
         yield Table(_INDEX, rows)
@@ -83,20 +83,20 @@ def document(records: Iterable[Explained | Failure], _: Options) -> Iterator[str
     yield from tail(summary={"errors": [failure_value(failure) for failure in failures]})
 
 
-def _value(one: Explained) -> dict[str, object]:
+def _value(entry: Explained) -> dict[str, object]:
     return {
-        "id": one.id,
-        "title": one.title,
-        "statement": one.statement,
-        "condition": one.condition,
-        "evidence": one.evidence,
-        "verdict": one.verdict,
-        "messages": list(one.messages),
-        "remedy": one.remedy,
-        "source": one.source,
-        "built": one.built,
-        "matched": one.matched,
-        "score": one.score,
+        "id": entry.id,
+        "title": entry.title,
+        "statement": entry.statement,
+        "condition": entry.condition,
+        "evidence": entry.evidence,
+        "verdict": entry.verdict,
+        "messages": list(entry.messages),
+        "remedy": entry.remedy,
+        "source": entry.source,
+        "built": entry.built,
+        "matched": entry.matched,
+        "score": entry.score,
     }
 
 

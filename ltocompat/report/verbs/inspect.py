@@ -20,7 +20,7 @@ from ltocompat.report.document import (
     Table,
 )
 from ltocompat.report.host_needs import HostNeeds
-from ltocompat.report.image_summary import Summary, SummaryRow
+from ltocompat.report.image_summary import ImageSummary, SummaryRow
 from ltocompat.report.text import (
     binary_size,
     brief,
@@ -54,7 +54,7 @@ _GROUP_HEADS = {"arch": "arch", "section": "section", "compression": "stored as"
 class _Fold:
     """What is remembered of the artifact that is being read."""
 
-    summary: Summary
+    summary: ImageSummary
     path: str | None = None
     needs: HostNeeds = field(default_factory=HostNeeds)
     hosts: int = 0
@@ -124,7 +124,7 @@ def blocks(records: Iterable[Record | Failure], options: Options) -> Iterator[Bl
 
 
 def _new_fold(options: Options) -> _Fold:
-    return _Fold(Summary(options.by))
+    return _Fold(ImageSummary(options.by))
 
 
 class _Listing:
@@ -207,13 +207,13 @@ def _heading(closing: Artifact | None, fold: _Fold) -> tuple[str, ...]:
     summary = fold.summary
     modules = closing.modules if closing else summary.modules
     images = closing.images if closing else summary.images
-    said = [_of(summary.modules, modules, "module"), _of(summary.images, images, "image")]
+    words = [_of(summary.modules, modules, "module"), _of(summary.images, images, "image")]
     if not images and not modules:
-        said = ["no image was read" if fold.skipped_count else "no device code"]
+        words = ["no image was read" if fold.skipped_count else "no device code"]
     if fold.skipped_count:
-        said.append(f"{count(fold.skipped_count, 'place')} skipped")
+        words.append(f"{count(fold.skipped_count, 'place')} skipped")
     separated = [part for fact in facts for part in ("; ", fact)][1:]
-    return (Code(Place(path)), " (", *separated, f"): {', '.join(said)}")
+    return (Code(Place(path)), " (", *separated, f"): {', '.join(words)}")
 
 
 def _of(shown: int, found: int, noun: str) -> str:

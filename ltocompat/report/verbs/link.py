@@ -84,36 +84,36 @@ def blocks(
         if not isinstance(record, Failure):
             fold.add(record)
     if fold.together:
-        yield Table(_TOGETHER, tuple(_row(one) for one in fold.together))
-        reasons = tuple(_why(one) for one in fold.together if one.reason)
+        yield Table(_TOGETHER, tuple(_row(linked) for linked in fold.together))
+        reasons = tuple(_why(each_linked) for each_linked in fold.together if each_linked.reason)
         if reasons:
             yield Items("why not", reasons)
     if fold.each:
         yield Table(_EACH, tuple(_count_row(key, value) for key, value in fold.each.items()))
     if fold.disagreements:
-        lines = tuple(_differ(one) for one in fold.disagreements)
+        lines = tuple(_differ(disagreement) for disagreement in fold.disagreements)
         yield Items("compile options that differ (nvJitLink links them without a word)", lines)
     if fold.skipped:
         more = fold.skipped_count - len(fold.skipped)
-        said = tuple((Code(one.place), ": ", brief(one.reason)) for one in fold.skipped)
-        yield Items("skipped", said, f"and {more} more" if more else None)
+        rows = tuple((Code(skipped.place), ": ", brief(skipped.reason)) for skipped in fold.skipped)
+        yield Items("skipped", rows, f"and {more} more" if more else None)
     if not fold.together and not fold.each:
         yield Paragraph(("nothing was linked",))
 
 
-def _row(one: Linked) -> tuple[str, ...]:
+def _row(linked: Linked) -> tuple[str, ...]:
     from ltocompat.commands.link import seconds
 
-    answer = one.answer
+    answer = linked.answer
     size = answer.output_size
     return (
-        one.nvjitlink.version,
-        one.way,
-        str(one.arch),
+        linked.nvjitlink.version,
+        linked.way,
+        str(linked.arch),
         str(answer.outcome),
         _milliseconds(None if size is None else seconds(answer)),
-        _milliseconds(one.again_seconds),
-        _milliseconds(one.cached_seconds),
+        _milliseconds(linked.again_seconds),
+        _milliseconds(linked.cached_seconds),
         "" if size is None else binary_size(size),
         "" if answer.kernels_in_output is None else str(answer.kernels_in_output),
     )
@@ -123,9 +123,9 @@ def _milliseconds(time: float | None) -> str:
     return "" if time is None else f"{time * 1000:.1f} ms"
 
 
-def _why(one: Linked) -> tuple[str, ...]:
-    at = (" at ", Code(one.answer.input_name)) if one.answer.input_name else ()
-    return (f"{one.nvjitlink.version}, {one.way}: {one.reason}", *at)
+def _why(linked: Linked) -> tuple[str, ...]:
+    at = (" at ", Code(linked.answer.input_name)) if linked.answer.input_name else ()
+    return (f"{linked.nvjitlink.version}, {linked.way}: {linked.reason}", *at)
 
 
 def _count_row(key: tuple[str, str, str, str], value: tuple[int, str]) -> tuple[str, ...]:
@@ -135,12 +135,12 @@ def _count_row(key: tuple[str, str, str, str], value: tuple[int, str]) -> tuple[
     return (version, way, outcome, f"{number:,}", why)
 
 
-def _differ(one: Disagreement) -> tuple[str, ...]:
+def _differ(disagreement: Disagreement) -> tuple[str, ...]:
     parts = []
-    for value, places in one.values:
-        said = "not given" if value is None else value or "given"
-        parts.append(f"{said} in {count(len(places), 'image')}, e.g. {places[0]}")
-    return (one.option, ": ", "; ".join(parts))
+    for value, places in disagreement.values:
+        text = "not given" if value is None else value or "given"
+        parts.append(f"{text} in {count(len(places), 'image')}, e.g. {places[0]}")
+    return (disagreement.option, ": ", "; ".join(parts))
 
 
 def document(
@@ -179,28 +179,28 @@ def document(
     yield from tail(disagreements=differing, skipped=skipped, summary=summary)
 
 
-def _value(one: Linked) -> dict[str, object]:
-    answer = one.answer
+def _value(linked: Linked) -> dict[str, object]:
+    answer = linked.answer
     return {
-        "nvjitlink": {"version": one.nvjitlink.version, "path": one.nvjitlink.path},
-        "way": one.way,
-        "arch": str(one.arch),
-        "place": None if one.place is None else str(one.place),
+        "nvjitlink": {"version": linked.nvjitlink.version, "path": linked.nvjitlink.path},
+        "way": linked.way,
+        "arch": str(linked.arch),
+        "place": None if linked.place is None else str(linked.place),
         "outcome": str(answer.outcome),
         "step": str(answer.step),
         "input": answer.input_name,
         "code": answer.code,
         "code_name": answer.code_name,
         "signal": answer.signal,
-        "reason": one.reason,
+        "reason": linked.reason,
         "unresolved": list(answer.unresolved),
         "log": answer.log,
         "seconds": {
             "create": answer.seconds.create,
             "add": answer.seconds.add,
             "complete": answer.seconds.complete,
-            "again": one.again_seconds,
-            "cached": one.cached_seconds,
+            "again": linked.again_seconds,
+            "cached": linked.cached_seconds,
         },
         "output_size": answer.output_size,
         "kernels": answer.kernels_in_output,
@@ -208,9 +208,9 @@ def _value(one: Linked) -> dict[str, object]:
     }
 
 
-def _disagreement_value(one: Disagreement) -> dict[str, object]:
-    values = [{"value": v, "places": [str(p) for p in places]} for v, places in one.values]
-    return {"option": one.option, "values": values}
+def _disagreement_value(disagreement: Disagreement) -> dict[str, object]:
+    values = [{"value": v, "places": [str(p) for p in places]} for v, places in disagreement.values]
+    return {"option": disagreement.option, "values": values}
 
 
 REPORT: Report[Linked | Disagreement | Skipped] = Report(blocks, document)

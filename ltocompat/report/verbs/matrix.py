@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ltocompat.model.matrix import Grid
+from ltocompat.model.matrix import Matrix
 from ltocompat.model.place import Place
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Verdict
@@ -42,26 +42,26 @@ _PIPED = 120  # columns of a table where no terminal limits it
 _GAP = 2
 
 
-def blocks(records: Iterable[Grid | Failure], options: Options) -> Iterator[Block]:
-    """A table for each grid, in which equal neighbours share a row or a column; then the legend."""
+def blocks(records: Iterable[Matrix | Failure], options: Options) -> Iterator[Block]:
+    """A table for each matrix, equal neighbours in one row or column; then the legend."""
     used: set[Verdict] = set()
     for record in records:
         if isinstance(record, Failure):
             continue
-        used |= {one.verdict for row in record.cells for one in row}
+        used |= {result.verdict for row in record.cells for result in row}
         yield Heading((Code(Place(record.path)), f": {subject(record)}"))
         yield from _tables(record, options.width)
     if used:
-        said = (f"{WORDS[one]}: {MEANINGS[one]}" for one in Verdict if one in used)
-        yield Paragraph(("; ".join(said),))
+        words = (f"{WORDS[verdict]}: {MEANINGS[verdict]}" for verdict in Verdict if verdict in used)
+        yield Paragraph(("; ".join(words),))
     else:
         yield Paragraph(("no device code was found",))
 
 
-def subject(grid: Grid) -> str:
-    """What a grid shows, in words."""
-    what = "linked by each nvJitLink" if grid.what == "nvJitLink" else "loaded by each driver"
-    tried = ", tried with each linker" if grid.tried else ""
+def subject(matrix: Matrix) -> str:
+    """What a matrix shows, in words."""
+    what = "linked by each nvJitLink" if matrix.what == "nvJitLink" else "loaded by each driver"
+    tried = ", tried with each linker" if matrix.tried else ""
     return f"{what} for each architecture{tried}"
 
 
@@ -76,29 +76,29 @@ def runs(number: int, equal: Callable[[int, int], bool]) -> list[range]:
     return found
 
 
-def row_runs(grid: Grid) -> list[range]:
+def row_runs(matrix: Matrix) -> list[range]:
     """Neighbouring rows with equal verdicts."""
-    rows = [[one.verdict for one in row] for row in grid.cells]
-    return runs(len(rows), lambda one, other: rows[one] == rows[other])
+    rows = [[result.verdict for result in row] for row in matrix.cells]
+    return runs(len(rows), lambda number, other: rows[number] == rows[other])
 
 
-def _tables(grid: Grid, width: int | None) -> Iterator[Table]:
-    rows = row_runs(grid)
-    words = [[WORDS[one.verdict] for one in grid.cells[run.start]] for run in rows]
+def _tables(matrix: Matrix, width: int | None) -> Iterator[Table]:
+    rows = row_runs(matrix)
+    words = [[WORDS[cell.verdict] for cell in matrix.cells[run.start]] for run in rows]
     columns = runs(
-        len(grid.columns),
-        lambda one, other: all(row[one] == row[other] for row in words),
+        len(matrix.columns),
+        lambda number, other: all(row[number] == row[other] for row in words),
     )
-    names = [_span(grid.rows, run) for run in rows]
-    heads = [_span(grid.columns, run) for run in columns]
+    names = [_span(matrix.rows, run) for run in rows]
+    heads = [_span(matrix.columns, run) for run in columns]
     sizes = [
         max(len(name), *(len(row[run.start]) for row in words))
         for name, run in zip(heads, columns, strict=True)
     ]
-    first = max(len(grid.what), *map(len, names))
+    first = max(len(matrix.what), *map(len, names))
     for part in _parts(sizes, (width or _PIPED) - first):
         yield Table(
-            (Column(grid.what), *(Column(heads[index]) for index in part)),
+            (Column(matrix.what), *(Column(heads[index]) for index in part)),
             tuple(
                 (name, *(row[columns[index].start] for index in part))
                 for name, row in zip(names, words, strict=True)
@@ -123,49 +123,49 @@ def _parts(sizes: Sequence[int], room: int) -> Iterator[range]:
     yield range(start, len(sizes))
 
 
-def document(records: Iterable[Grid | Failure], _: Options) -> Iterator[str]:
+def document(records: Iterable[Matrix | Failure], _: Options) -> Iterator[str]:
     """The pieces of the JSON document: results as they come, then what lays them out."""
     rows = Array()
     tally = Tally()
     failures: list[Failure] = []
     targets: dict[Target, None] = {}
-    grids: list[dict[str, object]] = []
+    matrices: list[dict[str, object]] = []
     number = 0
     for record in records:
         if isinstance(record, Failure):
             failures.append(record)
             continue
-        if not grids:
+        if not matrices:
             yield head(SCHEMA, "results")
-        grids.append(_grid_value(record, number))
-        for result in (one for row in record.cells for one in row):
+        matrices.append(_grid_value(record, number))
+        for result in (each_result for row in record.cells for each_result in row):
             tally.add(result)
             targets.setdefault(result.target)
             yield rows.element(f"  {encode(result_value(result))}")
             number += 1
-    if failures and not grids:
+    if failures and not matrices:
         yield error_document(failures)
         return
-    if not grids:
+    if not matrices:
         yield head(SCHEMA, "results")
     errors = [failure_value(failure) for failure in failures]
     summary = {"artifacts": len(tally.artifacts), "verdicts": tally.verdicts, "errors": errors}
-    yield from tail(targets=[target_value(t) for t in targets], grids=grids, summary=summary)
+    yield from tail(targets=[target_value(t) for t in targets], grids=matrices, summary=summary)
 
 
-def _grid_value(grid: Grid, first: int) -> dict[str, object]:
-    wide = len(grid.columns)
+def _grid_value(matrix: Matrix, first: int) -> dict[str, object]:
+    wide = len(matrix.columns)
     return {
-        "path": grid.path,
-        "what": grid.what,
-        "rows": list(grid.rows),
-        "columns": list(grid.columns),
-        "tried": grid.tried,
+        "path": matrix.path,
+        "what": matrix.what,
+        "rows": list(matrix.rows),
+        "columns": list(matrix.columns),
+        "tried": matrix.tried,
         "cells": [
             list(range(first + row * wide, first + (row + 1) * wide))
-            for row in range(len(grid.rows))
+            for row in range(len(matrix.rows))
         ],
     }
 
 
-REPORT: Report[Grid] = Report(blocks, document)
+REPORT: Report[Matrix] = Report(blocks, document)

@@ -20,7 +20,7 @@ from ltocompat.report.text import binary_size, count
 from ltocompat.report.verbs.inspect_json import skipped_value
 
 if TYPE_CHECKING:
-    from ltocompat.commands.nvjitlink import Change, Plan
+    from ltocompat.commands.nvjitlink import InstallChange, Plan
     from ltocompat.targets.nvjitlink import NvJitLink
 
 SCHEMA = "ltocompat/nvjitlink/v1"
@@ -52,7 +52,7 @@ def list_blocks(records: Iterable[NvJitLink | Skipped | Failure], _: Options) ->
         yield Items("skipped", tuple(skipped))
 
 
-def change_blocks(records: Iterable[Plan | Change | Failure], _: Options) -> Iterator[Block]:
+def change_blocks(records: Iterable[Plan | InstallChange | Failure], _: Options) -> Iterator[Block]:
     """The size of what is downloaded, and a line for each version."""
     from ltocompat.commands.nvjitlink import Plan
 
@@ -65,8 +65,8 @@ def change_blocks(records: Iterable[Plan | Change | Failure], _: Options) -> Ite
             continue
         action = {"kept": "already there"}.get(record.action, record.action)
         linker = record.linker
-        said = f"nvJitLink {linker.version}: {action}, {binary_size(record.size)}, "
-        yield Entry((said, Code(linker.path)))
+        text = f"nvJitLink {linker.version}: {action}, {binary_size(record.size)}, "
+        yield Entry((text, Code(linker.path)))
 
 
 def _announced(plan: Plan) -> str:
@@ -75,7 +75,7 @@ def _announced(plan: Plan) -> str:
 
 
 def document(
-    records: Iterable[NvJitLink | Skipped | Plan | Change | Failure], _: Options
+    records: Iterable[NvJitLink | Skipped | Plan | InstallChange | Failure], _: Options
 ) -> Iterator[str]:
     """The pieces of the JSON document; a list and a change have the same rows."""
     from ltocompat.commands.nvjitlink import Plan
@@ -110,11 +110,11 @@ def document(
     yield from tail(skipped=skipped, summary=summary)
 
 
-def _row(record: NvJitLink | Change) -> dict[str, object]:
-    from ltocompat.commands.nvjitlink import Change
+def _row(record: NvJitLink | InstallChange) -> dict[str, object]:
+    from ltocompat.commands.nvjitlink import InstallChange
 
-    change = record if isinstance(record, Change) else None
-    linker = record.linker if isinstance(record, Change) else record
+    change = record if isinstance(record, InstallChange) else None
+    linker = record.linker if isinstance(record, InstallChange) else record
     return {
         "release": str(linker.release),
         "version": linker.version,
@@ -129,4 +129,4 @@ def _row(record: NvJitLink | Change) -> dict[str, object]:
 
 
 LISTING: Report[NvJitLink | Skipped] = Report(list_blocks, document)
-CHANGES: Report[Plan | Change] = Report(change_blocks, document)
+CHANGES: Report[Plan | InstallChange] = Report(change_blocks, document)

@@ -33,48 +33,51 @@ _MOST = 20
 
 def blocks(records: Iterable[Required | Failure], _: Options) -> Iterator[Block]:
     """For each artifact what it needs at least, which GPUs it serves, and what to paste."""
-    empty = asked = 0
+    empty = number = 0
     for record in records:
         if isinstance(record, Failure):
             continue
         if has_nothing(record):
             empty += 1
             continue
-        asked += 1
+        number += 1
         yield from _artifact(record)
     if empty:
         yield Paragraph((f"{count(empty, 'file')} without device code",))
-    if not asked and not empty:
+    if not number and not empty:
         yield Paragraph(("nothing was read",))
 
 
-def has_nothing(one: Required) -> bool:
+def has_nothing(required: Required) -> bool:
     """There is no device code, and nothing that hides some."""
-    return not one.modules and not one.skipped
+    return not required.modules and not required.skipped
 
 
-def _artifact(one: Required) -> Iterator[Block]:
-    unread = f"; {count(one.skipped, 'place')} not read, so that all this may be too little"
-    said = count(one.modules, "module") if one.modules else "no module was read"
-    yield Heading((Code(Place(one.path)), f": {said}", unread if one.skipped else ""))
-    yield Table((Column("needs"), Column("at least", width=24)), tuple(_floors(one)))
-    if one.services:
-        yield Table(_GPU_COLUMNS, tuple(_gpus(one.services)))
-    if one.lines:
-        yield Items("to paste", tuple(_line(line) for line in one.lines))
-    if one.asked:
-        left_out = len(one.asked) - _MOST
+def _artifact(required: Required) -> Iterator[Block]:
+    unread = f"; {count(required.skipped, 'place')} not read, so that all this may be too little"
+    text = count(required.modules, "module") if required.modules else "no module was read"
+    yield Heading((Code(Place(required.path)), f": {text}", unread if required.skipped else ""))
+    yield Table((Column("needs"), Column("at least", width=24)), tuple(_floors(required)))
+    if required.services:
+        yield Table(_GPU_COLUMNS, tuple(_gpus(required.services)))
+    if required.lines:
+        yield Items("to paste", tuple(_line(line) for line in required.lines))
+    if required.asked:
+        left_out = len(required.asked) - _MOST
         more = f"and {left_out:,} more; --format json lists all" if left_out > 0 else None
-        yield Items("because", tuple(_asked(each) for each in one.asked[:_MOST]), more)
+        yield Items("because", tuple(_asked(each) for each in required.asked[:_MOST]), more)
 
 
-def _floors(one: Required) -> Iterator[tuple[str, str]]:
-    yield "nvJitLink", "nothing is linked" if one.nvjitlink is None else _linker(one.nvjitlink)
-    yield "driver for SASS", _driver(one.driver_sass, one.services, "sass")
-    beyond = "newer than every known driver" if one.ptx_beyond else None
-    yield "driver for PTX", beyond or _driver(one.driver_ptx, one.services, "ptx")
-    if one.link_options:
-        yield "link options", " ".join(one.link_options)
+def _floors(required: Required) -> Iterator[tuple[str, str]]:
+    yield (
+        "nvJitLink",
+        "nothing is linked" if required.nvjitlink is None else _linker(required.nvjitlink),
+    )
+    yield "driver for SASS", _driver(required.driver_sass, required.services, "sass")
+    beyond = "newer than every known driver" if required.ptx_beyond else None
+    yield "driver for PTX", beyond or _driver(required.driver_ptx, required.services, "ptx")
+    if required.link_options:
+        yield "link options", " ".join(required.link_options)
 
 
 def _linker(floor: LinkerFloor) -> str:
@@ -88,8 +91,8 @@ def _linker(floor: LinkerFloor) -> str:
     return f"{floor.possible} possibly, {floor.sure} surely ({hint}); {end}"
 
 
-def _from(one: Service) -> str:
-    return "none known" if one.beyond else _text(one.driver) or ""
+def _from(service: Service) -> str:
+    return "none known" if service.beyond else _text(service.driver) or ""
 
 
 def _driver(floor: DriverVersion | None, services: Iterable[Service], how: str) -> str:
@@ -102,27 +105,31 @@ def _driver(floor: DriverVersion | None, services: Iterable[Service], how: str) 
 def _gpus(services: Iterable[Service]) -> Iterator[tuple[str, ...]]:
     """A row for architectures that fare alike."""
     alike: dict[tuple[str, str, str], list[Service]] = {}
-    for one in services:
-        alike.setdefault((*_served(one), _from(one)), []).append(one)
+    for service in services:
+        alike.setdefault((*_served(service), _from(service)), []).append(service)
     for (by, modules, driver), several in alike.items():
         yield (_archs(several), by, modules, driver)
 
 
 def _archs(several: list[Service]) -> str:
-    known = ", ".join(str(one.number) for one in several if one.name != _NEXT)
-    coming = "".join(f"sm_{one.number} to come" for one in several if one.name == _NEXT)
+    known = ", ".join(str(service.number) for service in several if service.name != _NEXT)
+    coming = "".join(
+        f"sm_{each_service.number} to come"
+        for each_service in several
+        if each_service.name == _NEXT
+    )
     return ", ".join(part for part in (f"sm_{known}" if known else "", coming) if part)
 
 
-def _served(one: Service) -> tuple[str, str]:
+def _served(service: Service) -> tuple[str, str]:
     """By what, and how many modules of those that have kernels."""
-    ways = (("SASS", one.sass), ("PTX", one.ptx), ("link", one.link))
+    ways = (("SASS", service.sass), ("PTX", service.ptx), ("link", service.link))
     used = [(way, number) for way, number in ways if number]
     if not used:
         return "nothing", ""
     total = sum(number for _, number in used)
-    said = [way if number == total else f"{way} {number:,}" for way, number in used]
-    return ", ".join(said), f"{total:,} of {total + one.none:,}"
+    words = [way if number == total else f"{way} {number:,}" for way, number in used]
+    return ", ".join(words), f"{total:,} of {total + service.none:,}"
 
 
 def _line(line: PasteLine) -> tuple[str, ...]:
@@ -132,9 +139,9 @@ def _line(line: PasteLine) -> tuple[str, ...]:
 
 def _asked(one: Asked) -> tuple[str, ...]:
     number = f"{count(one.module_count, 'module')}, first " if one.module_count > 1 else ""
-    said = f"{one.axis} {one.constraint} for {one.subject}, else {one.consequence}"
+    text = f"{one.component} {one.constraint} for {one.subject}, else {one.consequence}"
     evidence = f"; evidence: {one.evidence}" if one.evidence else ""
-    return (f"{one.rule}: ", brief(said), f" ({number}at ", Code(one.example), brief(evidence), ")")
+    return (f"{one.rule}: ", brief(text), f" ({number}at ", Code(one.example), brief(evidence), ")")
 
 
 def document(records: Iterable[Required | Failure], _: Options) -> Iterator[str]:
@@ -162,19 +169,19 @@ def document(records: Iterable[Required | Failure], _: Options) -> Iterator[str]
     yield from tail(summary=summary)
 
 
-def _value(one: Required) -> dict[str, object]:
+def _value(required: Required) -> dict[str, object]:
     return {
-        "path": one.path,
-        "modules": one.modules,
-        "nvjitlink": None if one.nvjitlink is None else _linker_value(one.nvjitlink),
-        "driver_sass": _text(one.driver_sass),
-        "driver_ptx": _text(one.driver_ptx),
-        "ptx_beyond": one.ptx_beyond,
-        "services": [_service_value(service) for service in one.services],
-        "link_options": list(one.link_options),
-        "requirements": [_asked_value(each) for each in one.asked],
-        "lines": [{"where": x.where, "text": x.text, "note": x.note} for x in one.lines],
-        "skipped": one.skipped,
+        "path": required.path,
+        "modules": required.modules,
+        "nvjitlink": None if required.nvjitlink is None else _linker_value(required.nvjitlink),
+        "driver_sass": _text(required.driver_sass),
+        "driver_ptx": _text(required.driver_ptx),
+        "ptx_beyond": required.ptx_beyond,
+        "services": [_service_value(service) for service in required.services],
+        "link_options": list(required.link_options),
+        "requirements": [_asked_value(each) for each in required.asked],
+        "lines": [{"where": x.where, "text": x.text, "note": x.note} for x in required.lines],
+        "skipped": required.skipped,
     }
 
 
@@ -192,23 +199,23 @@ def _linker_value(floor: LinkerFloor) -> dict[str, object]:
     }
 
 
-def _service_value(one: Service) -> dict[str, object]:
+def _service_value(service: Service) -> dict[str, object]:
     return {
-        "arch": f"sm_{one.number}",
-        "name": one.name,
-        "how": one.how,
-        "sass": one.sass,
-        "ptx": one.ptx,
-        "link": one.link,
-        "none": one.none,
-        "driver": _text(one.driver),
-        "beyond": one.beyond,
+        "arch": f"sm_{service.number}",
+        "name": service.name,
+        "how": service.how,
+        "sass": service.sass,
+        "ptx": service.ptx,
+        "link": service.link,
+        "none": service.none,
+        "driver": _text(service.driver),
+        "beyond": service.beyond,
     }
 
 
 def _asked_value(one: Asked) -> dict[str, object]:
     return {
-        "axis": one.axis,
+        "axis": one.component,
         "constraint": one.constraint,
         "rule": one.rule,
         "subject": one.subject,

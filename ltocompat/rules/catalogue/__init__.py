@@ -199,11 +199,11 @@ RULES: tuple[Rule, ...] = (
 @functools.cache
 def rule(rule_id: str) -> Rule:
     """The rule of this ID."""
-    return next(one for one in RULES if one.id == rule_id)
+    return next(each_rule for each_rule in RULES if each_rule.id == rule_id)
 
 
 @functools.lru_cache(maxsize=4096)  # the same for every target that has the GPU
 def requirements_of(subject: Subject) -> tuple[Requirement, ...]:
     """What all rules find in a module on its way, each once."""
-    found = (one for rule_ in RULES for one in rule_.requirements(subject))
+    found = (requirement for rule_ in RULES for requirement in rule_.requirements(subject))
     return tuple(dict.fromkeys(found))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 from ltocompat.targets.machine.environment import Environment, UserDriver
 
 
-def of_machine(environment: Environment) -> Iterator[Flaw]:
+def of_machine(environment: Environment) -> Iterator[Problem]:
     """One for each copy of which something is missing, or of another version."""
     copies = [(folder.driver, folder.in_front) for folder in environment.compat_folders]
     front = environment.user_driver
@@ -18,7 +18,7 @@ def of_machine(environment: Environment) -> Iterator[Flaw]:
     for copy, in_use in copies:
         wrong = [*_missing(copy), *_others(copy)]
         if wrong:
-            yield Flaw(
+            yield Problem(
                 RULE.id,
                 Verdict.UNKNOWN if in_use else Verdict.OK,
                 f"the cuda-compat libcuda {copy.path} {' and '.join(wrong)}: what the driver has "
@@ -34,9 +34,9 @@ def _missing(copy: UserDriver) -> Iterator[str]:
 
 
 def _others(copy: UserDriver) -> Iterator[str]:
-    for one in copy.siblings:
-        if one.path and one.version and copy.version and one.version != copy.version:
-            yield f"has {one.name} {one.version} beside it, and is {copy.version} itself"
+    for sibling in copy.siblings:
+        if sibling.path and sibling.version and copy.version and sibling.version != copy.version:
+            yield f"has {sibling.name} {sibling.version} beside it, and is {copy.version} itself"
 
 
 RULE = Rule(

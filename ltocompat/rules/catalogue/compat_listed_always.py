@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 from ltocompat.targets.machine.environment import Environment
 
 
-def of_machine(environment: Environment) -> Iterator[Flaw]:
+def of_machine(environment: Environment) -> Iterator[Problem]:
     """One for each folder that a search path lists."""
     kernel = environment.kernel_driver
     for folder in environment.compat_folders:
@@ -18,7 +18,7 @@ def of_machine(environment: Environment) -> Iterator[Flaw]:
         copy = folder.driver
         driver = f" {copy.version}" if copy.version else ""
         beneath = "whatever driver the host has" if kernel is None else "after a driver update, too"
-        yield Flaw(
+        yield Problem(
             RULE.id,
             Verdict.UNKNOWN if kernel is None else Verdict.OK,
             f"{' and '.join(folder.listed_by)} put{'s' if len(folder.listed_by) == 1 else ''} "

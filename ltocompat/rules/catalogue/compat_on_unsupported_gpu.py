@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ltocompat.rules.constraints_compat import CompatOnSupportedGpu
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
     """One where something is picked."""
     if subject.picked:
         yield Requirement(
-            Axis.COMPAT,
+            Component.COMPAT,
             CompatOnSupportedGpu(),
             RULE.id,
             "cuda-compat",

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from ltocompat.facts import compat
 from ltocompat.rules.constraints_compat import CompatPairProvided
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
     """One where something is picked."""
     if subject.picked:
         yield Requirement(
-            Axis.COMPAT,
+            Component.COMPAT,
             CompatPairProvided(),
             RULE.id,
             "cuda-compat",

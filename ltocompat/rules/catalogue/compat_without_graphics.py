@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import driver_release
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 from ltocompat.targets.machine.environment import Environment
 
 
-def of_machine(environment: Environment) -> Iterator[Flaw]:
+def of_machine(environment: Environment) -> Iterator[Problem]:
     """One where cuda-compat is in front."""
     driver = environment.user_driver
     if driver is not None and driver_release.of_compat_package(driver):
-        yield Flaw(
+        yield Problem(
             RULE.id,
             Verdict.OK,
             f"{driver.path} is cuda-compat, which shares no memory with OpenGL and Vulkan",

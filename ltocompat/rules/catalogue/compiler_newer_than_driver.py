@@ -7,28 +7,28 @@ from collections.abc import Iterator
 from ltocompat.facts.ptx import cuda_ptx, ptx_cuda
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import driver_release, picked
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 from ltocompat.targets.machine.environment import Environment
 
 # libNVVM writes PTX or LTO-IR; NVRTC also SASS, which an older driver of its major runs.
 _COMPILERS = {"nvvm": ("libNVVM", Verdict.UNKNOWN), "nvrtc": ("NVRTC", Verdict.OK)}
 
 
-def of_machine(environment: Environment) -> Iterator[Flaw]:
+def of_machine(environment: Environment) -> Iterator[Problem]:
     """One for each compiler that is found first by one of the ways."""
     driver = driver_release.of_user(environment)
-    told = set()
+    words = set()
     for way in picked.WAYS if driver else ():
         for library, (name, verdict) in _COMPILERS.items():
             compiler = picked.first(environment, library, way)
-            if driver is None or compiler is None or compiler.path in told:
+            if driver is None or compiler is None or compiler.path in words:
                 continue
             isa = cuda_ptx(compiler.release)
             least = ptx_cuda(isa) if isa else None
             if isa is None or least is None or least <= driver:
                 continue
-            told.add(compiler.path)
-            yield Flaw(
+            words.add(compiler.path)
+            yield Problem(
                 RULE.id,
                 verdict,
                 f"{name} {compiler.version} by {compiler.by} writes PTX {isa}, and the driver of "

@@ -8,21 +8,21 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.rules import picked
 from ltocompat.rules.constraints import FIRST_NVJITLINK
 from ltocompat.rules.picked import Found
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 from ltocompat.targets.machine.environment import Environment
 
 _COMPILERS = {"nvrtc": "NVRTC", "nvvm": "libNVVM"}
 
 
-def of_machine(environment: Environment) -> Iterator[Flaw]:
+def of_machine(environment: Environment) -> Iterator[Problem]:
     """One for each compiler that is newer than the linker which is found the same way."""
-    told = set()
+    textses = set()
     for way in picked.WAYS:
         for library, name in _COMPILERS.items():
             for compiler, linker in _pairs(environment, library, way):
                 pair = (name, compiler.path, linker.path)
-                if compiler.release > linker.release and pair not in told:
-                    told.add(pair)
+                if compiler.release > linker.release and pair not in textses:
+                    textses.add(pair)
                     yield _flaw(name, compiler, linker)
 
 
@@ -39,11 +39,11 @@ def _pairs(environment: Environment, library: str, way: str) -> Iterator[tuple[F
                 yield compiler, linker
 
 
-def _flaw(name: str, compiler: Found, linker: Found) -> Flaw:
+def _flaw(name: str, compiler: Found, linker: Found) -> Problem:
     major = compiler.release.major
     # NVIDIA's packages of CUDA 12 carry a suffix, those of later majors none.
     suffix = "-cu12" if major <= FIRST_NVJITLINK.major else ""
-    return Flaw(
+    return Problem(
         RULE.id,
         Verdict.UNKNOWN,
         f"{name} {compiler.version} is newer than nvJitLink {linker.version}, by {linker.by}: "

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ltocompat.model.image import Compression
-from ltocompat.model.signature import Traits
+from ltocompat.model.signature import ImageSignature
 from ltocompat.model.verdict import Route
 from ltocompat.rules import floors
 from ltocompat.rules.constraints import LinkerFrom
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
@@ -21,7 +21,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
         if floor is None:
             continue
         yield Requirement(
-            Axis.LINKER,
+            Component.LINKER,
             LinkerFrom(floors.linker(floor)),
             RULE.id,
             "LTO-IR compressed as newer tools do" if image.scrambled else "a Zstandard entry",
@@ -31,7 +31,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-def _floor(image: Traits) -> str | None:
+def _floor(image: ImageSignature) -> str | None:
     if not image.in_fatbin:
         return None
     if image.compression is Compression.ZSTD:

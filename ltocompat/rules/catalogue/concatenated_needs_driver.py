@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ltocompat.model.verdict import Route
 from ltocompat.rules import floors
 from ltocompat.rules.constraints_driver import DriverSureFrom
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
@@ -17,7 +17,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
     for image in subject.picked:
         if image.concatenated:
             yield Requirement(
-                Axis.DRIVER,
+                Component.DRIVER,
                 DriverSureFrom(floors.linker("concat-nvcc"), floors.linker("concat-unseen")),
                 RULE.id,
                 "a concatenated fatbin entry",

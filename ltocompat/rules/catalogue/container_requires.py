@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import driver_release
-from ltocompat.rules.rule import Flaw, Rule
-from ltocompat.targets.machine.container_conditions import Host, satisfied
+from ltocompat.rules.rule import Problem, Rule
+from ltocompat.targets.machine.container_conditions import ContainerHost, satisfied
 from ltocompat.targets.machine.environment import Environment
 
 _NAME = re.compile(r"NVIDIA_REQUIRE_\w+")
@@ -19,7 +19,7 @@ _BRAND = re.compile(r"(?:NVIDIA )?(Tesla|Quadro|GeForce|TITAN|GRID|NVS)\b", re.I
 _REMEDY = "update the driver of the host, or take an image of an older CUDA"
 
 
-def of_machine(environment: Environment) -> Iterator[Flaw]:
+def of_machine(environment: Environment) -> Iterator[Problem]:
     """One for each variable whose requirement the host doesn't meet, or that can't be judged."""
     host = _host(environment)
     hidden = (environment.variable(_DISABLE) or "").lower() in _ON
@@ -43,10 +43,10 @@ def of_machine(environment: Environment) -> Iterator[Flaw]:
             )
 
 
-def _flaw(name: str, text: str, verdict: Verdict, what: str) -> Flaw:
+def _flaw(name: str, text: str, verdict: Verdict, what: str) -> Problem:
     first = text.split(maxsplit=1)[0]
     more = "" if first == text.strip() else " or one of its alternatives"
-    return Flaw(
+    return Problem(
         RULE.id,
         verdict,
         f"the image asks for {first}{more} ({name}), which {what}",
@@ -55,20 +55,20 @@ def _flaw(name: str, text: str, verdict: Verdict, what: str) -> Flaw:
     )
 
 
-def _by(host: Host) -> str:
+def _by(host: ContainerHost) -> str:
     known = [f"driver {host.driver}"] if host.driver else []
     known += [f"CUDA {host.cuda}"] if host.cuda else []
     return f" by {' of '.join(known)}" if known else ""
 
 
-def _host(environment: Environment) -> Host:
+def _host(environment: Environment) -> ContainerHost:
     """What the container toolkit compares with: the host's own driver, not cuda-compat."""
     driver = environment.kernel_driver
     cuda = driver_release.of_kernel(environment)
     archs = {f"{gpu.arch.major}.{gpu.arch.minor}" for gpu in environment.gpus if gpu.arch}
     brands = [_BRAND.match(gpu.name) for gpu in environment.gpus]
     known = bool(brands) and all(brands)
-    return Host(
+    return ContainerHost(
         str(cuda) if cuda else None,
         str(driver.version) if driver else None,
         tuple(sorted(archs)),

@@ -8,10 +8,10 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.packages.resolving import not_at_hand
 from ltocompat.packages.values import Shipped
 from ltocompat.rules.engine.shipped_needs import LIBRARIES, TITLES, Need, need_of, ways_of
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 
 
-def of_package(shipped: Shipped) -> Iterator[Flaw]:
+def of_package(shipped: Shipped) -> Iterator[Problem]:
     """One for each of the two libraries."""
     for part in LIBRARIES:
         need = need_of(part, shipped)
@@ -19,7 +19,7 @@ def of_package(shipped: Shipped) -> Iterator[Flaw]:
             yield from _missing(need, shipped)
 
 
-def _missing(need: Need, shipped: Shipped) -> Iterator[Flaw]:
+def _missing(need: Need, shipped: Shipped) -> Iterator[Problem]:
     title = TITLES[need.part]
     ways = ways_of(need, shipped)
     installed = {key: way for key, (_, way) in ways.items() if not way.only_limits}
@@ -28,23 +28,23 @@ def _missing(need: Need, shipped: Shipped) -> Iterator[Flaw]:
     if installed:
         extras = ", ".join(dict.fromkeys(str(extra) for _, extra in installed))
         first = next(iter(installed.values()))
-        said = f"{need.why}, but {title} comes only with the extra {extras}"
+        text = f"{need.why}, but {title} comes only with the extra {extras}"
         remedy = f"have users install it with {shipped.package.name}[{extras}], or {need.advice}"
-        yield Flaw(RULE.id, Verdict.OK, said, remedy, first.line)
+        yield Problem(RULE.id, Verdict.OK, text, remedy, first.line)
         return
     remedy = need.advice
     brought = not_at_hand(shipped.package, shipped.others)
     evidence = f"dependencies of {shipped.package}"
     if not need.hard:
-        said = f"{need.why}, and nothing in the metadata brings {title}"
-        yield Flaw(RULE.id, Verdict.OK, said, f"where it is used, {remedy}", evidence)
+        text = f"{need.why}, and nothing in the metadata brings {title}"
+        yield Problem(RULE.id, Verdict.OK, text, f"where it is used, {remedy}", evidence)
     elif brought:
         more = f" or {len(brought) - 1} more" if len(brought) > 1 else ""
-        said = f"{need.why}, and whether {brought[0]}{more} brings {title} is not known here"
-        yield Flaw(RULE.id, Verdict.UNKNOWN, said, f"{remedy}, or give them by --with", evidence)
+        text = f"{need.why}, and whether {brought[0]}{more} brings {title} is not known here"
+        yield Problem(RULE.id, Verdict.UNKNOWN, text, f"{remedy}, or give them by --with", evidence)
     else:
-        said = f"{need.why}, but nothing in the metadata brings {title}"
-        yield Flaw(RULE.id, Verdict.FAIL, said, remedy, evidence)
+        text = f"{need.why}, but nothing in the metadata brings {title}"
+        yield Problem(RULE.id, Verdict.FAIL, text, remedy, evidence)
 
 
 RULE = Rule(

@@ -13,22 +13,24 @@ from ltocompat.rules.engine.shipped_needs import (
     need_of,
     ways_of,
 )
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 
 
-def of_package(shipped: Shipped) -> Iterator[Flaw]:
+def of_package(shipped: Shipped) -> Iterator[Problem]:
     """One for each dependency that can't bring the right file, where no other brings it."""
     for part in LIBRARIES:
         need = need_of(part, shipped)
         if need is None:
             continue
         ways = ways_of(need, shipped)
-        right = [key for key, (one, _) in ways.items() if admits_right_major(key[0], one, need)]
+        right = [
+            key for key, (allowed, _) in ways.items() if admits_right_major(key[0], allowed, need)
+        ]
         if right:
             continue
         majors = " or ".join(map(str, need.majors))
         for (package, _), (_, way) in ways.items():
-            yield Flaw(
+            yield Problem(
                 RULE.id,
                 Verdict.FAIL if need.hard else Verdict.UNKNOWN,
                 f"{need.why}, but {package} here is never {TITLES[part]} of major {majors}",

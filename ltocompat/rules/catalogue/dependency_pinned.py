@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.values import Shipped
 from ltocompat.rules.engine.shipped_needs import need_of, ways_of
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 
 
-def of_package(shipped: Shipped) -> Iterator[Flaw]:
+def of_package(shipped: Shipped) -> Iterator[Problem]:
     """One for each pinned dependency."""
     need = need_of("nvjitlink", shipped)
     if need is None:
         return
     for (package, _), (admitted, way) in ways_of(need, shipped).items():
         if admitted.pinned:
-            yield Flaw(
+            yield Problem(
                 RULE.id,
                 Verdict.UNDOCUMENTED,
                 f"{package} is pinned to {admitted.pinned}, so that a package that needs a newer "

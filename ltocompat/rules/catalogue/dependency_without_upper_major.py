@@ -14,10 +14,10 @@ from ltocompat.rules.engine.shipped_needs import (
     siblings,
     ways_of,
 )
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 
 
-def of_package(shipped: Shipped) -> Iterator[Flaw]:
+def of_package(shipped: Shipped) -> Iterator[Problem]:
     """One for each dependency without an end."""
     for part in LIBRARIES:
         need = need_of(part, shipped)
@@ -32,9 +32,9 @@ def of_package(shipped: Shipped) -> Iterator[Flaw]:
             if admits_right_major(package, admitted, need)
         ]
         for package, admitted, way in (*found, *siblings(need, ways)):
-            newer = [one.major for one in admitted.releases if one.major > most]
+            newer = [release.major for release in admitted.releases if release.major > most]
             if newer or admitted.later_major:
-                yield Flaw(
+                yield Problem(
                     RULE.id,
                     Verdict.UNDOCUMENTED,
                     f"{package} admits major {min(newer, default=most + 1)}, but the "

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ltocompat.model.image import Host
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.constraints import Always, Remark
-from ltocompat.rules.rule import Axis, Constraint, Requirement, Rule
+from ltocompat.rules.rule import Component, Constraint, Requirement, Rule
 
 _REGISTER = "__cudaRegisterLinkedBinary_"
 _WRAP = "__fatbinwrap_"
@@ -36,7 +36,7 @@ def _requirement(host: Host, names: list[str], remedy: str) -> Requirement:
     constraint: Constraint = Always(Verdict.FAIL) if final else Remark()
     count = f" and {len(names) - 1} more" if len(names) > 1 else ""
     return Requirement(
-        Axis.NONE,
+        Component.NONE,
         constraint,
         RULE.id,
         f"the undefined {names[0]}{count}",

@@ -8,7 +8,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.catalogue import sass_of_13_below_580
 from ltocompat.rules.constraints import DriverFrom, Untold
-from ltocompat.rules.rule import Axis, Constraint, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Constraint, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
@@ -26,7 +26,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
             "runtime, or 200)"
         )
         yield Requirement(
-            Axis.DRIVER,
+            Component.DRIVER,
             constraint,
             RULE.id,
             f"SASS of CUDA {cuda.major}",

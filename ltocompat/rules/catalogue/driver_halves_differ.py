@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import driver_release
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 from ltocompat.targets.machine.environment import Environment
 
 
-def of_machine(environment: Environment) -> Iterator[Flaw]:
+def of_machine(environment: Environment) -> Iterator[Problem]:
     """One where they differ, and cuda-compat isn't why."""
     kernel, user = environment.kernel_driver, environment.user_driver
     if kernel is None or user is None or user.stub or user.version in (None, kernel.version):
@@ -19,7 +19,7 @@ def of_machine(environment: Environment) -> Iterator[Flaw]:
     if environment.wsl2 or environment.jetson or driver_release.of_compat_package(user):
         return
     older = user.version is not None and user.version < kernel.version
-    yield Flaw(
+    yield Problem(
         RULE.id,
         Verdict.FAIL if older else Verdict.UNKNOWN,
         f"libcuda is {user.version} and the kernel driver {kernel.version}: "

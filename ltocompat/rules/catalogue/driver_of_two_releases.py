@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import driver_release
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 from ltocompat.targets.machine.environment import Environment
 
 
-def of_machine(environment: Environment) -> Iterator[Flaw]:
+def of_machine(environment: Environment) -> Iterator[Problem]:
     """One where both are known and differ."""
     kernel, user = environment.kernel_driver, environment.user_driver
     beneath = driver_release.of_kernel(environment)
@@ -19,7 +19,7 @@ def of_machine(environment: Environment) -> Iterator[Flaw]:
         return
     if beneath is None or user.cuda is None or beneath == user.cuda:
         return
-    yield Flaw(
+    yield Problem(
         RULE.id,
         Verdict.OK,
         f"kernel driver {kernel.version} is of CUDA {beneath}, and libcuda of {user.cuda} "

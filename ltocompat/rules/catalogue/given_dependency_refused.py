@@ -6,27 +6,27 @@ from collections.abc import Iterator
 
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.values import Dependency, Package, Shipped
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 
 
-def of_package(shipped: Shipped) -> Iterator[Flaw]:
+def of_package(shipped: Shipped) -> Iterator[Problem]:
     """One for each dependency that the package given under its name doesn't meet."""
-    given = {one.name: one for one in shipped.others}
+    given = {each_other.name: each_other for each_other in shipped.others}
     for package in (shipped.package, *shipped.others):
-        for one in package.requires:
-            other = given.get(one.name)
-            if other is not None and not one.marker and not _admits(one, other):
-                yield Flaw(
+        for require in package.requires:
+            other = given.get(require.name)
+            if other is not None and not require.marker and not _admits(require, other):
+                yield Problem(
                     RULE.id,
                     Verdict.FAIL,
-                    f"{package} asks for {one.name} {' or '.join(one.versions)}, but {other} is "
-                    "given beside it",
+                    f"{package} asks for {require.name} {' or '.join(require.versions)}, "
+                    f"but {other} is given beside it",
                     "give the one that installers take, or change the line",
-                    one.line,
+                    require.line,
                 )
 
 
-def _admits(one: Dependency, other: Package) -> bool:
+def _admits(dependency: Dependency, other: Package) -> bool:
     """Whether a version is admitted; one that can't be read counts, since it may be."""
     from packaging.specifiers import SpecifierSet
     from packaging.version import InvalidVersion, Version
@@ -35,7 +35,9 @@ def _admits(one: Dependency, other: Package) -> bool:
         version = Version(other.version)
     except InvalidVersion:
         return True
-    return any(SpecifierSet(text).contains(version, prereleases=True) for text in one.versions)
+    return any(
+        SpecifierSet(text).contains(version, prereleases=True) for text in dependency.versions
+    )
 
 
 RULE = Rule(

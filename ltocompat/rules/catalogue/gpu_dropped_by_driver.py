@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from ltocompat.rules import image_helpers
 from ltocompat.rules.constraints import KernelStillServes
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
     """One where something is picked for the GPU."""
     if subject.picked:
         yield Requirement(
-            Axis.KERNEL,
+            Component.KERNEL,
             KernelStillServes(subject.gpu.arch.number),
             RULE.id,
             image_helpers.real(subject.gpu),

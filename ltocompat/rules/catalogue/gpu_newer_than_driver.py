@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ltocompat.rules import image_helpers
 from ltocompat.rules.constraints import KernelKnows
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
@@ -14,7 +14,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
     if subject.picked:
         gpu = image_helpers.real(subject.gpu)
         yield Requirement(
-            Axis.KERNEL,
+            Component.KERNEL,
             KernelKnows(subject.gpu.arch.number),
             RULE.id,
             gpu,

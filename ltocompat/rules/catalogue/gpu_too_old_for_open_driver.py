@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from ltocompat.facts.floors import floor
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 from ltocompat.targets.machine.environment import Environment
 
 
-def of_machine(environment: Environment) -> Iterator[Flaw]:
+def of_machine(environment: Environment) -> Iterator[Problem]:
     """One for each kind of GPU that is too old."""
     driver = environment.kernel_driver
     if driver is None or not driver.open or environment.jetson is not None:
@@ -18,7 +18,7 @@ def of_machine(environment: Environment) -> Iterator[Flaw]:
     least = int(floor("open-kernel-module-sm").value)
     for gpu in dict.fromkeys(environment.gpus):
         if gpu.arch is not None and gpu.arch.number < least:
-            yield Flaw(
+            yield Problem(
                 RULE.id,
                 Verdict.FAIL,
                 f"the kernel driver {driver.version} is made from the open modules, which don't "

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.constraints import Always
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
@@ -14,7 +14,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
     for image in subject.picked:
         if image.problem is not None:
             yield Requirement(
-                Axis.NONE,
+                Component.NONE,
                 Always(Verdict.UNKNOWN),
                 RULE.id,
                 str(image),

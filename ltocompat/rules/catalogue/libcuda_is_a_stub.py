@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 from ltocompat.targets.machine.environment import Environment
 
 
-def of_machine(environment: Environment) -> Iterator[Flaw]:
+def of_machine(environment: Environment) -> Iterator[Problem]:
     """One where it is what the loader finds."""
     driver = environment.user_driver
     if driver is not None and driver.stub:
-        yield Flaw(
+        yield Problem(
             RULE.id,
             Verdict.FAIL,
             f"the loader finds {driver.path} by {driver.found_by}, which is a stub: every CUDA "

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import linker_imports
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 from ltocompat.targets.machine.library import Library
 from ltocompat.targets.machine.loaded import Resolved
 
@@ -15,12 +15,12 @@ _OF_DRIVER = ("libcuda.so", "libnvidia-")
 _OF_CUDA = ("libcu", "libnv", "libnccl")
 
 
-def of_library(library: Library) -> Iterator[Flaw]:
+def of_library(library: Library) -> Iterator[Problem]:
     """One for the first that is missing: the loader stops there."""
     found = linker_imports.missing(library.resolved)
     if not library.resolved or library.resolved[0].loaded is None or not found:
         return
-    first = next((one for one in found if not _said_elsewhere(one, library)), None)
+    first = next((resolved for resolved in found if not _said_elsewhere(resolved, library)), None)
     if first is None:
         return
     of_driver = first.asked.startswith(_OF_DRIVER) and library.environment.user_driver is None
@@ -32,7 +32,7 @@ def of_library(library: Library) -> Iterator[Flaw]:
         why = " (it comes with the driver, which containers get when they start)"
     else:
         why = "" if program else ", unless the program has loaded it before"
-    yield Flaw(
+    yield Problem(
         RULE.id,
         Verdict.FAIL if sure else Verdict.OK if own else Verdict.UNKNOWN,
         f"{linker_imports.short(first.needed_by or library.path)} needs {first.asked}, and the "
@@ -44,14 +44,14 @@ def of_library(library: Library) -> Iterator[Flaw]:
     )
 
 
-def _said_elsewhere(one: Resolved, library: Library) -> bool:
+def _said_elsewhere(resolved: Resolved, library: Library) -> bool:
     """The rules on nvJitLink and on the builtins of NVRTC have more to say."""
-    name = os.path.basename(one.asked)
+    name = os.path.basename(resolved.asked)
     if name.startswith("libnvrtc-builtins."):
         return True
     majors = {copy.release.major for copy in library.environment.nvjitlinks}
-    asked = linker_imports.sonames(library.host, "needed")
-    return name in asked and bool(majors) and linker_imports.major_of(name) not in majors
+    words = linker_imports.sonames(library.host, "needed")
+    return name in words and bool(majors) and linker_imports.major_of(name) not in majors
 
 
 RULE = Rule(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ltocompat.model.verdict import Route
 from ltocompat.rules import floors
 from ltocompat.rules.constraints import DriverFrom, Untold
-from ltocompat.rules.rule import Axis, Constraint, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Constraint, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
@@ -25,7 +25,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
         "as unsupported (which was not measured)"
     )
     yield Requirement(
-        Axis.DRIVER,
+        Component.DRIVER,
         constraint,
         RULE.id,
         f"code linked by {name} {major}.x",

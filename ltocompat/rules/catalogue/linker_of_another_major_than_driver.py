@@ -6,24 +6,24 @@ from collections.abc import Iterator
 
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import driver_release, floors, picked
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 from ltocompat.targets.machine.environment import Environment
 
 _CLIENTS = ("cuda-core", "numba-cuda")
 
 
-def of_machine(environment: Environment) -> Iterator[Flaw]:
+def of_machine(environment: Environment) -> Iterator[Problem]:
     """One where such a package is installed."""
     driver = driver_release.of_user(environment)
     linker = picked.first(environment, "nvJitLink", picked.PATHFINDER)
     clients = sorted(
-        {f"{one.name} {one.version}" for one in environment.wheels if one.name in _CLIENTS}
+        {f"{wheel.name} {wheel.version}" for wheel in environment.wheels if wheel.name in _CLIENTS}
     )
     if driver is None or linker is None or not clients or driver.major == linker.release.major:
         return
     floor = floors.major(linker.release.major)
     newer = linker.release.major > driver.major and floor is not None
-    yield Flaw(
+    yield Problem(
         RULE.id,
         Verdict.UNKNOWN,
         f"{' and '.join(clients)} with nvJitLink {linker.version} and a driver of CUDA {driver}: "

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ltocompat.model.image import ImageKind, Role
-from ltocompat.model.signature import Traits
+from ltocompat.model.signature import ImageSignature
 from ltocompat.rules import image_helpers
 from ltocompat.rules.constraints import Remark
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 _REMEDY = "give -dlto to every compilation and to the device link"
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
     """One for LTO-IR that waits for a device link, or that a device link left aside."""
-    if subject.shape.needs_device_link:
+    if subject.signature.needs_device_link:
         for _ in image_helpers.linked(subject, ImageKind.LTOIR):
             yield _remark("LTO-IR in an object", _waiting(subject))
             return
-    waiting = (one for one in subject.shape.images if one.prelinked)
+    waiting = (each_image for each_image in subject.signature.images if each_image.prelinked)
     if any(one.kind is ImageKind.LTOIR for one in waiting):
         for image in image_helpers.loaded(subject, ImageKind.SASS):
             if _linked_as_sass(image):
@@ -30,20 +30,20 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
                 return
 
 
-def _linked_as_sass(image: Traits) -> bool:
+def _linked_as_sass(image: ImageSignature) -> bool:
     """The linker signs what it links out of SASS; what comes out of LTO-IR, ptxas alone signs."""
     return any(maker.role is Role.LINKER for maker in image.made_by)
 
 
 def _waiting(subject: Subject) -> str:
-    if any(one.kind is ImageKind.SASS for one in subject.shape.images):
+    if any(image.kind is ImageKind.SASS for image in subject.signature.images):
         return "a device link without -dlto takes the SASS beside it, and says nothing"
     return "a device link without -dlto says: nvlink fatal : LTO objects found, use -dlto"
 
 
 def _remark(subject: str, consequence: str) -> Requirement:
     return Requirement(
-        Axis.NONE, Remark(), RULE.id, subject, consequence, _REMEDY, "kinds of the images"
+        Component.NONE, Remark(), RULE.id, subject, consequence, _REMEDY, "kinds of the images"
     )
 
 

@@ -8,14 +8,14 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import image_helpers
 from ltocompat.rules.constraints import Always
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
     """One where LTO-IR is linked."""
     for _ in image_helpers.linked(subject, ImageKind.LTOIR):
         yield Requirement(
-            Axis.OPTIONS,
+            Component.OPTIONS,
             Always(Verdict.OK),
             RULE.id,
             "LTO-IR",

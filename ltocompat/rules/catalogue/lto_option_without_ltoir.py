@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.constraints import Always
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
@@ -16,7 +16,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
         return
     if all(image.kind is not ImageKind.LTOIR for image in subject.picked):
         yield Requirement(
-            Axis.OPTIONS,
+            Component.OPTIONS,
             Always(Verdict.OK),
             RULE.id,
             "code without LTO-IR",

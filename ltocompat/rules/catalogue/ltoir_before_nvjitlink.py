@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ltocompat.model.image import ImageKind
 from ltocompat.rules import image_helpers, makers
 from ltocompat.rules.constraints import FIRST_NVJITLINK, Remark
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
@@ -16,7 +16,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
         releases = makers.ltoir_releases(image)
         if releases and releases[-1] < FIRST_NVJITLINK:
             yield Requirement(
-                Axis.NONE,
+                Component.NONE,
                 Remark(),
                 RULE.id,
                 makers.said(image),

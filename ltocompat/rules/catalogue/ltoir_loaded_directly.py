@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.constraints import Always
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 from ltocompat.rules.selection import Missed
 
 
@@ -14,7 +14,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
     """One for a module of LTO-IR alone that is loaded."""
     if subject.route is Route.LOAD and subject.missed is Missed.LTO_ONLY:
         yield Requirement(
-            Axis.NONE,
+            Component.NONE,
             Always(Verdict.FAIL),
             RULE.id,
             "LTO-IR alone",
@@ -26,7 +26,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
 
 
 def _error(subject: Subject) -> str:
-    in_fatbin = any(image.in_fatbin for image in subject.shape.images)
+    in_fatbin = any(image.in_fatbin for image in subject.signature.images)
     return "error 209, no kernel image" if in_fatbin else "error 200, invalid image"
 
 

@@ -9,7 +9,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Route
 from ltocompat.rules import makers
 from ltocompat.rules.constraints import FIRST_NVJITLINK, LinkerNotOlderThan
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
@@ -21,7 +21,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
             continue
         releases = makers.ltoir_releases(image)
         yield Requirement(
-            Axis.LINKER,
+            Component.LINKER,
             LinkerNotOlderThan(releases, makers.beyond(image)),
             RULE.id,
             makers.said(image),

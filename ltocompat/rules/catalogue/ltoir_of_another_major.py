@@ -8,7 +8,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Route
 from ltocompat.rules import makers
 from ltocompat.rules.constraints import FIRST_NVJITLINK, LinkerOfMajor
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 _OTHER_WAY = "or ship PTX or relocatable SASS beside it, which link across majors"
 
@@ -28,7 +28,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
             else "it links in every measured case, but NVIDIA promises it within a major only"
         )
         yield Requirement(
-            Axis.LINKER,
+            Component.LINKER,
             LinkerOfMajor(releases),
             RULE.id,
             makers.said(image),

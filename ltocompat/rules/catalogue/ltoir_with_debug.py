@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ltocompat.model.image import ImageKind
 from ltocompat.rules import image_helpers
 from ltocompat.rules.constraints import Remark
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
@@ -15,7 +15,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
         if image.debug:
             yield Requirement(
-                Axis.NONE,
+                Component.NONE,
                 Remark(),
                 RULE.id,
                 "LTO-IR with debug information",

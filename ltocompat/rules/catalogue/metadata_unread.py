@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.values import Shipped
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 
 _MOST = 10
 
 
-def of_package(shipped: Shipped) -> Iterator[Flaw]:
+def of_package(shipped: Shipped) -> Iterator[Problem]:
     """One for each problem of the package and of those beside it."""
     for package in (shipped.package, *shipped.others):
         for problem in package.problems[:_MOST]:
-            yield Flaw(
+            yield Problem(
                 RULE.id,
                 Verdict.UNKNOWN,
                 f"{problem}, so that what it promises is not judged",

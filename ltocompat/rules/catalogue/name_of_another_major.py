@@ -10,7 +10,7 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.packages.values import Package, Shipped
 from ltocompat.rules.engine.shipped_needs import major_of
 from ltocompat.rules.linker_imports import short
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 
 # cupy-cuda13x, jax-cuda12-plugin, libcuvs-cu13; torch 2.9.1+cu130.
 _NAME = re.compile(r"(?:^|-)(?:cu|cuda)-?(\d\d)x?(?:-|$)")
@@ -19,18 +19,18 @@ _LOCAL = re.compile(r"\+(?:cu|cuda)\.?(\d\d)\d?(?:\.|$)")
 _BY_CUDA = ("libcudart", "libnvrtc", "libnvJitLink")
 
 
-def of_package(shipped: Shipped) -> Iterator[Flaw]:
+def of_package(shipped: Shipped) -> Iterator[Problem]:
     """One for libraries of another major, one for compilers of a newer one."""
-    major, said = _major(shipped.package)
+    major, text = _major(shipped.package)
     if major is None:
         return
     for how, verdict in (("needed", Verdict.FAIL), ("opened", Verdict.UNKNOWN)):
         for name in _BY_CUDA:
             found = {
-                one.file: host
+                library.file: host
                 for host in shipped.hosts
-                for one in host.libraries
-                if host.linked and one.name == name and one.how == how and one.file
+                for library in host.libraries
+                if host.linked and library.name == name and library.how == how and library.file
             }
             majors = {major_of(file) for file in found} - {None}
             # Programs open several majors, one after the other, until one is there.
@@ -38,34 +38,39 @@ def of_package(shipped: Shipped) -> Iterator[Flaw]:
                 file, host = next((f, h) for f, h in found.items() if major_of(f) in majors)
                 path = host.place.members[-1] if host.place.members else host.place.path
                 does = "needs" if how == "needed" else "opens"
-                yield Flaw(
+                yield Problem(
                     RULE.id,
                     verdict,
-                    f"{shipped.package.name} is called {said}, but {short(path)} {does} {file}",
+                    f"{shipped.package.name} is called {text}, but {short(path)} {does} {file}",
                     f"call it {_renamed(shipped.package, major_of(file))}, or build it with CUDA "
                     f"{major}",
                     str(host.place),
                 )
                 break
-    yield from _makers(shipped, major, said)
+    yield from _makers(shipped, major, text)
 
 
-def _makers(shipped: Shipped, major: int, said: str) -> Iterator[Flaw]:
+def _makers(shipped: Shipped, major: int, text: str) -> Iterator[Problem]:
     newer: Counter[str] = Counter()
     total = 0
-    for shape, count in shipped.shapes:
+    for signature, count in shipped.signatures:
         total += count
-        makers = [one for image in shape.images for one in image.made_by if one.releases]
+        makers = [
+            each_maker
+            for image in signature.images
+            for each_maker in image.made_by
+            if each_maker.releases
+        ]
         late = [one for one in makers if one.releases[0].major > major]
         if late:
             newer[str(late[0])] += count
     if not newer:
         return
     maker, _ = newer.most_common(1)[0]
-    yield Flaw(
+    yield Problem(
         RULE.id,
         Verdict.UNKNOWN,
-        f"{shipped.package.name} is called {said}, but {sum(newer.values())} of {total} modules "
+        f"{shipped.package.name} is called {text}, but {sum(newer.values())} of {total} modules "
         f"were made by newer tools, such as {maker}",
         f"build them with CUDA {major}, or call it {_renamed(shipped.package, major + 1)}",
         "makers of the images",

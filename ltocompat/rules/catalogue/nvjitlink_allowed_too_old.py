@@ -13,10 +13,10 @@ from ltocompat.rules.engine.shipped_needs import (
     siblings,
     ways_of,
 )
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 
 
-def of_package(shipped: Shipped) -> Iterator[Flaw]:
+def of_package(shipped: Shipped) -> Iterator[Problem]:
     """One for each dependency whose lower bound is too low."""
     need = need_of("nvjitlink", shipped)
     if need is None or need.possible is None:
@@ -29,23 +29,23 @@ def of_package(shipped: Shipped) -> Iterator[Flaw]:
             continue
         if least < need.possible:
             verdict = Verdict.UNKNOWN if need.strength is Strength.HANDED_OUT else Verdict.FAIL
-            said = f"{need.why}, so that it has to be {need.possible} or newer"
+            text = f"{need.why}, so that it has to be {need.possible} or newer"
         elif need.sure is None or least < need.sure:
             verdict = Verdict.UNKNOWN
-            said = f"{need.doubt}, so that it may have to be {need.sure or 'newer'}: a trial tells"
+            text = f"{need.doubt}, so that it may have to be {need.sure or 'newer'}: a trial tells"
         else:
             continue
-        yield Flaw(
+        yield Problem(
             RULE.id,
             verdict,
-            f"{package} may be {least}, but {said}",
+            f"{package} may be {least}, but {text}",
             need.advice,
             way.line,
         )
     for package, admitted, way in siblings(need, ways):
         least = min(admitted.releases, default=need.possible)
         if least < need.possible:
-            yield Flaw(
+            yield Problem(
                 RULE.id,
                 Verdict.FAIL if need.hard else Verdict.UNKNOWN,
                 f"{package} may be installed instead, up to {max(admitted.releases)}, but "

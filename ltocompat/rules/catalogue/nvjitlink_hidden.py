@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import linker_imports
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library import Library
 
@@ -16,13 +16,13 @@ _REMEDY = (
 )
 
 
-def of_library(library: Library) -> Iterator[Flaw]:
+def of_library(library: Library) -> Iterator[Problem]:
     """One where it gets another release than the one that was meant."""
     got, meant = library.nvjitlink, library.declared
     if got is None or meant is None or got.release == meant.release:
         return
     older = got.release < meant.release
-    yield Flaw(
+    yield Problem(
         RULE.id,
         Verdict.UNKNOWN if older else Verdict.OK,
         f"{linker_imports.short(library.path)} gets nvJitLink {got.version} by {got.found_via}, "
@@ -32,18 +32,20 @@ def of_library(library: Library) -> Iterator[Flaw]:
     )
 
 
-def of_machine(environment: Environment) -> Iterator[Flaw]:
+def of_machine(environment: Environment) -> Iterator[Problem]:
     """One for each soname under which ways of loading get different releases."""
-    ways = [one for one in environment.picks if one.library == "nvJitLink" and one.version]
-    for name in sorted({one.asked for one in ways}):
-        found = {one.way: one for one in ways if one.asked == name}
-        if len({one.version for one in found.values()}) < 2:
+    ways = [pick for pick in environment.picks if pick.library == "nvJitLink" and pick.version]
+    for name in sorted({way.asked for way in ways}):
+        found = {
+            library_pick.way: library_pick for library_pick in ways if library_pick.asked == name
+        }
+        if len({each_library_pick.version for each_library_pick in found.values()}) < 2:
             continue
-        told = ", ".join(
+        text = ", ".join(
             f"{one.way} takes {one.version} ({one.found_by})" for one in found.values()
         )
         files = "; ".join(f"{one.path}" for one in found.values())
-        yield Flaw(RULE.id, Verdict.UNKNOWN, f"two copies of {name}: {told}", _REMEDY, files)
+        yield Problem(RULE.id, Verdict.UNKNOWN, f"two copies of {name}: {text}", _REMEDY, files)
 
 
 RULE = Rule(

@@ -7,22 +7,22 @@ from collections.abc import Iterator
 from ltocompat.model.image import Host
 from ltocompat.rules import linker_imports
 from ltocompat.rules.constraints import Remark
-from ltocompat.rules.rule import Axis, Requirement, Rule
+from ltocompat.rules.rule import Component, Requirement, Rule
 
 
 def of_host(host: Host) -> Iterator[Requirement]:
     """One for a copy inside."""
-    for one in host.libraries:
-        if one.name == linker_imports.NVJITLINK and one.how == "static":
-            version = f" {one.version}" if one.version else " of an unknown version"
+    for library in host.libraries:
+        if library.name == linker_imports.NVJITLINK and library.how == "static":
+            version = f" {library.version}" if library.version else " of an unknown version"
             yield Requirement(
-                Axis.NONE,
+                Component.NONE,
                 Remark(),
                 RULE.id,
                 f"nvJitLink{version} inside",
                 "it links what this file links, and no nvJitLink of the target changes that",
                 "rebuild the file to get another nvJitLink",
-                one.evidence,
+                library.evidence,
             )
 
 

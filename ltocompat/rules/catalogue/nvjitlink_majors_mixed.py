@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from ltocompat.model.arch import Release
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import picked
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 from ltocompat.targets.machine.environment import Environment
 
 
-def of_machine(environment: Environment) -> Iterator[Flaw]:
+def of_machine(environment: Environment) -> Iterator[Problem]:
     """One where both majors can be loaded; louder where the first that is found don't match."""
     reached: dict[int, list[str]] = {}
     for pick in environment.picks:
@@ -22,12 +22,12 @@ def of_machine(environment: Environment) -> Iterator[Flaw]:
         return
     mixed = [pair for way in picked.WAYS if (pair := _mixed(environment, way))]
     there = "; ".join(", ".join(sorted(set(names))) for _, names in sorted(reached.items()))
-    told = "" if not mixed else f": {mixed[0]}"
-    yield Flaw(
+    text = "" if not mixed else f": {mixed[0]}"
+    yield Problem(
         RULE.id,
         Verdict.UNKNOWN if mixed else Verdict.OK,
         f"two majors can be loaded ({there}); code that tries one file name after the other may "
-        f"mix them{told}",
+        f"mix them{text}",
         "keep one major in the environment, or open NVRTC and nvJitLink by sonames of one major",
         "what each way of loading finds",
     )

@@ -8,35 +8,39 @@ from ltocompat.model.image import Host
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import linker_imports
 from ltocompat.rules.constraints_loader import LinkerNamed
-from ltocompat.rules.rule import Axis, Flaw, Requirement, Rule
+from ltocompat.rules.rule import Component, Problem, Requirement, Rule
 from ltocompat.targets.machine.library import Library
 
 
 def of_host(host: Host) -> Iterator[Requirement]:
     """One for the file names that the loader needs, else one for those that code opens."""
     for how in ("needed", "opened"):
-        files = [one for one in linker_imports.sonames(host, how) if linker_imports.major_of(one)]
-        majors = sorted({linker_imports.major_of(one) or 0 for one in files})
+        files = [
+            soname
+            for soname in linker_imports.sonames(host, how)
+            if linker_imports.major_of(soname)
+        ]
+        majors = sorted({linker_imports.major_of(file) or 0 for file in files})
         if not majors:
             continue
         certain = how == "needed"
-        said = linker_imports.opened_text(host, files[0])
+        text = linker_imports.opened_text(host, files[0])
         yield Requirement(
-            Axis.LINKER,
+            Component.LINKER,
             LinkerNamed(tuple(majors), certain=certain),
             RULE.id,
             f"{'the needed' if certain else 'the opened'} {' or '.join(files)}",
-            said,
+            text,
             f"install an nvJitLink of major {' or '.join(map(str, majors))} beside the other",
             "DT_NEEDED" if certain else "a file name in its data",
-            f"where it is opened, the answer is: {said}",
+            f"where it is opened, the answer is: {text}",
         )
         return
 
 
-def of_library(library: Library) -> Iterator[Flaw]:
+def of_library(library: Library) -> Iterator[Problem]:
     """One where no nvJitLink of the right name is found, and one of another major is there."""
-    others = sorted({one.release.major for one in library.environment.nvjitlinks})
+    others = sorted({nvjitlink.release.major for nvjitlink in library.environment.nvjitlinks})
     if library.nvjitlink is not None or not others:
         return
     needed = linker_imports.sonames(library.host, "needed")
@@ -44,7 +48,7 @@ def of_library(library: Library) -> Iterator[Flaw]:
     for file in (needed or opened)[:1]:
         if linker_imports.major_of(file) in others:
             continue
-        yield Flaw(
+        yield Problem(
             RULE.id,
             Verdict.FAIL if needed else Verdict.UNKNOWN,
             f"{linker_imports.short(library.path)} {'needs' if needed else 'opens'} {file}, and "

@@ -10,20 +10,20 @@ from ltocompat.model.library_name import library_name
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.values import Package, Shipped
 from ltocompat.rules.engine.shipped_needs import LIBRARIES
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 
 
-def of_package(shipped: Shipped) -> Iterator[Flaw]:
+def of_package(shipped: Shipped) -> Iterator[Problem]:
     """One for each pair of packages that have a file of one name."""
-    for one, other in combinations((shipped.package, *shipped.others), 2):
-        files, others = _copies(one), _copies(other)
+    for package, other in combinations((shipped.package, *shipped.others), 2):
+        files, others = _copies(package), _copies(other)
         for name in sorted(files.keys() & others.keys()):
             same = files[name] == others[name]
             what = "write over each other's" if same else "both bring"
-            yield Flaw(
+            yield Problem(
                 RULE.id,
                 Verdict.UNKNOWN,
-                f"{one} and {other} {what} {name}: which one a process gets depends on what is "
+                f"{package} and {other} {what} {name}: which one a process gets depends on what is "
                 f"{'installed' if same else 'loaded'} first",
                 "let one of them depend on the package that has it, and leave its own copy out",
                 f"{files[name]}; {others[name]}",

@@ -8,7 +8,7 @@ from ltocompat.model.image import Host
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import linker_imports
 from ltocompat.rules.constraints_loader import LinkerExporting
-from ltocompat.rules.rule import Axis, Flaw, Requirement, Rule
+from ltocompat.rules.rule import Component, Problem, Requirement, Rule
 from ltocompat.targets.machine.library import Library
 
 _REMEDY = "give it an nvJitLink >= {},<{}"
@@ -19,10 +19,10 @@ def of_host(host: Host) -> Iterator[Requirement]:
     named = bool(linker_imports.sonames(host, "needed"))
     versions = {name: linker_imports.version_of(name) for name in host.nvjitlink_imports}
     for major in sorted({version.major for version in versions.values() if version}):
-        floor = max(one for one in versions.values() if one and one.major == major)
+        floor = max(version for version in versions.values() if version and version.major == major)
         name = next(name for name, version in versions.items() if version == floor)
         yield Requirement(
-            Axis.LINKER,
+            Component.LINKER,
             LinkerExporting(floor, by_name=named),
             RULE.id,
             f"the imported {name}",
@@ -32,7 +32,7 @@ def of_host(host: Host) -> Iterator[Requirement]:
         )
 
 
-def of_library(library: Library) -> Iterator[Flaw]:
+def of_library(library: Library) -> Iterator[Problem]:
     """One where the first symbol that fails to bind is a versioned one."""
     name = linker_imports.lacking(library)
     version = linker_imports.version_of(name) if name else None
@@ -41,11 +41,11 @@ def of_library(library: Library) -> Iterator[Flaw]:
     yield lacks(library, name, RULE.id, _REMEDY.format(version, version.major + 1))
 
 
-def lacks(library: Library, name: str, rule_id: str, remedy: str) -> Flaw:
-    """The flaw of a library whose nvJitLink has no such symbol."""
+def lacks(library: Library, name: str, rule_id: str, remedy: str) -> Problem:
+    """The problem of a library whose nvJitLink has no such symbol."""
     linker = library.nvjitlink
     got = f"nvJitLink {linker.version} by {linker.found_via}" if linker else "no nvJitLink"
-    return Flaw(
+    return Problem(
         rule_id,
         Verdict.FAIL,
         f"{linker_imports.short(library.path)} gets {got}, where the loader says: "

@@ -8,7 +8,7 @@ from ltocompat.model.image import Host
 from ltocompat.rules import floors, linker_imports
 from ltocompat.rules.catalogue import nvjitlink_symbol_missing
 from ltocompat.rules.constraints import LinkerFrom
-from ltocompat.rules.rule import Axis, Flaw, Requirement, Rule
+from ltocompat.rules.rule import Component, Problem, Requirement, Rule
 from ltocompat.targets.machine.library import Library
 
 
@@ -18,7 +18,7 @@ def of_host(host: Host) -> Iterator[Requirement]:
     name = next(filter(linker_imports.wants_ltoir, host.nvjitlink_imports), None)
     if name is not None:
         yield Requirement(
-            Axis.LINKER,
+            Component.LINKER,
             LinkerFrom(floor),
             RULE.id,
             f"the imported {name}",
@@ -28,7 +28,7 @@ def of_host(host: Host) -> Iterator[Requirement]:
         )
 
 
-def of_library(library: Library) -> Iterator[Flaw]:
+def of_library(library: Library) -> Iterator[Problem]:
     """One where the first symbol that fails to bind is one of the two."""
     name = linker_imports.lacking(library)
     if name and linker_imports.wants_ltoir(name):

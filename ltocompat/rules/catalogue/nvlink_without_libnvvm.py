@@ -6,20 +6,20 @@ import os
 from collections.abc import Iterator
 
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 from ltocompat.targets.machine.environment import Environment
 
 _FOLDER = "nvvm/lib64"
 
 
-def of_machine(environment: Environment) -> Iterator[Flaw]:
+def of_machine(environment: Environment) -> Iterator[Problem]:
     """One for each toolkit whose nvlink has no libnvvm in its place."""
-    known = [one.path for one in environment.compilers if one.library == "nvvm"]
+    known = [compiler.path for compiler in environment.compilers if compiler.library == "nvvm"]
     for toolkit in environment.toolkits:
         inside = os.path.join(toolkit.root, "nvvm", "")
         if not toolkit.nvlink or any(path.startswith(inside) for path in known):
             continue
-        yield Flaw(
+        yield Problem(
             RULE.id,
             Verdict.OK,
             f"the toolkit in {toolkit.root} has nvlink and no libnvvm in {_FOLDER}: device links "

@@ -10,7 +10,7 @@ from ltocompat.model.image import Host
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import linker_imports
 from ltocompat.rules.constraints_loader import NvrtcOfMinor
-from ltocompat.rules.rule import Axis, Flaw, Requirement, Rule
+from ltocompat.rules.rule import Component, Problem, Requirement, Rule
 from ltocompat.targets.machine.library import Library
 
 # A name with a hash in it (libnvrtc-builtins-1a2b3c4d.so.12.4) is a copy that a package brings.
@@ -22,7 +22,7 @@ def of_host(host: Host) -> Iterator[Requirement]:
     """One for a needed libnvrtc-builtins."""
     for file, release in _needed(host):
         yield Requirement(
-            Axis.NVRTC,
+            Component.NVRTC,
             NvrtcOfMinor(release),
             RULE.id,
             f"the needed {file}",
@@ -32,22 +32,22 @@ def of_host(host: Host) -> Iterator[Requirement]:
         )
 
 
-def of_library(library: Library) -> Iterator[Flaw]:
+def of_library(library: Library) -> Iterator[Problem]:
     """One for each that the loader looks for in vain, and a note on each that it finds."""
-    for one in linker_imports.missing(library.resolved):
-        if _FILE.fullmatch(one.asked):
-            yield Flaw(
+    for resolved in linker_imports.missing(library.resolved):
+        if _FILE.fullmatch(resolved.asked):
+            yield Problem(
                 RULE.id,
                 Verdict.FAIL,
-                f"{linker_imports.short(one.needed_by or library.path)} needs {one.asked} of "
-                f"exactly that minor: {one.problem}",
+                f"{linker_imports.short(resolved.needed_by or library.path)} needs "
+                f"{resolved.asked} of exactly that minor: {resolved.problem}",
                 _REMEDY,
-                f"DT_NEEDED of {one.needed_by}",
+                f"DT_NEEDED of {resolved.needed_by}",
             )
-    found = {one.asked for one in library.resolved if one.loaded}
+    found = {each_resolved.asked for each_resolved in library.resolved if each_resolved.loaded}
     for file, release in _needed(library.host):
         if file in found:
-            yield Flaw(
+            yield Problem(
                 RULE.id,
                 Verdict.OK,
                 f"{linker_imports.short(library.path)} needs {file}, which NVRTC {release} alone "
@@ -58,9 +58,9 @@ def of_library(library: Library) -> Iterator[Flaw]:
 
 
 def _needed(host: Host) -> Iterator[tuple[str, Release]]:
-    for one in host.libraries:
-        match = _FILE.fullmatch(one.file or "")
-        if match and one.how == "needed":
+    for library in host.libraries:
+        match = _FILE.fullmatch(library.file or "")
+        if match and library.how == "needed":
             major, minor = match[1] or match[3], match[2] or match[4]
             yield match[0], Release(int(major), int(minor))
 

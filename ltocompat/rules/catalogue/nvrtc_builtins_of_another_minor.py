@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 from ltocompat.targets.machine.environment import Environment
 
 _GUESSED = "builtins beside it"  # the evidence of a version that the builtins themselves gave
 
 
-def of_machine(environment: Environment) -> Iterator[Flaw]:
+def of_machine(environment: Environment) -> Iterator[Problem]:
     """One for each NVRTC that some way of loading finds, and whose builtins aren't beside it."""
-    found = {one.real for one in environment.picks if one.library == "nvrtc" and one.real}
-    for one in environment.compilers:
-        release = one.release
-        if one.library != "nvrtc" or one.path not in found or release is None:
+    found = {pick.real for pick in environment.picks if pick.library == "nvrtc" and pick.real}
+    for compiler in environment.compilers:
+        release = compiler.release
+        if compiler.library != "nvrtc" or compiler.path not in found or release is None:
             continue
-        if one.evidence == _GUESSED or release in one.builtins:
+        if compiler.evidence == _GUESSED or release in compiler.builtins:
             continue
-        beside = " and ".join(map(str, one.builtins))
-        yield Flaw(
+        beside = " and ".join(map(str, compiler.builtins))
+        yield Problem(
             RULE.id,
-            Verdict.FAIL if one.builtins else Verdict.UNKNOWN,
-            f"NVRTC {one.version} needs libnvrtc-builtins.so.{release}, and beside it "
+            Verdict.FAIL if compiler.builtins else Verdict.UNKNOWN,
+            f"NVRTC {compiler.version} needs libnvrtc-builtins.so.{release}, and beside it "
             + (f"is {beside}" if beside else "is none")
             + ": it compiles nothing",
             f"install libnvrtc and libnvrtc-builtins {release} from one package",
-            one.path,
+            compiler.path,
         )
 
 

@@ -8,12 +8,12 @@ from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.values import Shipped
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 
 _KINDS = ((ImageKind.SASS, "sass"), (ImageKind.PTX, "ptx"))
 
 
-def of_package(shipped: Shipped) -> Iterator[Flaw]:
+def of_package(shipped: Shipped) -> Iterator[Problem]:
     """One for each kind that misses an architecture."""
     promise = shipped.promise
     if promise is None:
@@ -26,7 +26,7 @@ def of_package(shipped: Shipped) -> Iterator[Flaw]:
             continue
         title = str(kind).upper()
         has = ", ".join(map(str, sorted(there))) or "none"
-        yield Flaw(
+        yield Problem(
             RULE.id,
             Verdict.FAIL,
             f"{title} for {', '.join(map(str, missing))} is promised, but {shipped.package} has "
@@ -43,8 +43,8 @@ def of_package(shipped: Shipped) -> Iterator[Flaw]:
 def _there(shipped: Shipped, kind: ImageKind) -> set[SmArch]:
     return {
         image.arch
-        for shape, _ in shipped.shapes
-        for image in shape.images
+        for signature, _ in shipped.signatures
+        for image in signature.images
         if image.kind is kind and image.arch is not None
     }
 

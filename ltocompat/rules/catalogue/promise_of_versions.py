@@ -8,17 +8,17 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.packages.promise import Promise
 from ltocompat.packages.values import Shipped
 from ltocompat.rules.engine.shipped_needs import need_of
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 
 
-def of_package(shipped: Shipped) -> Iterator[Flaw]:
+def of_package(shipped: Shipped) -> Iterator[Problem]:
     """One for the driver, one for nvJitLink."""
     if shipped.promise is not None:
         yield from _driver(shipped, shipped.promise)
         yield from _nvjitlink(shipped, shipped.promise)
 
 
-def _driver(shipped: Shipped, promise: Promise) -> Iterator[Flaw]:
+def _driver(shipped: Shipped, promise: Promise) -> Iterator[Problem]:
     required, least = shipped.required, promise.driver
     if least is None:
         return
@@ -27,7 +27,7 @@ def _driver(shipped: Shipped, promise: Promise) -> Iterator[Flaw]:
     if floor is None:
         floor, what = required.driver_ptx, "PTX"
     if floor is not None and floor > least:
-        yield Flaw(
+        yield Problem(
             RULE.id,
             Verdict.FAIL,
             f"it is promised to load from driver {least} on, but its {what} needs {floor}",
@@ -36,7 +36,7 @@ def _driver(shipped: Shipped, promise: Promise) -> Iterator[Flaw]:
         )
     ptx = required.driver_ptx
     if what == "SASS" and ptx is not None and ptx > least and ptx != floor:
-        yield Flaw(
+        yield Problem(
             RULE.id,
             Verdict.OK,
             f"on GPUs that only its PTX serves, it needs driver {ptx} instead of the promised "
@@ -45,7 +45,7 @@ def _driver(shipped: Shipped, promise: Promise) -> Iterator[Flaw]:
             where,
         )
     elif required.ptx_beyond:
-        yield Flaw(
+        yield Problem(
             RULE.id,
             Verdict.UNKNOWN,
             f"it is promised to load from driver {least} on, but some of its PTX is newer than "
@@ -55,7 +55,7 @@ def _driver(shipped: Shipped, promise: Promise) -> Iterator[Flaw]:
         )
 
 
-def _nvjitlink(shipped: Shipped, promise: Promise) -> Iterator[Flaw]:
+def _nvjitlink(shipped: Shipped, promise: Promise) -> Iterator[Problem]:
     least, need = promise.nvjitlink, need_of("nvjitlink", shipped)
     if least is None or need is None or need.possible is None:
         return
@@ -64,7 +64,7 @@ def _nvjitlink(shipped: Shipped, promise: Promise) -> Iterator[Flaw]:
         return
     fails = least < need.possible
     known = f"{need.possible}" if need.exact else f"{need.possible} or newer"
-    yield Flaw(
+    yield Problem(
         RULE.id,
         Verdict.FAIL if fails else Verdict.UNKNOWN,
         f"it is promised to link from nvJitLink {least} on, but {need.why}: {known} is needed"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import Traits
+from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route
 from ltocompat.rules.rule import Rule
 from ltocompat.rules.selection import same_arch
 
 
-def excludes(image: Traits, gpu: Gpu, route: Route) -> str | None:
+def excludes(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """Where PTX is for newer GPUs."""
     del route
     arch = image.arch

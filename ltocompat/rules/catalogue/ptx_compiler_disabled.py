@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 from ltocompat.targets.machine.environment import Environment
 
 VARIABLE = "CUDA_DISABLE_PTX_JIT"
 COMPILER = "libnvidia-ptxjitcompiler"
 
 
-def of_machine(environment: Environment) -> Iterator[Flaw]:
+def of_machine(environment: Environment) -> Iterator[Problem]:
     """One for the variable, one for a driver without its compiler."""
     value = environment.variable(VARIABLE)
     if value not in (None, "", "0"):
-        yield Flaw(
+        yield Problem(
             RULE.id,
             Verdict.UNKNOWN,
             f"{VARIABLE}={value} forbids the driver to compile PTX: what is not SASS for the GPU "
@@ -26,7 +26,7 @@ def of_machine(environment: Environment) -> Iterator[Flaw]:
         )
     driver = environment.user_driver
     if driver and not driver.is_compat and not driver.stub and COMPILER in driver.missing:
-        yield Flaw(
+        yield Problem(
             RULE.id,
             Verdict.UNKNOWN,
             f"{driver.path} has no {COMPILER} beside it: PTX fails with error 221",

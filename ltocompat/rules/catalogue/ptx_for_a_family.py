@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import Traits
+from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route
 from ltocompat.rules import image_helpers
 from ltocompat.rules.rule import Rule
 
 
-def excludes(image: Traits, gpu: Gpu, route: Route) -> str | None:
+def excludes(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """Where PTX for another family, or for a later member of it, has the suffix."""
     del route
     return image_helpers.not_its_family(image, gpu) if image.kind is ImageKind.PTX else None

@@ -8,7 +8,7 @@ from ltocompat.facts import ptx
 from ltocompat.model.image import ImageKind
 from ltocompat.rules import image_helpers, isas
 from ltocompat.rules.constraints import DriverOfCuda, Untold
-from ltocompat.rules.rule import Axis, Constraint, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Constraint, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
@@ -21,7 +21,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
         elif isas.is_newer(image.isa):
             constraint = DriverOfCuda(isas.first_beyond())
         yield Requirement(
-            Axis.DRIVER,
+            Component.DRIVER,
             constraint,
             RULE.id,
             isas.said(image),

@@ -8,7 +8,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import image_helpers
 from ltocompat.rules.constraints import Always
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
@@ -16,7 +16,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
     for _ in image_helpers.loaded(subject, ImageKind.PTX):
         gpu = image_helpers.real(subject.gpu)
         yield Requirement(
-            Axis.NONE,
+            Component.NONE,
             Always(Verdict.JIT),
             RULE.id,
             "PTX alone",

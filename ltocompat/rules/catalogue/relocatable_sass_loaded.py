@@ -8,17 +8,17 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import image_helpers
 from ltocompat.rules.constraints import Always
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
     """One for a relocatable cubin that nothing registers."""
-    if subject.shape.registered:
+    if subject.signature.registered:
         return
     for image in image_helpers.loaded(subject, ImageKind.SASS):
         if image.relocatable:
             yield Requirement(
-                Axis.NONE,
+                Component.NONE,
                 Always(Verdict.UNKNOWN),
                 RULE.id,
                 "relocatable SASS",

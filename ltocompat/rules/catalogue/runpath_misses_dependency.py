@@ -11,7 +11,7 @@ from ltocompat.model.image import Host
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.values import Kind, Package, Shipped, installed_path
 from ltocompat.rules.engine.shipped_needs import LIBRARIES, Strength, major_of, need_of, ways_of
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 
 # Folders of the wheels of 12.x, relative to site-packages; those of 13.x share one.
 _OF_12 = {"nvjitlink": "nvidia/nvjitlink/lib", "nvrtc": "nvidia/cuda_nvrtc/lib"}
@@ -23,7 +23,7 @@ _LOADER = "cuda-pathfinder"
 _ORIGIN = ("$ORIGIN", "${ORIGIN}")
 
 
-def of_package(shipped: Shipped) -> Iterator[Flaw]:
+def of_package(shipped: Shipped) -> Iterator[Problem]:
     """One for each library of NVIDIA's that some library doesn't find by itself."""
     for part, library in LIBRARIES.items():
         need = need_of(part, shipped)
@@ -38,21 +38,21 @@ def of_package(shipped: Shipped) -> Iterator[Flaw]:
             if host.format != "ELF" or folder is None:
                 continue
             here = posixpath.dirname(_location(host, shipped.package))
-            if not _reached(folder, [_resolved(one, here) for one in host.runpath]):
+            if not _reached(folder, [_resolved(text, here) for text in host.runpath]):
                 yield _flaw(host, files[0] or "", folder, here, verdict)
                 break
 
 
 def _preloads(shipped: Shipped) -> bool:
     """Whether it depends on NVIDIA's loader of libraries."""
-    return any(one.name == _LOADER for one in shipped.package.requires)
+    return any(require.name == _LOADER for require in shipped.package.requires)
 
 
-def _flaw(host: Host, file: str, folder: str, here: str, verdict: Verdict) -> Flaw:
+def _flaw(host: Host, file: str, folder: str, here: str, verdict: Verdict) -> Problem:
     shown = ":".join(host.runpath) or "no RUNPATH"
     name = posixpath.basename(_name(host))
     wanted = posixpath.join("$ORIGIN", posixpath.relpath(folder, here or "."))
-    return Flaw(
+    return Problem(
         RULE.id,
         verdict,
         f"{name} needs {file}, which the dependency puts into {folder}, but its RUNPATH does not "
@@ -72,7 +72,7 @@ def _folder(part: str, package: Package, file: str) -> str | None:
 
 def _reached(folder: str, searched: list[str]) -> bool:
     conda = folder == _OF_CONDA
-    return any(one == folder or (conda and _TARGETS.fullmatch(one)) for one in searched)
+    return any(text == folder or (conda and _TARGETS.fullmatch(text)) for text in searched)
 
 
 def _name(host: Host) -> str:

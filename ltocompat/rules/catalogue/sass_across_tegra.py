@@ -6,27 +6,27 @@ from collections.abc import Iterator
 
 from ltocompat.facts import gpus
 from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import Traits
+from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules import image_helpers
 from ltocompat.rules.constraints import Always
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 from ltocompat.rules.selection import runs, same_arch
 
 _AMPERE = 8
 
 
-def excludes(image: Traits, gpu: Gpu, route: Route) -> str | None:
+def excludes(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """Where only this keeps SASS of the same major from a GPU."""
     del route
     arch = image.arch
     if image.kind is not ImageKind.SASS or arch is None or arch.suffix:
         return None
-    mine, its = same_arch(arch.number), same_arch(gpu.arch.number)
-    if mine // 10 != its // 10 or mine > its or runs(arch, its):
+    mine, number = same_arch(arch.number), same_arch(gpu.arch.number)
+    if mine // 10 != number // 10 or mine > number or runs(arch, number):
         return None
-    return f"is for {_sort(mine)} GPUs, and sm_{its} is {_article(its)} one"
+    return f"is for {_sort(mine)} GPUs, and sm_{number} is {_article(number)} one"
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
@@ -37,7 +37,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
             continue
         if any(_tegra(number) and number // 10 == _AMPERE for number in (image.arch.number, its)):
             yield Requirement(
-                Axis.NONE,
+                Component.NONE,
                 Always(Verdict.UNDOCUMENTED),
                 RULE.id,
                 f"SASS {image.arch} on {image_helpers.real(subject.gpu)}",

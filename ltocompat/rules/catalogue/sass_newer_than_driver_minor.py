@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ltocompat.model.image import ImageKind
 from ltocompat.rules import image_helpers, makers
 from ltocompat.rules.constraints_driver import DriverOfWriter
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
@@ -17,7 +17,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
         if cuda is None:
             continue
         yield Requirement(
-            Axis.DRIVER,
+            Component.DRIVER,
             DriverOfWriter(cuda),
             RULE.id,
             f"SASS of a newer CUDA {cuda.major} than the driver's",

@@ -8,7 +8,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.rules import image_helpers, makers
 from ltocompat.rules.catalogue import sass_of_13_below_580
 from ltocompat.rules.constraints_linker import LinkerOfCubin
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
@@ -18,7 +18,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
         if cuda is None:
             continue
         yield Requirement(
-            Axis.LINKER,
+            Component.LINKER,
             LinkerOfCubin(cuda, tolerated=sass_of_13_below_580.speaks_of(image)),
             RULE.id,
             f"SASS of CUDA {cuda}",

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import Traits
+from ltocompat.model.signature import ImageSignature
 from ltocompat.rules import floors, image_helpers
 from ltocompat.rules.constraints import DriverFrom
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 # From here on, CUDA 12.8 and 12.9 write the second generation already.
 _BOTH_MAJORS = 100
 
 
-def speaks_of(image: Traits) -> bool:
+def speaks_of(image: ImageSignature) -> bool:
     """Whether only CUDA 13 and later write such a cubin."""
     new = image.generation is not None and image.generation > 1
     return new and image.arch is not None and image.arch.number < _BOTH_MAJORS
@@ -25,7 +25,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.loaded(subject, ImageKind.SASS):
         if speaks_of(image):
             yield Requirement(
-                Axis.DRIVER,
+                Component.DRIVER,
                 DriverFrom(floors.driver("generation-2-driver")),
                 RULE.id,
                 "SASS in the form of CUDA 13",

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import Traits
+from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route
 from ltocompat.rules.rule import Rule
 from ltocompat.rules.selection import same_arch
 
 
-def excludes(image: Traits, gpu: Gpu, route: Route) -> str | None:
+def excludes(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """Where SASS is for another major, or for a newer minor."""
     del route
     arch = image.arch
     if image.kind is not ImageKind.SASS or arch is None or arch.suffix:
         return None
-    mine, its = same_arch(arch.number), same_arch(gpu.arch.number)
-    if mine // 10 == its // 10 and mine <= its:
+    mine, number = same_arch(arch.number), same_arch(gpu.arch.number)
+    if mine // 10 == number // 10 and mine <= number:
         return None
     return f"runs on compute capability {mine // 10}.x from {mine // 10}.{mine % 10} on"
 

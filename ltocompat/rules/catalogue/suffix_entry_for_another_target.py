@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import Traits
+from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route
 from ltocompat.rules import image_helpers
@@ -11,7 +11,7 @@ from ltocompat.rules.rule import Rule
 from ltocompat.rules.selection import same_arch
 
 
-def excludes(image: Traits, gpu: Gpu, route: Route) -> str | None:
+def excludes(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """Where an entry with a suffix doesn't serve the target; LTO-03 speaks of lower targets."""
     arch = image.arch
     if route is not Route.LINK or image.kind is not ImageKind.LTOIR or arch is None:

@@ -9,7 +9,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import image_helpers
 from ltocompat.rules.constraints import Always
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 from ltocompat.rules.selection import same_arch
 
 
@@ -19,7 +19,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
         if image.arch is None or _matches(image.arch, subject.link_target):
             continue
         yield Requirement(
-            Axis.NONE,
+            Component.NONE,
             Always(Verdict.UNKNOWN),
             RULE.id,
             f"LTO-IR {image.arch} for {subject.link_target}",

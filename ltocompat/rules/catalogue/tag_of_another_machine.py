@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ltocompat.model.image import Host
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.values import Kind, Shipped
-from ltocompat.rules.rule import Flaw, Rule
+from ltocompat.rules.rule import Problem, Rule
 
 _ENDINGS = {
     "x86_64": ("ELF", "x86-64"),
@@ -28,10 +28,10 @@ _OF_MACHINES = {
 _ANY = ("any", "noarch")
 
 
-def of_package(shipped: Shipped) -> Iterator[Flaw]:
+def of_package(shipped: Shipped) -> Iterator[Problem]:
     """One where no library, or not every library, is for what the tag says."""
     platforms = shipped.package.platforms
-    promised = {machine for one in platforms if (machine := _machine(one))}
+    promised = {machine for platform in platforms if (machine := _machine(platform))}
     anywhere = bool(set(platforms) & set(_ANY))
     if not promised and not anywhere:
         return
@@ -45,7 +45,7 @@ def of_package(shipped: Shipped) -> Iterator[Flaw]:
     named = _OF_MACHINES.get(kind)
     right = named[shipped.package.kind is Kind.CONDA] if named else f"one of {kind[1]}"
     whole = len(other) == len(hosts)
-    yield Flaw(
+    yield Problem(
         RULE.id,
         Verdict.FAIL if whole else Verdict.OK,
         f"its tag says {'.'.join(platforms)}, but {_told(other, hosts)} for {kind[1]} ({kind[0]})",

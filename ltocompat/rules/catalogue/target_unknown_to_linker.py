@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ltocompat.model.verdict import Route
 from ltocompat.rules import image_helpers
 from ltocompat.rules.constraints import LinkerTargets
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
@@ -15,7 +15,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
     if subject.route is Route.LINK and subject.picked:
         target = image_helpers.real(subject.gpu)
         yield Requirement(
-            Axis.LINKER,
+            Component.LINKER,
             LinkerTargets(subject.gpu.arch.number),
             RULE.id,
             f"the target {target}",

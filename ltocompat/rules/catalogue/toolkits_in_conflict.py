@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules.rule import Flaw, Rule
-from ltocompat.targets.machine.environment import Environment, Package
+from ltocompat.rules.rule import Problem, Rule
+from ltocompat.targets.machine.environment import Environment, InstalledPackage
 
 _VARIABLES = ("CUDA_HOME", "CUDA_PATH", "PATH")
 # Packages with the toolkit's version; libraries such as cuBLAS have numbers of their own.
@@ -18,7 +18,7 @@ _OF_TOOLKIT = re.compile(
 )
 
 
-def of_machine(environment: Environment) -> Iterator[Flaw]:
+def of_machine(environment: Environment) -> Iterator[Problem]:
     """One where what was chosen by hand differs from the others."""
     chosen = {
         f"{way} {toolkit.root}": Release.parse(toolkit.version)
@@ -34,25 +34,25 @@ def of_machine(environment: Environment) -> Iterator[Flaw]:
     others = set(brought.values())
     if not releases or (len(releases) == 1 and (not others or releases <= others)):
         return
-    majors = {one.major for one in releases}
-    apart = len(majors) > 1 or (bool(others) and not majors <= {one.major for one in others})
-    told = ", ".join(f"{name}: {release}" for name, release in {**chosen, **brought}.items())
-    yield Flaw(
+    majors = {release.major for release in releases}
+    apart = len(majors) > 1 or (bool(others) and not majors <= {other.major for other in others})
+    text = ", ".join(f"{name}: {release}" for name, release in {**chosen, **brought}.items())
+    yield Problem(
         RULE.id,
         Verdict.UNKNOWN if apart else Verdict.OK,
-        f"several toolkits may be mixed ({told}); what compiles may not be what links and runs",
+        f"several toolkits may be mixed ({text}); what compiles may not be what links and runs",
         "point CUDA_HOME, CUDA_PATH and PATH at one toolkit, that of the packages",
         "; ".join(chosen),
     )
 
 
-def _packages(kind: str, packages: tuple[Package, ...]) -> dict[str, Release]:
+def _packages(kind: str, packages: tuple[InstalledPackage, ...]) -> dict[str, Release]:
     found = {}
-    for one in packages:
-        if not _OF_TOOLKIT.fullmatch(one.name):
+    for package in packages:
+        if not _OF_TOOLKIT.fullmatch(package.name):
             continue
         try:
-            found[f"{kind} {one.name}"] = Release.parse(one.version)
+            found[f"{kind} {package.name}"] = Release.parse(package.version)
         except UsageError:
             continue
     return found

@@ -8,7 +8,7 @@ from ltocompat.model.image import Compression
 from ltocompat.model.verdict import Route
 from ltocompat.rules import floors
 from ltocompat.rules.constraints import DriverFrom
-from ltocompat.rules.rule import Axis, Requirement, Rule, Subject
+from ltocompat.rules.rule import Component, Requirement, Rule, Subject
 
 
 def requirements(subject: Subject) -> Iterator[Requirement]:
@@ -18,7 +18,7 @@ def requirements(subject: Subject) -> Iterator[Requirement]:
     for image in subject.picked:
         if image.compression is Compression.ZSTD:
             yield Requirement(
-                Axis.DRIVER,
+                Component.DRIVER,
                 DriverFrom(floors.driver("zstd-driver")),
                 RULE.id,
                 f"{str(image.kind).upper()} compressed with Zstandard",

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import ArchForm, Release, SmArch
-from ltocompat.model.artifact_summary import Group, Study, own_linker
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
 from ltocompat.model.requirement import Asked, LinkerFloor, PasteLine, Required, Service
-from ltocompat.model.signature import Shape
+from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.trial_answer import narrowed
 from ltocompat.model.verdict import Route
@@ -25,7 +25,7 @@ from ltocompat.rules.constraints import (
 from ltocompat.rules.constraints_linker import LinkerOfCubin
 from ltocompat.rules.constraints_loader import LinkerExporting, LinkerNamed
 from ltocompat.rules.engine.judge_module import ways
-from ltocompat.rules.rule import Axis, Requirement, Subject
+from ltocompat.rules.rule import Component, Requirement, Subject
 from ltocompat.rules.selection import pick_for_driver, pick_for_linker
 
 # Architectures that no toolkit since 12.0 targets are left out: nothing made today serves them.
@@ -37,10 +37,10 @@ _NEXT = "next"
 class _Tally:
     """Requirements of one artifact, with how many modules ask each."""
 
-    asked: dict[Requirement, tuple[int, Group]] = field(default_factory=dict)
+    asked: dict[Requirement, tuple[int, ModuleGroup]] = field(default_factory=dict)
     counted: set[tuple[Requirement, int]] = field(default_factory=set)
 
-    def add(self, requirement: Requirement, group: Group) -> None:
+    def add(self, requirement: Requirement, group: ModuleGroup) -> None:
         """Count a requirement, once for each group of modules, whatever GPU it was found for."""
         # Remedies name the GPU, which stands for all others here.
         requirement = replace(requirement, remedy="")
@@ -52,68 +52,68 @@ class _Tally:
         self.asked[requirement] = (count + group.count, first)
 
 
-def required(study: Study) -> Required:
+def required(summary: ArtifactSummary) -> Required:
     """All that an artifact asks."""
-    groups = [_settled(group) for group in study.groups]
+    groups = [_settled(group) for group in summary.groups]
     tally = _Tally()
     services = tuple(_service(groups, gpu, name, tally) for gpu, name in _gpus())
-    asked = tuple(
+    askeds = tuple(
         Asked(
-            str(one.axis),
-            str(one.constraint),
-            one.rule,
-            one.subject,
-            one.consequence,
-            one.evidence,
+            str(requirement.component),
+            str(requirement.constraint),
+            requirement.rule,
+            requirement.subject,
+            requirement.consequence,
+            requirement.evidence,
             count,
             group.example,
         )
-        for one, (count, group) in sorted(tally.asked.items(), key=_order)
-        if one.axis is not Axis.OPTIONS
+        for requirement, (count, group) in sorted(tally.asked.items(), key=_order)
+        if requirement.component is not Component.OPTIONS
     )
     tried = any(group.trials for group in groups)
     linker = None
-    if own_linker(study) is None:
-        linker = _linker_floor([*tally.asked, *_of_hosts(study)], tried=tried)
+    if own_linker(summary) is None:
+        linker = _linker_floor([*tally.asked, *_of_hosts(summary)], tried=tried)
     sass, ptx = _driver_floors(tally.asked)
-    beyond = any(_unmeetable(one) for one in tally.asked)
+    beyond = any(_unmeetable(each_requirement) for each_requirement in tally.asked)
     options = _link_options(tally.asked)
     lines = tuple(_lines(linker, sass or ptx, beyond=beyond))
     return Required(
-        study.path,
-        study.modules,
+        summary.path,
+        summary.modules,
         linker,
         sass,
         ptx,
         beyond,
         services,
         options,
-        asked,
+        askeds,
         lines,
-        study.skipped_count,
+        summary.skipped_count,
     )
 
 
-def _of_hosts(study: Study) -> Iterator[Requirement]:
+def _of_hosts(summary: ArtifactSummary) -> Iterator[Requirement]:
     """What the host files ask of nvJitLink: the symbols that they import, the names they open."""
-    for host in study.hosts:
+    for host in summary.hosts:
         for rule in RULES:
             if rule.of_host is not None:
                 yield from rule.of_host(host)
 
 
-def _order(item: tuple[Requirement, tuple[int, Group]]) -> tuple[str, str, int]:
+def _order(item: tuple[Requirement, tuple[int, ModuleGroup]]) -> tuple[str, str, int]:
     requirement, (count, _) = item
-    return (requirement.axis, requirement.rule, -count)
+    return (requirement.component, requirement.rule, -count)
 
 
-def _settled(group: Group) -> Group:
+def _settled(group: ModuleGroup) -> ModuleGroup:
     """A group whose makers are narrowed by all that linkers said."""
-    shape = group.shape
-    for (asked, _), tried in group.trials.items():
-        if isinstance(asked, Release):
-            shape = narrowed(shape, asked, tried)
-    return replace(group, shape=shape)
+    signature = group.signature
+    for (record, _), tried in group.trials.items():
+        if isinstance(record, Release):
+            signature = narrowed(signature, record, tried)
+    return replace(group, signature=signature)
 
 
 def _gpus() -> Iterator[tuple[Gpu, str]]:
@@ -129,23 +129,27 @@ def _gpu(number: int, *, tegra: bool = False) -> Gpu:
     return Gpu(str(arch), arch, data_center=True, tegra=tegra)
 
 
-def _service(groups: list[Group], gpu: Gpu, name: str, tally: _Tally) -> Service:
+def _service(groups: list[ModuleGroup], gpu: Gpu, name: str, tally: _Tally) -> Service:
     counts = {"sass": 0, "ptx": 0, "link": 0, "none": 0}
     floors: list[DriverVersion] = []
     beyond = False
     for group in groups:
-        found = [_on(group.shape, gpu, route) for route in ways(group.shape)]
+        found = [_on(group.signature, gpu, route) for route in ways(group.signature)]
         served = [how for how, _ in found if how not in (None, "none")]
         if not served and any(how == "none" for how, _ in found):
             counts["none"] += group.count
         for how in served[:1]:
             counts[how or "none"] += group.count
         subjects = [subject for _, subject in found if subject is not None]
-        for one in (asked for subject in subjects for asked in requirements_of(subject)):
-            if _of_artifact(one):
-                tally.add(one, group)
-            beyond = beyond or _unmeetable(one)
-            floor = _driver_floor(one)
+        for requirement in (
+            each_requirement
+            for subject in subjects
+            for each_requirement in requirements_of(subject)
+        ):
+            if _of_artifact(requirement):
+                tally.add(requirement, group)
+            beyond = beyond or _unmeetable(requirement)
+            floor = _driver_floor(requirement)
             if floor is not None:
                 floors.append(floor)
     how = next((kind for kind in ("sass", "ptx", "link") if counts[kind]), "none")
@@ -155,27 +159,31 @@ def _service(groups: list[Group], gpu: Gpu, name: str, tally: _Tally) -> Service
     return Service(number, name, how, *numbers, driver, beyond)
 
 
-def _on(shape: Shape, gpu: Gpu, route: Route) -> tuple[str | None, Subject | None]:
+def _on(signature: ModuleSignature, gpu: Gpu, route: Route) -> tuple[str | None, Subject | None]:
     """How a module serves a GPU, and what rules look at; None for a module without kernels."""
     if route is Route.LOAD:
-        pick = pick_for_driver(shape, gpu.arch.number)
+        pick = pick_for_driver(signature, gpu.arch.number)
         if pick.images and all(image.has_kernels is False for image in pick.images):
             return None, None
         how = str(pick.images[0].kind) if pick.images else "none"
     else:
-        pick = pick_for_linker(shape, gpu.arch, None)
+        pick = pick_for_linker(signature, gpu.arch, None)
         how = "link" if pick.images else "none"
-    if not shape.images:
+    if not signature.images:
         return None, None
     if pick.missed is not None:
         return "none", None
-    return how, Subject(shape, route, gpu, pick.images, pick.missed)
+    return how, Subject(signature, route, gpu, pick.images, pick.missed)
 
 
 def _of_artifact(requirement: Requirement) -> bool:
     """Whether it is the artifact that asks it, rather than the GPU that stands for all others."""
     of_gpu = isinstance(requirement.constraint, LinkerTargets)
-    return not of_gpu and requirement.axis in (Axis.DRIVER, Axis.LINKER, Axis.OPTIONS)
+    return not of_gpu and requirement.component in (
+        Component.DRIVER,
+        Component.LINKER,
+        Component.OPTIONS,
+    )
 
 
 def _driver_floor(requirement: Requirement) -> DriverVersion | None:
@@ -199,11 +207,11 @@ def _unmeetable(requirement: Requirement) -> bool:
     return isinstance(constraint, DriverOfCuda) and drivers.cuda_branch(constraint.cuda) is None
 
 
-def _linker_floor(asked: Iterable[Requirement], *, tried: bool) -> LinkerFloor | None:
+def _linker_floor(requirements: Iterable[Requirement], *, tried: bool) -> LinkerFloor | None:
     possible: list[Release] = []
     sure: list[Release | None] = []
-    for one in asked:
-        constraint = one.constraint
+    for requirement in requirements:
+        constraint = requirement.constraint
         if isinstance(constraint, LinkerFrom | LinkerExporting):
             possible.append(constraint.floor)
             sure.append(constraint.floor)
@@ -226,19 +234,23 @@ def _linker_floor(asked: Iterable[Requirement], *, tried: bool) -> LinkerFloor |
 
 
 def _driver_floors(
-    asked: Iterable[Requirement],
+    requirements: Iterable[Requirement],
 ) -> tuple[DriverVersion | None, DriverVersion | None]:
     """The least driver for SASS and for PTX."""
     found: dict[bool, list[DriverVersion]] = {True: [], False: []}
-    for one in asked:
-        floor = _driver_floor(one)
-        if floor is not None and one.axis is Axis.DRIVER:
-            found[isinstance(one.constraint, DriverOfCuda)].append(floor)
+    for requirement in requirements:
+        floor = _driver_floor(requirement)
+        if floor is not None and requirement.component is Component.DRIVER:
+            found[isinstance(requirement.constraint, DriverOfCuda)].append(floor)
     return max(found[False], default=None), max(found[True], default=None)
 
 
-def _link_options(asked: Iterable[Requirement]) -> tuple[str, ...]:
-    found = {one.subject for one in asked if one.axis is Axis.OPTIONS and one.rule == "LTO-06"}
+def _link_options(requirements: Iterable[Requirement]) -> tuple[str, ...]:
+    found = {
+        requirement.subject
+        for requirement in requirements
+        if requirement.component is Component.OPTIONS and requirement.rule == "LTO-06"
+    }
     return ("-lto",) if found else ()
 
 

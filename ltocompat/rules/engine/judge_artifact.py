@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ltocompat.model.arch import Release
-from ltocompat.model.artifact_summary import Group, Study, own_linker
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
 from ltocompat.model.image import Host, ImageKind
 from ltocompat.model.link_options import disagreements
 from ltocompat.model.place import Place
-from ltocompat.model.signature import Traits
-from ltocompat.model.target import Gpu, Known, Target
+from ltocompat.model.signature import ImageSignature
+from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Level, Result, Route, Verdict, worst
 from ltocompat.rules.catalogue import RULES, rule
 from ltocompat.rules.engine.judge_host import judge_host
-from ltocompat.rules.engine.judge_module import Judged, judge, possible_ways, ways
+from ltocompat.rules.engine.judge_module import ModuleVerdict, judge, possible_ways, ways
 
 UNREADABLE = "IMG-02"
 HALVES = ("load", "link")
@@ -24,60 +24,73 @@ LEFT_OPEN = "TGT-01"
 _NOTHING_SERVES = "SASS-06"
 
 
-class _Judged(NamedTuple):
+class _GroupVerdict(NamedTuple):
     """Equal modules, what is said of each, and the way that they go."""
 
-    group: Group
-    said: Judged
+    group: ModuleGroup
+    said: ModuleVerdict
     way: Route
 
 
-def routes(study: Study, wanted: Route | None) -> tuple[Route | None, ...]:
+def routes(summary: ArtifactSummary, wanted: Route | None) -> tuple[Route | None, ...]:
     """The lines that an artifact gets: one, or one a route where modules can go both ways."""
     if wanted is not None:
         return (wanted,)
-    both = any(len(ways(group.shape)) > 1 for group in study.groups)
+    both = any(len(ways(group.signature)) > 1 for group in summary.groups)
     return (Route.LOAD, Route.LINK) if both else (None,)
 
 
-def results(study: Study, target: Target, wanted: Route | None = None) -> Iterator[Result]:
+def results(
+    summary: ArtifactSummary, target: Target, wanted: Route | None = None
+) -> Iterator[Result]:
     """The verdicts on an artifact for every GPU of a target."""
     gpus: tuple[Gpu | None, ...] = target.gpus or (None,)
-    goal = _with_own_linker(study, target)
+    goal = _with_own_linker(summary, target)
     for gpu in gpus:
-        for route in routes(study, wanted):
-            yield replace(_result(study, goal, gpu, route), target=target)
+        for route in routes(summary, wanted):
+            yield replace(_result(summary, goal, gpu, route), target=target)
 
 
-def _with_own_linker(study: Study, target: Target) -> Target:
+def _with_own_linker(summary: ArtifactSummary, target: Target) -> Target:
     """The target with the nvJitLink that the artifact brings itself."""
-    own = own_linker(study)
+    own = own_linker(summary)
     if own is None or own.version is None:
         return target
     release = Release.parse(own.version)
-    known = Known(own.version, (release,), every=True, source=own.evidence)
+    known = VersionSet(own.version, (release,), every=True, source=own.evidence)
     return replace(target, nvjitlink=known)
 
 
-def _result(study: Study, target: Target, gpu: Gpu | None, route: Route | None) -> Result:
-    judged = [_judge(group, target, gpu, route) for group in study.groups]
+def _result(
+    summary: ArtifactSummary, target: Target, gpu: Gpu | None, route: Route | None
+) -> Result:
+    judged = [_judge(group, target, gpu, route) for group in summary.groups]
     hosts = [
-        (host, said) for host in study.hosts if (said := judge_host(host, target, gpu)) is not None
+        (host, said)
+        for host in summary.hosts
+        if (said := judge_host(host, target, gpu)) is not None
     ]
-    parts = [*(one.said for one in judged), *(said for _, said in hosts)]
-    not_judged = frozenset[str]().union(*(one.not_judged for one in parts))
-    findings = _counted(judged, apart=study.apart)
-    findings += [replace(one, example=host.place) for host, said in hosts for one in said.findings]
-    findings += _of_whole(study, judged, gpu)
-    known = [one.verdict for one in parts if one.verdict is not None]
+    parts = [
+        *(group_verdict.said for group_verdict in judged),
+        *(module_verdict for _, module_verdict in hosts),
+    ]
+    not_judged = frozenset[str]().union(*(part.not_judged for part in parts))
+    findings = _counted(judged, apart=summary.apart)
+    findings += [
+        replace(each_finding, example=host.place)
+        for host, each_module_verdict in hosts
+        for each_finding in each_module_verdict.findings
+    ]
+    findings += _of_whole(summary, judged, gpu)
+    known = [each_part.verdict for each_part in parts if each_part.verdict is not None]
     nothing = _nothing_judged(judged, hosts, not_judged)
     if not_judged:
-        findings.append(_left_open(study, target, gpu, not_judged, alone=nothing))
+        findings.append(_left_open(summary, target, gpu, not_judged, alone=nothing))
     known += [Verdict.UNKNOWN] if nothing else []
     verdict = worst((*known, *(one.verdict for one in findings)))
-    findings.sort(key=lambda one: (-one.verdict, -one.module_count, one.rule))
+    findings.sort(key=lambda finding: (-finding.verdict, -finding.module_count, finding.rule))
     return Result(
-        study.path,
+        summary.path,
         target,
         gpu,
         route,
@@ -89,40 +102,57 @@ def _result(study: Study, target: Target, gpu: Gpu | None, route: Route | None) 
     )
 
 
-def _judge(group: Group, target: Target, gpu: Gpu | None, route: Route | None) -> _Judged:
-    possible = [way for way in possible_ways(group.shape) if way is route]
-    (way, *_) = possible or ways(group.shape)
-    return _Judged(group, judge(group.shape, target, gpu, way, group.trials), way)
+def _judge(
+    group: ModuleGroup, target: Target, gpu: Gpu | None, route: Route | None
+) -> _GroupVerdict:
+    possible = [way for way in possible_ways(group.signature) if way is route]
+    (way, *_) = possible or ways(group.signature)
+    return _GroupVerdict(group, judge(group.signature, target, gpu, way, group.trials), way)
 
 
 def _nothing_judged(
-    judged: list[_Judged], hosts: list[tuple[Host, Judged]], not_judged: frozenset[str]
+    judged: list[_GroupVerdict], hosts: list[tuple[Host, ModuleVerdict]], not_judged: frozenset[str]
 ) -> bool:
     """Whether no device code was judged; what has no kernels is judged by their absence."""
     if not judged:
-        return all(said.verdict is None for _, said in hosts)
-    return bool(not_judged) and all(one.said.verdict is None for one in judged)
+        return all(module_verdict.verdict is None for _, module_verdict in hosts)
+    return bool(not_judged) and all(group_verdict.said.verdict is None for group_verdict in judged)
 
 
-def _of_whole(study: Study, judged: list[_Judged], gpu: Gpu | None) -> Iterator[Finding]:
+def _of_whole(
+    summary: ArtifactSummary, judged: list[_GroupVerdict], gpu: Gpu | None
+) -> Iterator[Finding]:
     """What is said of an artifact rather than of its modules one by one."""
-    said = any(one.said.verdict is not None or one.said.not_judged for one in judged)
-    if study.skipped_count:  # what serves may lie where nothing could be read
-        yield _unreadable(study)
-    elif not said and gpu is not None and any(_missing(one.said) for one in judged):
+    flag = any(
+        group_verdict.said.verdict is not None or group_verdict.said.not_judged
+        for group_verdict in judged
+    )
+    if summary.skipped_count:  # what serves may lie where nothing could be read
+        yield _unreadable(summary)
+    elif (
+        not flag
+        and gpu is not None
+        and any(_missing(each_group_verdict.said) for each_group_verdict in judged)
+    ):
         yield _nothing_serves(judged, gpu)
     yield from _lacking(judged, gpu)
-    yield from _notes(study, judged)
+    yield from _notes(summary, judged)
 
 
-def _missing(said: Judged) -> bool:
-    return said.how == "none" and not said.empty
+def _missing(module_verdict: ModuleVerdict) -> bool:
+    return module_verdict.how == "none" and not module_verdict.empty
 
 
-def _lacking(judged: list[_Judged], gpu: Gpu | None) -> Iterator[Finding]:
+def _lacking(judged: list[_GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
     """Objects that have nothing for the target of a device link, beside others that do."""
-    waiting = [one for one in judged if one.group.shape.needs_device_link]
-    missing = [one for one in waiting if one.said.how == "none"]
+    waiting = [
+        group_verdict for group_verdict in judged if group_verdict.group.signature.needs_device_link
+    ]
+    missing = [
+        each_group_verdict
+        for each_group_verdict in waiting
+        if each_group_verdict.said.how == "none"
+    ]
     if gpu is None or not missing or len(missing) == len(waiting):
         return
     said = rule("BLD-03")
@@ -140,26 +170,31 @@ def _lacking(judged: list[_Judged], gpu: Gpu | None) -> Iterator[Finding]:
     )
 
 
-def _reasons(judged: list[_Judged], hosts: list[tuple[Host, Judged]]) -> Iterator[str]:
+def _reasons(judged: list[_GroupVerdict], hosts: list[tuple[Host, ModuleVerdict]]) -> Iterator[str]:
     if not judged:
         yield "it holds no device code"
-    yield from dict.fromkeys(_why(one.group, one.said) for one in judged)
-    for _, said in hosts:
-        yield f"{'not judged' if said.verdict is None else said.verdict}: {said.why}"
+    yield from dict.fromkeys(
+        _why(group_verdict.group, group_verdict.said) for group_verdict in judged
+    )
+    for _, needs in hosts:
+        word = "not judged" if needs.verdict is None else needs.verdict
+        yield f"{word}: {needs.why}"
 
 
-def _why(group: Group, judged: Judged) -> str:
-    said = "not for this GPU" if judged.verdict is None else str(judged.verdict)
+def _why(group: ModuleGroup, judged: ModuleVerdict) -> str:
+    text = "not for this GPU" if judged.verdict is None else str(judged.verdict)
     if judged.not_judged and judged.verdict is None:
-        said = "not judged"
+        text = "not judged"
     modules = f"{group.count:,} module{'s' if group.count != 1 else ''}"
-    return f"{modules} (e.g. {group.example}): {said}: {judged.why}"
+    return f"{modules} (e.g. {group.example}): {text}: {judged.why}"
 
 
-def _coverage(judged: list[_Judged]) -> Coverage:
+def _coverage(judged: list[_GroupVerdict]) -> Coverage:
     counts: dict[str, int] = {}
-    for one in judged:
-        counts[one.said.how] = counts.get(one.said.how, 0) + one.group.count
+    for group_verdict in judged:
+        counts[group_verdict.said.how] = (
+            counts.get(group_verdict.said.how, 0) + group_verdict.group.count
+        )
     return Coverage(
         sum(counts.values()),
         counts.get("sass", 0),
@@ -170,15 +205,15 @@ def _coverage(judged: list[_Judged]) -> Coverage:
     )
 
 
-def _counted(judged: list[_Judged], *, apart: bool) -> list[Finding]:
+def _counted(judged: list[_GroupVerdict], *, apart: bool) -> list[Finding]:
     """Findings of all modules, each once, with how many modules it holds for.
 
     ``apart``: each once for every innermost file.
     """
     found: dict[tuple[object, ...], Finding] = {}
-    for group, said, _ in judged:
+    for group, module_verdict, _ in judged:
         inside = group.example.members if apart else ()
-        for finding in said.findings:
+        for finding in module_verdict.findings:
             key = (finding.rule, finding.verdict, finding.message, inside)
             before = found.get(key)
             found[key] = replace(
@@ -189,18 +224,18 @@ def _counted(judged: list[_Judged], *, apart: bool) -> list[Finding]:
     return list(found.values())
 
 
-def _nothing_serves(judged: list[_Judged], gpu: Gpu) -> Finding:
+def _nothing_serves(judged: list[_GroupVerdict], gpu: Gpu) -> Finding:
     """Why no module is for a GPU: by the rule that excludes all images, where one does."""
     reasons: dict[str, str] = {}
     obstacles: set[str] = set()
     for group, _, way in judged:
-        for image in group.shape.images:
+        for image in group.signature.images:
             rule_id, reason = _excluded(image, gpu, way)
             obstacles.add(rule_id)
             reasons.setdefault(str(image), reason)
     (only,) = obstacles if len(obstacles) == 1 else (_NOTHING_SERVES,)
     route = judged[0].way
-    objects = all(one.group.shape.needs_device_link for one in judged)
+    objects = all(group_verdict.group.signature.needs_device_link for group_verdict in judged)
     said = rule("BLD-03" if objects else only if route is Route.LINK else _NOTHING_SERVES)
     end = " (error 209, no kernel image is available)" if route is Route.LOAD else ""
     listed = "; ".join(f"{image} {reason}" for image, reason in list(reasons.items())[:4])
@@ -213,12 +248,12 @@ def _nothing_serves(judged: list[_Judged], gpu: Gpu) -> Finding:
         said.remedy,
         "architectures in entry headers",
         said.source,
-        sum(one.group.count for one in judged),
+        sum(each_group_verdict.group.count for each_group_verdict in judged),
         judged[0].group.example,
     )
 
 
-def _excluded(image: Traits, gpu: Gpu, way: Route) -> tuple[str, str]:
+def _excluded(image: ImageSignature, gpu: Gpu, way: Route) -> tuple[str, str]:
     for one in RULES:
         reason = one.excludes(image, gpu, way) if one.excludes else None
         if reason:
@@ -229,17 +264,22 @@ def _excluded(image: Traits, gpu: Gpu, way: Route) -> tuple[str, str]:
 
 
 def _left_open(
-    study: Study, target: Target, gpu: Gpu | None, halves: frozenset[str], *, alone: bool
+    summary: ArtifactSummary,
+    target: Target,
+    gpu: Gpu | None,
+    halves: frozenset[str],
+    *,
+    alone: bool,
 ) -> Finding:
     """Which keys a target lacks; the verdict itself, where nothing else could be judged."""
-    said, keys = [], []
+    words, keys = [], []
     if "link" in halves:
-        offline = any(group.shape.needs_device_link for group in study.groups)
+        offline = any(group.signature.needs_device_link for group in summary.groups)
         keys.append("nvlink= or nvjitlink=" if offline else "nvjitlink=")
-        said.append("its links")
+        words.append("its links")
     if "load" in halves:
         keys += [key for key, known in (("gpu=", gpu), ("driver=", target.driver)) if not known]
-        said.append("loading it" if keys else "loading its Tile IR")
+        words.append("loading it" if keys else "loading its Tile IR")
     lacks = f": the target lacks {' and '.join(keys)}" if keys else ""
     verdict = Verdict.UNKNOWN if alone else Verdict.OK
     rule_ = rule(LEFT_OPEN)
@@ -247,25 +287,25 @@ def _left_open(
         rule_.id,
         verdict,
         LEVELS[verdict],
-        f"{' and '.join(said)} can't be judged{lacks}",
+        f"{' and '.join(words)} can't be judged{lacks}",
         f"add {' and '.join(keys)} to the deploy target" if keys else rule_.remedy,
         "the keys of the target",
         rule_.source,
     )
 
 
-def _unreadable(study: Study) -> Finding:
-    first = study.skipped[0]
+def _unreadable(summary: ArtifactSummary) -> Finding:
+    first = summary.skipped[0]
     said = rule(UNREADABLE)
     return Finding(
         UNREADABLE,
         Verdict.UNKNOWN,
         Level.ERROR,
-        f"{_places(study.skipped_count)} can't be read and may hold device code: {first.reason}",
+        f"{_places(summary.skipped_count)} can't be read and may hold device code: {first.reason}",
         said.remedy,
         "the bytes there",
         said.source,
-        study.skipped_count,
+        summary.skipped_count,
         first.place,
     )
 
@@ -274,15 +314,26 @@ def _places(count: int) -> str:
     return "one place" if count == 1 else f"{count:,} places"
 
 
-def _notes(study: Study, judged: list[_Judged]) -> Iterator[Finding]:
+def _notes(summary: ArtifactSummary, judged: list[_GroupVerdict]) -> Iterator[Finding]:
     """What is worth knowing of the artifact as a whole and changes no verdict."""
-    linked = [(group, one) for group, one, way in judged if way is Route.LINK and one.how == "link"]
+    linked = [
+        (group, module_verdict)
+        for group, module_verdict, way in judged
+        if way is Route.LINK and module_verdict.how == "link"
+    ]
     if linked:
-        for one in disagreements(study.options):
-            values = ", ".join("not given" if v is None else v or "given" for v, _ in one.values)
-            said = f"LTO-IR of one link differs in {one.option} ({values}), and nvJitLink links it "
-            yield _note("LTO-12", f"{said}without a word", 0, one.values[0][1][0])
-    kinds = {image.kind for _, one in linked for image in one.picked}
+        for disagreement in disagreements(summary.options):
+            values = ", ".join(
+                "not given" if v is None else v or "given" for v, _ in disagreement.values
+            )
+            message = (
+                f"LTO-IR of one link differs in {disagreement.option} ({values}), and nvJitLink "
+                "links it without a word"
+            )
+            yield _note("LTO-12", message, 0, disagreement.values[0][1][0])
+    kinds = {
+        image.kind for _, each_module_verdict in linked for image in each_module_verdict.picked
+    }
     if ImageKind.LTOIR in kinds and len(kinds) > 1:
         plain = [(g, o) for g, o in linked if o.picked[0].kind is not ImageKind.LTOIR]
         count = sum(group.count for group, _ in plain)

@@ -8,25 +8,34 @@ from ltocompat.model.image import Host
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import Verdict, worst
 from ltocompat.rules.catalogue import RULES
-from ltocompat.rules.engine.evaluate import Ruling, evaluate
-from ltocompat.rules.engine.judge_module import Judged, finding_of, over
-from ltocompat.rules.rule import Axis, Requirement
+from ltocompat.rules.engine.evaluate import Evaluation, evaluate
+from ltocompat.rules.engine.judge_module import ModuleVerdict, finding_of, over
+from ltocompat.rules.rule import Component, Requirement
 
 
-def judge_host(host: Host, target: Target, gpu: Gpu | None) -> Judged | None:
+def judge_host(host: Host, target: Target, gpu: Gpu | None) -> ModuleVerdict | None:
     """What rules say of a host file on a target; None where they have nothing to say."""
-    asked = tuple(_requirements(host))
-    if not asked:
+    requirements = tuple(_requirements(host))
+    if not requirements:
         return None
     linkers = target.nvjitlink.values if target.nvjitlink else (None,)
     found = []
     for linker in linkers:
-        rulings = [evaluate(one, target, gpu, linker) for one in asked]
-        said = [one.verdict for one in rulings if one.verdict is not None and _says(one)]
-        findings = tuple(finding_of(one) for one in rulings if one.message)
+        rulings = [evaluate(requirement, target, gpu, linker) for requirement in requirements]
+        verdicts = [
+            ruling.verdict for ruling in rulings if ruling.verdict is not None and _says(ruling)
+        ]
+        findings = tuple(finding_of(evaluation) for evaluation in rulings if evaluation.message)
         halves = frozenset(map(_half, filter(_matters, rulings)))
         found.append(
-            Judged(worst(said) if said else None, "host", findings, halves, (), _why(asked))
+            ModuleVerdict(
+                worst(verdicts) if verdicts else None,
+                "host",
+                findings,
+                halves,
+                (),
+                _why(requirements),
+            )
         )
     return found[0] if target.nvjitlink is None else over(target.nvjitlink, found)
 
@@ -37,20 +46,20 @@ def _requirements(host: Host) -> Iterator[Requirement]:
             yield from rule.of_host(host)
 
 
-def _says(ruling: Ruling) -> bool:
+def _says(ruling: Evaluation) -> bool:
     """Whether a ruling is a verdict, rather than a remark that holds on any target."""
-    return ruling.verdict is not Verdict.OK or ruling.requirement.axis is not Axis.NONE
+    return ruling.verdict is not Verdict.OK or ruling.requirement.component is not Component.NONE
 
 
-def _half(ruling: Ruling) -> str:
-    return "link" if ruling.requirement.axis is Axis.LINKER else "load"
+def _half(ruling: Evaluation) -> str:
+    return "link" if ruling.requirement.component is Component.LINKER else "load"
 
 
-def _matters(ruling: Ruling) -> bool:
+def _matters(ruling: Evaluation) -> bool:
     """Whether an unjudged ruling leaves a half open; NVRTC's builtins are neither half."""
-    return ruling.verdict is None and ruling.requirement.axis is not Axis.NVRTC
+    return ruling.verdict is None and ruling.requirement.component is not Component.NVRTC
 
 
-def _why(asked: tuple[Requirement, ...]) -> str:
-    held = "; ".join(f"{one.subject}: {one.axis} {one.constraint} ({one.rule})" for one in asked)
+def _why(requirements: tuple[Requirement, ...]) -> str:
+    held = "; ".join(f"{r.subject}: {r.component} {r.constraint} ({r.rule})" for r in requirements)
     return f"the host file asks: {held}"

@@ -1,11 +1,11 @@
-"""What a package promises, held against its bytes: paths and studies -> flaws."""
+"""What a package promises, held against its bytes: paths and summaries -> problems."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 
-from ltocompat.model.artifact_summary import Study
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import Required
@@ -13,30 +13,30 @@ from ltocompat.packages.promise import Promise
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Package, Shipped
 from ltocompat.rules.catalogue import RULES
-from ltocompat.rules.rule import Flaw
+from ltocompat.rules.rule import Problem
 
 
-def flaws_of(
+def problems_of(
     path: str,
-    study: Study,
+    summary: ArtifactSummary,
     required: Required,
     *,
     others: Sequence[Package] = (),
     promise: Promise | None = None,
     limits: Limits = DEFAULT_LIMITS,
-) -> tuple[Flaw, ...]:
+) -> tuple[Problem, ...]:
     """Everything that is wrong with the promises of a package, worst first.
 
     Args:
         path: the package, or a file of an installed one.
-        study: what is left of it for verdicts.
+        summary: what is left of it for verdicts.
         required: what it asks for; with or without trials.
         others: packages beside it, as ``packages_beside`` reads them.
         promise: what its project promises.
         limits: what reading its metadata may cost.
 
     Returns:
-        The flaws; none for a path that is no package.
+        The problems; none for a path that is no package.
     """
     package = package_of(path, limits)
     if package is None:
@@ -44,18 +44,23 @@ def flaws_of(
     shipped = Shipped(
         package=package,
         required=required,
-        hosts=tuple(study.hosts),
-        shapes=tuple((group.shape, group.count) for group in study.groups),
-        others=tuple(one for one in others if one.path != package.path),
+        hosts=tuple(summary.hosts),
+        signatures=tuple((group.signature, group.count) for group in summary.groups),
+        others=tuple(other for other in others if other.path != package.path),
         promise=promise,
     )
-    return flaws(shipped)
+    return problems(shipped)
 
 
-def flaws(shipped: Shipped) -> tuple[Flaw, ...]:
+def problems(shipped: Shipped) -> tuple[Problem, ...]:
     """What all rules find, each once, worst first."""
-    found = [one for rule in RULES if rule.of_package for one in rule.of_package(shipped)]
-    return tuple(sorted(dict.fromkeys(found), key=lambda one: -one.verdict))
+    found = [
+        each_problem
+        for rule in RULES
+        if rule.of_package
+        for each_problem in rule.of_package(shipped)
+    ]
+    return tuple(sorted(dict.fromkeys(found), key=lambda problem: -problem.verdict))
 
 
 def packages_beside(
@@ -67,7 +72,7 @@ def packages_beside(
         UsageError: a path is no package.
     """
     found = []
-    for path in (os.fspath(one) for one in paths):
+    for path in (os.fspath(record) for record in paths):
         package = package_of(path, limits)
         if package is None:
             raise UsageError(

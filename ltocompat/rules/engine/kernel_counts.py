@@ -5,37 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import Shape, Worth
+from ltocompat.model.signature import KernelsToCount, ModuleSignature
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.engine.judge_module import judge, ways
 from ltocompat.rules.selection import Missed, pick_for_driver
 
 
-def worth_counting(shape: Shape, targets: Iterable[Target]) -> Worth:
+def kernels_to_count(signature: ModuleSignature, targets: Iterable[Target]) -> KernelsToCount:
     """Whose kernels decide about a verdict on these targets.
 
     PTX that a driver would pick always does; of SASS only what a rule objects to, since reading the
     kernels of every cubin costs ten times as much as reading its headers. Of a module that is not
     for a GPU it decides whether it has any: compilers leave modules without kernels everywhere.
     """
-    if Route.LOAD not in ways(shape):
-        return Worth()
+    if Route.LOAD not in ways(signature):
+        return KernelsToCount()
     found: set[int] = set()
     missed = False
     for target in targets:
         for gpu in target.gpus:
-            pick = pick_for_driver(shape, gpu.arch.number)
+            pick = pick_for_driver(signature, gpu.arch.number)
             missed = missed or pick.missed is Missed.NOT_FOR_GPU
-            objected = judge(shape, target, gpu, Route.LOAD, {}).verdict
+            objected = judge(signature, target, gpu, Route.LOAD, {}).verdict
             for image in pick.images:
                 ptx = image.kind is ImageKind.PTX
                 if image.has_kernels is None and (ptx or (objected or Verdict.OK) > Verdict.OK):
-                    found.add(shape.images.index(image))
-    return Worth(tuple(sorted(found)), code_images(shape) if missed else ())
+                    found.add(signature.images.index(image))
+    return KernelsToCount(tuple(sorted(found)), code_images(signature) if missed else ())
 
 
-def code_images(shape: Shape) -> tuple[int, ...]:
+def code_images(signature: ModuleSignature) -> tuple[int, ...]:
     """The images that show their kernels, the first of them first."""
     code = (ImageKind.SASS, ImageKind.PTX)
-    return tuple(n for n, image in enumerate(shape.images) if image.kind in code)
+    return tuple(n for n, image in enumerate(signature.images) if image.kind in code)

@@ -8,38 +8,46 @@ from dataclasses import replace
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, worst
 from ltocompat.rules.catalogue import rule
-from ltocompat.rules.rule import Flaw
+from ltocompat.rules.rule import Problem
 
 
-def finding_of_flaw(flaw: Flaw) -> Finding:
-    """A flaw as a finding; it holds for no number of modules."""
-    source = rule(flaw.rule).source
-    level = LEVELS[flaw.verdict]
-    return Finding(flaw.rule, flaw.verdict, level, flaw.message, flaw.remedy, flaw.evidence, source)
+def finding_of_flaw(problem: Problem) -> Finding:
+    """A problem as a finding; it holds for no number of modules."""
+    source = rule(problem.rule).source
+    level = LEVELS[problem.verdict]
+    return Finding(
+        problem.rule,
+        problem.verdict,
+        level,
+        problem.message,
+        problem.remedy,
+        problem.evidence,
+        source,
+    )
 
 
-def with_flaws(result: Result, flaws: Sequence[Flaw]) -> Result:
+def with_problems(result: Result, problems: Sequence[Problem]) -> Result:
     """A result with what is wrong around the artifact.
 
-    A flaw knows more than the same rule did about the file alone, and takes its place.
+    A problem knows more than the same rule did about the file alone, and takes its place.
     """
-    if not flaws:
+    if not problems:
         return result
-    known = {flaw.rule for flaw in flaws}
-    others = [one for one in result.findings if one.rule not in known]
+    known = {problem.rule for problem in problems}
+    others = [each_finding for each_finding in result.findings if each_finding.rule not in known]
     findings = sorted(
-        [*map(finding_of_flaw, flaws), *others],
-        key=lambda one: (-one.verdict, -one.module_count, one.rule),
+        [*map(finding_of_flaw, problems), *others],
+        key=lambda finding: (-finding.verdict, -finding.module_count, finding.rule),
     )
-    verdict = worst((result.verdict, *(flaw.verdict for flaw in flaws)))
+    verdict = worst((result.verdict, *(problem.verdict for problem in problems)))
     return replace(result, verdict=verdict, findings=tuple(findings))
 
 
-def machine_result(name: str, target: Target, flaws: Iterable[Flaw], looked: str) -> Result:
+def machine_result(name: str, target: Target, problems: Iterable[Problem], looked: str) -> Result:
     """What is wrong with a machine, whatever is to run on it, as a result of its own.
 
     ``looked`` says how it was looked at.
     """
-    findings = tuple(map(finding_of_flaw, flaws))
-    verdict = worst(one.verdict for one in findings)
+    findings = tuple(map(finding_of_flaw, problems))
+    verdict = worst(finding.verdict for finding in findings)
     return Result(name, target, None, None, verdict, Coverage(0), (), findings, (looked,))

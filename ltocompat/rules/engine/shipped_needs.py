@@ -99,8 +99,8 @@ def need_of(part: str, shipped: Shipped) -> Need | None:
     inside = {
         host.place
         for host in hosts
-        for one in host.libraries
-        if _is_copy(one.how, library, one.name)
+        for cuda_library in host.libraries
+        if _is_copy(cuda_library.how, library, cuda_library.name)
     }
     asking = [host for host in hosts if host.place not in inside]
     loaded = list(_asked(asking, library, "needed", own))
@@ -151,9 +151,9 @@ def has_ltoir(shipped: Shipped) -> bool:
     """Whether it has LTO-IR that is linked while it runs, not when something is built with it."""
     return any(
         image.kind is ImageKind.LTOIR
-        for shape, _ in shipped.shapes
-        if not shape.registered and not shape.needs_device_link
-        for image in shape.images
+        for signature, _ in shipped.signatures
+        if not signature.registered and not signature.needs_device_link
+        for image in signature.images
     )
 
 
@@ -179,10 +179,10 @@ def _nvjitlink(
     ]
     linker = shipped.required.nvjitlink if linked else None
     majors = _majors(file for _, file in named)
-    newest = max(imports, key=lambda one: one[0], default=None)
+    newest = max(imports, key=lambda row: row[0], default=None)
     if linker is not None:
         # Of several names to open, those of majors that can't link what is inside don't count.
-        majors = tuple(one for one in majors if one >= linker.possible.major) or majors
+        majors = tuple(major for major in majors if major >= linker.possible.major) or majors
         majors = majors or (linker.possible.major,)
     if not majors:
         return None
@@ -207,15 +207,15 @@ def _floor_of(name: str) -> Release | None:
     if version is None and least is None:
         plain = linker_imports.is_plain(name)
         return floors.linker("unversioned-symbols") if plain else None
-    return max(one for one in (version, least) if one is not None)
+    return max(release for release in (version, least) if release is not None)
 
 
 def _ltoir_of(shipped: Shipped) -> str:
     """The LTO-IR that asks for the newest linker, as requirements call it."""
-    asked = [one for one in shipped.required.asked if one.rule == "LTO-01"]
-    if not asked:
+    askeds = [each_asked for each_asked in shipped.required.asked if each_asked.rule == "LTO-01"]
+    if not askeds:
         return ""
-    return f"{asked[0].subject if len(asked) == 1 else 'LTO-IR'} is inside"
+    return f"{askeds[0].subject if len(askeds) == 1 else 'LTO-IR'} is inside"
 
 
 def _is_copy(how: str, library: str, name: str) -> bool:
@@ -233,9 +233,14 @@ def _asked(
     hosts: Iterable[Host], library: str, how: str, own: set[str]
 ) -> Iterator[tuple[Host, str]]:
     for host in hosts:
-        for one in host.libraries:
-            if one.name == library and one.how == how and one.file and one.file not in own:
-                yield host, one.file
+        for cuda_library in host.libraries:
+            if (
+                cuda_library.name == library
+                and cuda_library.how == how
+                and cuda_library.file
+                and cuda_library.file not in own
+            ):
+                yield host, cuda_library.file
 
 
 def _majors(files: Iterable[str]) -> tuple[int, ...]:
@@ -259,4 +264,4 @@ def admits_right_major(package: str, admitted: Allowed, need: Need) -> bool:
     major = suffix_major(package)
     if not admitted.releases:
         return major in need.majors if major else True
-    return any(one.major in need.majors for one in admitted.releases)
+    return any(release.major in need.majors for release in admitted.releases)

@@ -53,7 +53,14 @@ def _symbols(view: ByteView, tables: ElfTables) -> SymbolTable | None:
     """The table that the relocations count in."""
     address = tables.tag("DT_SYMTAB")
     offset = None if address is None else tables.offset_of(address)
-    return next((one for one in symbol_tables(view, tables) if one.offset == offset), None)
+    return next(
+        (
+            symbol_table
+            for symbol_table in symbol_tables(view, tables)
+            if symbol_table.offset == offset
+        ),
+        None,
+    )
 
 
 def _bound(

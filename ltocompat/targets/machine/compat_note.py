@@ -57,13 +57,13 @@ def _parsed(view: ByteView) -> CompatNote | None:
         raise Malformed(f"the note {_SECTION} is no JSON: {error}") from error
     if not isinstance(value, dict):
         raise Malformed(f"the note {_SECTION} is no JSON object")
-    said = {name.lower(): part for name, part in value.items()}
-    form = said.get("format")
+    table = {name.lower(): part for name, part in value.items()}
+    form = table.get("format")
     return CompatNote(
         form if isinstance(form, int) else None,
-        _release(said.get("cuda version")),
-        _numbers(said.get("driver")),
-        _numbers(said.get("device")),
+        _release(table.get("cuda version")),
+        _numbers(table.get("driver")),
+        _numbers(table.get("device")),
     )
 
 
@@ -75,4 +75,8 @@ def _release(value: object) -> Release | None:
 
 
 def _numbers(value: object) -> tuple[int, ...]:
-    return tuple(one for one in value if isinstance(one, int)) if isinstance(value, list) else ()
+    return (
+        tuple(number for number in value if isinstance(number, int))
+        if isinstance(value, list)
+        else ()
+    )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import Budget
-from ltocompat.targets.machine.environment import Compiler, Package, Toolkit
+from ltocompat.targets.machine.environment import Compiler, InstalledPackage, Toolkit
 from ltocompat.targets.machine.objects import viewed
 from ltocompat.targets.nvjitlink.machine import Machine
 from ltocompat.targets.nvjitlink.places import package_folders
@@ -29,7 +29,7 @@ _WHEELS = {"nvrtc": ("nvidia-cuda-nvrtc",), "nvvm": ("nvidia-nvvm", "nvidia-cuda
 def compilers(
     machine: Machine,
     toolkits: Iterable[Toolkit],
-    wheels: Iterable[Package],
+    wheels: Iterable[InstalledPackage],
     cached: Iterable[str],
 ) -> tuple[Compiler, ...]:
     """Every copy once, by path.
@@ -77,7 +77,7 @@ def _described(
     library: str,
     path: str,
     via: list[str],
-    packages: tuple[tuple[Toolkit, ...], tuple[Package, ...]],
+    packages: tuple[tuple[Toolkit, ...], tuple[InstalledPackage, ...]],
 ) -> Compiler:
     beside = machine.files(os.path.dirname(path), "libnvrtc-builtins.so.*")
     minors = {
@@ -95,7 +95,7 @@ def _version(
     library: str,
     path: str,
     builtins: tuple[Release, ...],
-    packages: tuple[tuple[Toolkit, ...], tuple[Package, ...]],
+    packages: tuple[tuple[Toolkit, ...], tuple[InstalledPackage, ...]],
 ) -> tuple[str | None, str | None]:
     """The version, and what says so, best first."""
     banners = banner_versions(machine, path)
@@ -137,7 +137,7 @@ def banner_versions(machine: Machine, path: str) -> set[str]:
     return found
 
 
-def _records(machine: Machine, package: Package, path: str) -> bool:
+def _records(machine: Machine, package: InstalledPackage, path: str) -> bool:
     """Whether a package lists the file as its own."""
     inside = os.path.relpath(path, machine.real(package.folder))
     stem = f"{package.name.replace('-', '_')}-{package.version}"

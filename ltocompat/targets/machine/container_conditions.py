@@ -26,7 +26,7 @@ _COMPARE: Mapping[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class ContainerHost:
     """What a requirement compares with; None where it isn't known.
 
     Attributes:
@@ -42,7 +42,7 @@ class Host:
     brands: tuple[str, ...] = ()
 
 
-def satisfied(requirement: str, host: Host) -> bool | None:
+def satisfied(requirement: str, host: ContainerHost) -> bool | None:
     """Whether a host has what a requirement asks; None where an unknown fact decides.
 
     Raises:
@@ -50,7 +50,7 @@ def satisfied(requirement: str, host: Host) -> bool | None:
     """
     alternatives = [part for part in requirement.split(" ") if part]
     return _any(
-        _all(_condition(one, host) for one in part.split(",") if one) for part in alternatives
+        _all(_condition(text, host) for text in part.split(",") if text) for part in alternatives
     )
 
 
@@ -68,7 +68,7 @@ def _any(found: Iterable[bool | None]) -> bool | None:
     return None if None in values else False
 
 
-def _condition(text: str, host: Host) -> bool | None:
+def _condition(text: str, host: ContainerHost) -> bool | None:
     match = _CONDITION.fullmatch(text)
     if match is None:
         raise ValueError(text)
@@ -84,7 +84,7 @@ def _condition(text: str, host: Host) -> bool | None:
     if not known:
         return None
     # A container may be given any of the GPUs: only where all agree is the answer known.
-    answers = {_compared(name.lower(), sign, value, one) for one in known}
+    answers = {_compared(name.lower(), sign, value, each_text) for each_text in known}
     return answers.pop() if len(answers) == 1 else None
 
 

@@ -70,10 +70,10 @@ def user_driver(
         if found.problem and "No such file" not in found.problem:
             problems.append(found.problem)
         return None
-    said = answers.libcuda and machine.real(answers.libcuda)
-    if said and said != found.real and not said.startswith(WSL):
+    text = answers.libcuda and machine.real(answers.libcuda)
+    if text and text != found.real and not text.startswith(WSL):
         problems.append(
-            f"a child process loaded {said}, not {found.path}, which the loader's rules give; "
+            f"a child process loaded {text}, not {found.path}, which the loader's rules give; "
             "look at LD_DEBUG=libs"
         )
     cuda, by = answers.cuda, found.found_by
@@ -110,8 +110,8 @@ def describe(
     stub = _is_stub(machine, path, real, version)
     compat = () if stub else _compat_reasons(path, real, version, kernel)
     needed = [
-        one
-        for one, (_, since) in zip(siblings, _SIBLINGS, strict=True)
+        sibling
+        for sibling, (_, since) in zip(siblings, _SIBLINGS, strict=True)
         if version and version.branch >= since
     ]
     return UserDriver(
@@ -162,7 +162,7 @@ def _compat_reasons(
         return ()
     reasons = []
     # "compat", "cuda-compat" of conda, "compat_orin".
-    parts = {part for one in (path, real) for part in os.path.dirname(one).split("/")}
+    parts = {part for text in (path, real) for part in os.path.dirname(text).split("/")}
     named = sorted(part for part in parts if part.startswith(("compat", "cuda-compat")))
     if named:
         reasons.append(f"it lies in a folder called {named[0]}")

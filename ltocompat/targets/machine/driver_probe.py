@@ -55,9 +55,9 @@ def ask(machine: Machine) -> Answers:
 
 def _child(machine: Machine) -> dict[str, Any]:
     # Isolated (-I): neither this folder nor PYTHONPATH counts; the loader's variables do.
-    said = machine.run([machine.python or sys.executable, "-I", _ASKING])
+    text = machine.run([machine.python or sys.executable, "-I", _ASKING])
     try:
-        value = json.loads(said)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -92,7 +92,7 @@ class UserDriver:
     @property
     def missing(self) -> tuple[str, ...]:
         """Siblings that are not beside it."""
-        return tuple(one.name for one in self.siblings if one.path is None)
+        return tuple(sibling.name for sibling in self.siblings if sibling.path is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class LocalGpu:
 
 
 @dataclass(frozen=True, slots=True)
-class Pick:
+class LibraryPick:
     """What one way of loading gets for one library.
 
     Attributes:
@@ -196,7 +196,7 @@ class Toolkit:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Package:
+class InstalledPackage:
     """An installed package, of Python or conda, by its metadata.
 
     Attributes:
@@ -220,7 +220,7 @@ class Conda:
     """
 
     prefix: str
-    packages: tuple[Package, ...]
+    packages: tuple[InstalledPackage, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,9 +267,9 @@ class Environment:
     gpus: tuple[LocalGpu, ...] = ()
     nvjitlinks: tuple[NvJitLink, ...] = ()
     compilers: tuple[Compiler, ...] = ()
-    picks: tuple[Pick, ...] = ()
+    picks: tuple[LibraryPick, ...] = ()
     toolkits: tuple[Toolkit, ...] = ()
-    wheels: tuple[Package, ...] = ()
+    wheels: tuple[InstalledPackage, ...] = ()
     conda: Conda | None = None
     wsl2: bool = False
     jetson: Jetson | None = None
@@ -278,9 +278,9 @@ class Environment:
     python: str | None = None
     problems: tuple[str, ...] = ()
 
-    def picked(self, library: str, way: str) -> tuple[Pick, ...]:
+    def picked(self, library: str, way: str) -> tuple[LibraryPick, ...]:
         """What a way of loading gets for a library, one for each soname that it can ask for."""
-        return tuple(one for one in self.picks if (one.library, one.way) == (library, way))
+        return tuple(pick for pick in self.picks if (pick.library, pick.way) == (library, way))
 
     def variable(self, name: str) -> str | None:
         """The value of an environment variable that CUDA listens to."""

@@ -23,8 +23,8 @@ def gpus(machine: Machine, answers: Answers, board: Jetson | None) -> tuple[Loca
         # nvidia-smi of Jetsons gives no compute capability; the board's model does.
         hint = board.model if board and board.model else ""
         return tuple(
-            one if one.arch else LocalGpu(one.name, arch_of(one.name) or arch_of(hint), one.source)
-            for one in answers.gpus
+            gpu if gpu.arch else LocalGpu(gpu.name, arch_of(gpu.name) or arch_of(hint), gpu.source)
+            for gpu in answers.gpus
         )
     found = [
         LocalGpu(model[1], arch_of(model[1]), path)

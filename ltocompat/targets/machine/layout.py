@@ -91,11 +91,11 @@ def processor_of(machine: Machine) -> str:
 def _cpu(machine: Machine) -> tuple[str, frozenset[str]]:
     """Who made the processor, and its features."""
     lines = (machine.text("/proc/cpuinfo") or "").splitlines()
-    said = {
+    table = {
         name.strip(): value.strip()
         for name, _, value in (line.partition(":") for line in reversed(lines))
     }
-    return said.get("vendor_id", ""), frozenset(said.get("flags", "").split())
+    return table.get("vendor_id", ""), frozenset(table.get("flags", "").split())
 
 
 def _levels(flags: frozenset[str]) -> tuple[str, ...]:

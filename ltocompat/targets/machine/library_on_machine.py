@@ -14,7 +14,7 @@ from ltocompat.model.place import Place
 from ltocompat.targets.machine.bind_order import in_order_of_binding
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library import Library
-from ltocompat.targets.machine.loaded import Resolved, Rule
+from ltocompat.targets.machine.loaded import BindRule, Resolved
 from ltocompat.targets.machine.loader import Loader
 from ltocompat.targets.machine.objects import read_object, viewed
 from ltocompat.targets.nvjitlink.linker import NvJitLink
@@ -25,7 +25,7 @@ _NVJITLINK = "libnvJitLink"
 _SITES = ("site-packages", "dist-packages")
 _IN_WHEELS = ("nvidia/nvjitlink/lib", "nvidia/cu13/lib")
 # Rules by which a library finds what anybody put there, rather than what it names itself.
-_BY_CHANCE = (Rule.CACHE, Rule.CONF, Rule.DEFAULT)
+_BY_CHANCE = (BindRule.CACHE, BindRule.CONF, BindRule.DEFAULT)
 
 
 def look_at(
@@ -93,21 +93,25 @@ def _load(
 
 def _nvjitlink(loader: Loader, resolved: tuple[Resolved, ...], host: Host) -> Resolved | None:
     """The answer for nvJitLink: what is needed, else what the file itself would open by name."""
-    asked = {one.file for one in host.libraries if one.name == _NVJITLINK and one.how == "needed"}
+    words = {
+        library.file
+        for library in host.libraries
+        if library.name == _NVJITLINK and library.how == "needed"
+    }
     own = resolved[0].loaded if resolved else None
     for one in resolved:
         direct = own is not None and one.needed_by == own.path
-        if direct and one.asked in asked:
+        if direct and one.asked in words:
             return _first_answer(loader, one)
     names = [
-        one.file
-        for one in host.libraries
-        if one.name == _NVJITLINK and one.how == "opened" and one.file
+        cuda_library.file
+        for cuda_library in host.libraries
+        if cuda_library.name == _NVJITLINK and cuda_library.how == "opened" and cuda_library.file
     ]
     if own is None:
         return None
     answers = [loader.resolve(name, by=own) for name in _newest_first(names)]
-    found = next((one for one in answers if one.loaded), None)
+    found = next((answer for answer in answers if answer.loaded), None)
     return _first_answer(loader, found) if found else next(iter(answers), None)
 
 
@@ -115,13 +119,17 @@ def _newest_first(names: list[str]) -> list[str]:
     return sorted(names, key=lambda name: (len(name), name), reverse=True)
 
 
-def _first_answer(loader: Loader, one: Resolved) -> Resolved:
+def _first_answer(loader: Loader, resolved: Resolved) -> Resolved:
     """How a library that was there already came into the process."""
-    if one.rule is not Rule.LOADED:
-        return one
+    if resolved.rule is not BindRule.LOADED:
+        return resolved
     return next(
-        (other for other in loader.history if other.real == one.real and other.rule != one.rule),
-        one,
+        (
+            other
+            for other in loader.history
+            if other.real == resolved.real and other.rule != resolved.rule
+        ),
+        resolved,
     )
 
 
@@ -135,9 +143,9 @@ def _identified(
 
 
 def _copy(machine: Machine, environment: Environment, path: str, via: str) -> NvJitLink | None:
-    for one in environment.nvjitlinks:
-        if one.path == path:
-            return replace(one, found_via=via)
+    for nvjitlink in environment.nvjitlinks:
+        if nvjitlink.path == path:
+            return replace(nvjitlink, found_via=via)
     try:
         return read_linker(machine, path, via)
     except LtocompatError:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ltocompat.targets.machine.environment import Pick
+from ltocompat.targets.machine.environment import LibraryPick
 from ltocompat.targets.machine.loader import Loader
 from ltocompat.targets.nvjitlink.machine import Machine
 from ltocompat.targets.nvjitlink.places import package_folders
@@ -54,7 +54,7 @@ LIBRARIES = {
 _CUDART = ("libcudart.so.13", "libcudart.so.12")
 
 
-def picks(machine: Machine, versions: Mapping[str, str | None]) -> Iterator[Pick]:
+def picks(machine: Machine, versions: Mapping[str, str | None]) -> Iterator[LibraryPick]:
     """What each way gets for each library.
 
     Args:
@@ -66,14 +66,18 @@ def picks(machine: Machine, versions: Mapping[str, str | None]) -> Iterator[Pick
             # Each in a process of its own: nothing else is loaded yet.
             found = _loader(machine).resolve(soname)
             version = versions.get(found.real or "")
-            yield Pick(name, LDSO, soname, found.path, found.real, found.found_by, version)
+            yield LibraryPick(name, LDSO, soname, found.path, found.real, found.found_by, version)
         path, by = _found(machine, library)
         real = machine.real(path) if path else None
-        asked = next(
-            (one for one in library.sonames if path and os.path.basename(path) == one),
+        text = next(
+            (
+                each_soname
+                for each_soname in library.sonames
+                if path and os.path.basename(path) == each_soname
+            ),
             library.sonames[0],
         )
-        yield Pick(name, PATHFINDER, asked, path, real, by, versions.get(real or ""))
+        yield LibraryPick(name, PATHFINDER, text, path, real, by, versions.get(real or ""))
 
 
 def _loader(machine: Machine) -> Loader:
@@ -106,7 +110,7 @@ def _found(machine: Machine, library: _Library) -> tuple[str | None, str]:
 def _sites(machine: Machine) -> list[str]:
     """Folders of packages in the order of this Python; of all at hand where it is unknown."""
     ends = ("site-packages", "dist-packages")
-    own = [one for one in machine.search_path if os.path.basename(one) in ends]
+    own = [text for text in machine.search_path if os.path.basename(text) in ends]
     return own or package_folders(machine)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ltocompat.targets.machine.objects import SharedObject
 
 
-class Rule(enum.StrEnum):
+class BindRule(enum.StrEnum):
     """What made the loader look where it found a library."""
 
     LOADED = "already loaded"
@@ -65,7 +65,7 @@ class Resolved:
     asked: str
     needed_by: str | None = None
     loaded: Loaded | None = None
-    rule: Rule | None = None
+    rule: BindRule | None = None
     owner: str | None = None
     problem: str | None = None
 

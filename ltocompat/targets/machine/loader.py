@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ltocompat.model.errors import LtocompatError, Malformed
 from ltocompat.targets.machine.layout import Layout, layout, processor_of
 from ltocompat.targets.machine.ldcache import FLAGS, CacheEntry, cached, conf_folders
-from ltocompat.targets.machine.loaded import Loaded, Resolved, Rule
+from ltocompat.targets.machine.loaded import BindRule, Loaded, Resolved
 from ltocompat.targets.machine.objects import SharedObject, read_object
 from ltocompat.targets.nvjitlink.machine import Machine
 
@@ -27,7 +27,7 @@ class _Place:
     """A folder (or a cached file) to look into, and why."""
 
     folder: str
-    rule: Rule
+    rule: BindRule
     owner: str | None = None
     file: str | None = None
 
@@ -61,7 +61,7 @@ class Loader:
         self._layout: Layout = layout(machine, self._processor)
         preloads = machine.environ.get("LD_PRELOAD", "").replace(":", " ").split()
         first = [self.resolve(library, by=self.program).loaded for library in preloads]
-        self._bring_needed([one for one in (self.program, *first) if one])
+        self._bring_needed([loaded for loaded in (self.program, *first) if loaded])
 
     def _start(self, path: str) -> None:
         real = self.machine.real(path)
@@ -72,25 +72,29 @@ class Loader:
         self.program = Loaded(path, real, file)
         self._processor = file.machine
         self.loaded.append(self.program)
-        self.history.append(Resolved(path, None, self.program, Rule.PATH))
+        self.history.append(Resolved(path, None, self.program, BindRule.PATH))
 
     def load(self, library: str, by: Loaded | None = None) -> tuple[Resolved, ...]:
         """Load a library with all that it needs; breadth first, as ld.so and dlopen do it."""
         before = len(self.history)
         first = self.resolve(library, by=by)
-        if first.loaded and first.rule is not Rule.LOADED:
+        if first.loaded and first.rule is not BindRule.LOADED:
             self._bring_needed([first.loaded])
         return tuple(self.history[before:])
 
     def _bring_needed(self, todo: list[Loaded]) -> None:
-        seen = {one.real for one in todo}
+        seen = {loaded.real for loaded in todo}
         while todo and len(self.loaded) < _MOST_OBJECTS:
             by = todo.pop(0)
             for name in by.file.needed:
-                one = self.resolve(name, by=by)
-                if one.loaded and one.rule is not Rule.LOADED and one.real not in seen:
-                    seen.add(one.loaded.real)
-                    todo.append(one.loaded)
+                resolved = self.resolve(name, by=by)
+                if (
+                    resolved.loaded
+                    and resolved.rule is not BindRule.LOADED
+                    and resolved.real not in seen
+                ):
+                    seen.add(resolved.loaded.real)
+                    todo.append(resolved.loaded)
 
     def resolve(self, library: str, by: Loaded | None = None) -> Resolved:
         """Load one library, but not what it needs."""
@@ -102,7 +106,7 @@ class Loader:
         needed_by = by.path if by else None
         name = self._layout.expand(library, by.origin) if by else library
         if there := self._in_process(name):
-            return Resolved(library, needed_by, there, Rule.LOADED)
+            return Resolved(library, needed_by, there, BindRule.LOADED)
         for place in self._places(name, by or self.program):
             found = self._take(place, name, by or self.program)
             if isinstance(found, str):
@@ -116,7 +120,9 @@ class Loader:
         """By the names that it was asked for, then by soname, in the order of loading."""
         if name in self._names:
             return self._names[name]
-        return next((one for one in self.loaded if name in (one.file.soname, one.path)), None)
+        return next(
+            (loaded for loaded in self.loaded if name in (loaded.file.soname, loaded.path)), None
+        )
 
     def _take(self, place: _Place, name: str, by: Loaded | None) -> Loaded | str | None:
         """Load the file of that name in a place; a sentence where the loader would give up."""
@@ -124,18 +130,20 @@ class Loader:
             if not self.machine.exists(path):
                 continue
             real = self.machine.real(path)
-            if same := next((one for one in self.loaded if one.real == real), None):
+            if same := next(
+                (each_loaded for each_loaded in self.loaded if each_loaded.real == real), None
+            ):
                 return same
             file = self._read(real)
             if isinstance(file, str):
                 return f"{path}: {file}"
             if file.machine != self._processor:
-                if place.rule is Rule.PATH:
+                if place.rule is BindRule.PATH:
                     return f"{path}: wrong ELF class or machine: {file.machine}"
                 continue
-            one = Loaded(path, real, file, by)
-            self.loaded.append(one)
-            return one
+            loaded = Loaded(path, real, file, by)
+            self.loaded.append(loaded)
+            return loaded
         return None
 
     def _candidates(self, place: _Place, name: str) -> Iterator[str]:
@@ -145,7 +153,7 @@ class Loader:
         for level in self._layout.hwcaps:
             yield f"{place.folder}/glibc-hwcaps/{level}/{name}"
         yield f"{place.folder}/{name}" if place.folder != "/" else f"/{name}"
-        if place.rule is Rule.CONF:
+        if place.rule is BindRule.CONF:
             # ldconfig enters a library under its soname, whatever its file is called.
             stem = name.partition(".so")[0]
             for path in self.machine.files(place.folder, f"{stem}.so*"):
@@ -164,35 +172,35 @@ class Loader:
     def _places(self, name: str, by: Loaded | None) -> Iterator[_Place]:
         """Where ld.so looks, in its order."""
         if "/" in name:
-            yield _Place("", Rule.PATH, file=os.path.join(self.machine.folder, name))
+            yield _Place("", BindRule.PATH, file=os.path.join(self.machine.folder, name))
             return
         if by is None or by.file.runpath is None:
             yield from self._inherited(by)
         path = self.machine.environ.get("LD_LIBRARY_PATH", "")
-        yield from self._listed(path, ":;", Rule.LIBRARY_PATH, self.program)
+        yield from self._listed(path, ":;", BindRule.LIBRARY_PATH, self.program)
         if by:
-            yield from self._listed(by.file.runpath or "", ":", Rule.RUNPATH, by)
+            yield from self._listed(by.file.runpath or "", ":", BindRule.RUNPATH, by)
         yield from self._cached(name, no_default=bool(by and by.file.no_default))
         if not (by and by.file.no_default):
-            yield from (_Place(folder, Rule.DEFAULT) for folder in self._layout.default)
+            yield from (_Place(folder, BindRule.DEFAULT) for folder in self._layout.default)
 
     def _inherited(self, by: Loaded | None) -> Iterator[_Place]:
         """RPATH of the asking file, of what brought it, and so on up; at last the program's."""
         chain: list[Loaded] = []
-        one = by
-        while one and one not in chain:
-            chain.append(one)
-            one = one.loader
+        loaded = by
+        while loaded and loaded not in chain:
+            chain.append(loaded)
+            loaded = loaded.loader
         if self.program and self.program not in chain:
             chain.append(self.program)
-        for one in chain:
-            yield from self._listed(one.file.rpath or "", ":", Rule.RPATH, one)
+        for loaded in chain:
+            yield from self._listed(loaded.file.rpath or "", ":", BindRule.RPATH, loaded)
 
     def _listed(
-        self, text: str, separators: str, rule: Rule, by: Loaded | None
+        self, text: str, separators: str, rule: BindRule, by: Loaded | None
     ) -> Iterator[_Place]:
         """A search path; an empty part is the current folder."""
-        owner = by.name if by and rule is not Rule.LIBRARY_PATH else None
+        owner = by.name if by and rule is not BindRule.LIBRARY_PATH else None
         for part in re.split(f"[{separators}]", text) if text else ():
             expanded = self._layout.expand(part, by.origin) if by else part
             folder = os.path.join(self.machine.folder, expanded).rstrip("/") or "/"
@@ -212,9 +220,9 @@ class Loader:
         # The best folder that the processor takes, else the first entry; never a second one.
         order = (*self._layout.hwcaps, "")
         for entry in sorted(entries, key=lambda entry: order.index(entry.hwcaps))[:1]:
-            yield _Place("", Rule.CACHE, file=entry.path)
+            yield _Place("", BindRule.CACHE, file=entry.path)
         for folder, _ in self._conf:
-            yield _Place(folder, Rule.CONF)
+            yield _Place(folder, BindRule.CONF)
 
     def _read_cache(self) -> dict[str, list[CacheEntry]]:
         found: dict[str, list[CacheEntry]] = {}

@@ -6,7 +6,7 @@ import json
 import os
 import re
 
-from ltocompat.targets.machine.environment import Conda, Package
+from ltocompat.targets.machine.environment import Conda, InstalledPackage
 from ltocompat.targets.nvjitlink.machine import Machine
 from ltocompat.targets.nvjitlink.places import package_folders
 
@@ -16,7 +16,7 @@ _FIELD = re.compile(r"^(Name|Version): *(\S+)", re.MULTILINE)
 _MOST_METADATA = 64 << 10
 
 
-def wheels(machine: Machine) -> tuple[Package, ...]:
+def wheels(machine: Machine) -> tuple[InstalledPackage, ...]:
     """Distributions of NVIDIA, and those that drive CUDA, in every Python that is at hand."""
     found = set()
     # A virtual environment's lib64 is a link to its lib.
@@ -32,7 +32,7 @@ def wheels(machine: Machine) -> tuple[Package, ...]:
             # The description below the first empty line is anybody's text.
             head = data.decode("utf-8", "replace").partition("\n\n")[0]
             fields = dict(_FIELD.findall(head))
-            found.add(Package(name, fields.get("Version", version), folder))
+            found.add(InstalledPackage(name, fields.get("Version", version), folder))
     return tuple(sorted(found))
 
 
@@ -49,8 +49,8 @@ def conda(machine: Machine) -> Conda | None:
             continue
         match value:
             case {"name": str(name), "version": str(version)}:
-                found.add(Package(name, version, prefix))
+                found.add(InstalledPackage(name, version, prefix))
             case {"version": str(version)}:
                 name = os.path.basename(path).rsplit("-", 2)[0]
-                found.add(Package(name, version, prefix))
+                found.add(InstalledPackage(name, version, prefix))
     return Conda(prefix, tuple(sorted(found)))

@@ -27,10 +27,10 @@ def is_wsl2(machine: Machine) -> bool:
 
 def jetson(machine: Machine) -> Jetson | None:
     """The board, where this is Linux for Tegra."""
-    said = _TEGRA.search(machine.text("/etc/nv_tegra_release") or "")
-    release = f"{said[1]}.{said[2]}" if said else None
-    if release is None and (said := _DPKG.search(machine.text("/var/lib/dpkg/status") or "")):
-        release = said[1]
+    match = _TEGRA.search(machine.text("/etc/nv_tegra_release") or "")
+    release = f"{match[1]}.{match[2]}" if match else None
+    if release is None and (match := _DPKG.search(machine.text("/var/lib/dpkg/status") or "")):
+        release = match[1]
     # Device trees end their texts with a NUL.
     model = (machine.text("/proc/device-tree/model") or "").rstrip("\0\n") or None
     tegra = release or (model and _BOARD.search(model))
@@ -61,7 +61,7 @@ def container(machine: Machine) -> str | None:
 
 def variables(machine: Machine) -> tuple[tuple[str, str], ...]:
     """The environment variables that CUDA, its containers and the loader listen to."""
-    return tuple(sorted(one for one in machine.environ.items() if _VARIABLES.fullmatch(one[0])))
+    return tuple(sorted(item for item in machine.environ.items() if _VARIABLES.fullmatch(item[0])))
 
 
 def system(machine: Machine, *, wsl2: bool) -> System:

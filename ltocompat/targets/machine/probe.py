@@ -12,7 +12,7 @@ from ltocompat.model.target import System
 from ltocompat.targets.machine.compilers import compilers
 from ltocompat.targets.machine.driver import compat_folders, kernel_driver, user_driver
 from ltocompat.targets.machine.driver_probe import Answers, ask
-from ltocompat.targets.machine.environment import Compiler, Environment, Pick
+from ltocompat.targets.machine.environment import Compiler, Environment, LibraryPick
 from ltocompat.targets.machine.gpus import gpus
 from ltocompat.targets.machine.ldcache import cached
 from ltocompat.targets.machine.library_search import picks
@@ -96,18 +96,18 @@ def _cached(machine: Machine) -> tuple[str, ...]:
 
 def _linkers(machine: Machine, known: Iterable[str]) -> tuple[NvJitLink, ...]:
     """Those of ``nvjitlinks``, and what the cache knows where there is no ldconfig to run."""
-    found = {one.path: one for one in find(machine)}
+    found = {each_linker.path: each_linker for each_linker in find(machine)}
     for path in known:
         real = machine.real(path)
         if os.path.basename(path).startswith("libnvJitLink.so") and real not in found:
             with suppress(LtocompatError):
                 found[real] = read_linker(machine, real, "ld.so cache")
-    return tuple(sorted(found.values(), key=lambda one: (one.numbers, one.path)))
+    return tuple(sorted(found.values(), key=lambda linker: (linker.numbers, linker.path)))
 
 
 def _picks(
     machine: Machine, linkers: Iterable[NvJitLink], others: Iterable[Compiler]
-) -> tuple[Pick, ...]:
-    versions: dict[str, str | None] = {one.path: one.version for one in linkers}
-    versions |= {one.path: one.version for one in others}
+) -> tuple[LibraryPick, ...]:
+    versions: dict[str, str | None] = {linker.path: linker.version for linker in linkers}
+    versions |= {other.path: other.version for other in others}
     return tuple(picks(machine, versions))

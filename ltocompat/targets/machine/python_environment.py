@@ -64,8 +64,8 @@ def chosen(python: str | None, environ: Mapping[str, str], machine: Machine) -> 
 
 
 def _folders_of(python: str, machine: Machine) -> tuple[str, ...]:
-    said = machine.run([python, "-I", "-c", _ASK]).split("\n")
-    return tuple(dict.fromkeys(line for line in said if os.path.isdir(line)))
+    words = machine.run([python, "-I", "-c", _ASK]).split("\n")
+    return tuple(dict.fromkeys(line for line in words if os.path.isdir(line)))
 
 
 def binary_files(installation: Installation) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ltocompat.model.arch import Release
-from ltocompat.model.target import DriverVersion, Gpu, Known, Target
+from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet
 from ltocompat.targets.machine.environment import Environment, LocalGpu
 from ltocompat.targets.machine.gpus import known_gpu
 from ltocompat.targets.machine.library_search import LDSO, PATHFINDER
@@ -50,7 +50,7 @@ def target_of(environment: Environment, name: str = _HERE) -> Target:
     )
 
 
-def _driver(environment: Environment) -> Known[DriverVersion] | None:
+def _driver(environment: Environment) -> VersionSet[DriverVersion] | None:
     kernel, user = environment.kernel_driver, environment.user_driver
     if kernel:
         return _known(str(kernel.version), (kernel.version,), kernel.source)
@@ -60,14 +60,14 @@ def _driver(environment: Environment) -> Known[DriverVersion] | None:
     return None
 
 
-def _compat(environment: Environment) -> Known[Release] | None:
+def _compat(environment: Environment) -> VersionSet[Release] | None:
     user = environment.user_driver
     if user is None or not user.is_compat or user.cuda is None:
         return None
     return _known(str(user.cuda), (user.cuda,), f"{user.path} ({user.cuda_source})")
 
 
-def _picked(environment: Environment, library: str) -> Known[Release] | None:
+def _picked(environment: Environment, library: str) -> VersionSet[Release] | None:
     """What programs load: by cuda-pathfinder, and by dlopen of the first soname that there is."""
     found: dict[Release, list[str]] = {}
     for way in (PATHFINDER, LDSO):
@@ -82,9 +82,13 @@ def _picked(environment: Environment, library: str) -> Known[Release] | None:
     return _known(" or ".join(map(str, releases)), releases, ", ".join(sources))
 
 
-def _nvlink(environment: Environment) -> Known[Release] | None:
+def _nvlink(environment: Environment) -> VersionSet[Release] | None:
     """That of the toolkit whose nvcc runs, else of the first toolkit that has one."""
-    having = [one for one in environment.toolkits if one.nvlink and one.version]
+    having = [
+        each_toolkit
+        for each_toolkit in environment.toolkits
+        if each_toolkit.nvlink and each_toolkit.version
+    ]
     having.sort(key=lambda one: "PATH" not in one.reached)
     for toolkit in having[:1]:
         release = Release.parse(toolkit.version or "")
@@ -94,7 +98,7 @@ def _nvlink(environment: Environment) -> Known[Release] | None:
 
 def _gpus(environment: Environment) -> tuple[Gpu, ...]:
     """One for each kind of GPU; those whose architecture nothing tells are left out."""
-    found = (_gpu(one, tegra=environment.jetson is not None) for one in environment.gpus)
+    found = (_gpu(gpu, tegra=environment.jetson is not None) for gpu in environment.gpus)
     return tuple(dict.fromkeys(filter(None, found)))
 
 
@@ -108,5 +112,5 @@ def _gpu(local: LocalGpu, *, tegra: bool) -> Gpu | None:
     return Gpu(local.name, local.arch, data_center=True if tegra else None, tegra=tegra)
 
 
-def _known(text: str, values: Iterable[T], source: str) -> Known[T]:
-    return Known(text, tuple(values), every=False, source=f"{_HERE}: {source}")
+def _known(text: str, values: Iterable[T], source: str) -> VersionSet[T]:
+    return VersionSet(text, tuple(values), every=False, source=f"{_HERE}: {source}")

@@ -64,15 +64,15 @@ def _described(machine: Machine, root: str, reached: tuple[str, ...]) -> Toolkit
 def _version(machine: Machine, root: str) -> tuple[str | None, str | None]:
     """The compiler's number, else the toolkit's; only its minor means anything in compatibility."""
     nvcc = os.path.join(root, "bin/nvcc")
-    if machine.is_file(nvcc) and (said := _NVCC.search(machine.run([nvcc, "--version"]))):
-        return said[1], "nvcc --version"
+    if machine.is_file(nvcc) and (match := _NVCC.search(machine.run([nvcc, "--version"]))):
+        return match[1], "nvcc --version"
     if version := _by_json(machine.text(os.path.join(root, "version.json")) or ""):
         return version, "version.json"
-    if said := _TEXT.search(machine.text(os.path.join(root, "version.txt")) or ""):
-        return said[1], "version.txt"
+    if match := _TEXT.search(machine.text(os.path.join(root, "version.txt")) or ""):
+        return match[1], "version.txt"
     for header in machine.files(root, *_HEADERS):
-        if said := _HEADER.search(machine.text(header) or ""):
-            code = int(said[1])
+        if match := _HEADER.search(machine.text(header) or ""):
+            code = int(match[1])
             return f"{code // 1000}.{code % 1000 // 10}", "cuda.h"
     return None, None
 

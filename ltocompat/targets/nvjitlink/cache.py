@@ -26,7 +26,7 @@ _FORGOTTEN = 24 * 3600  # seconds after which a half install belongs to nobody a
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class InstallOrigin:
     """What is kept beside a library.
 
     Attributes:
@@ -86,7 +86,7 @@ class Cache:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def keep(self, part: str, origin: Origin) -> NvJitLink:
+    def keep(self, part: str, origin: InstallOrigin) -> NvJitLink:
         """Let the library in the folder ``part`` be one of ours; the first of two installs wins."""
         final = os.path.join(self.folder, origin.version)
         try:
@@ -124,7 +124,7 @@ class Cache:
         folder = os.path.join(self.folder, name)
         try:
             with open(os.path.join(folder, _ORIGIN), encoding="utf-8") as file:
-                origin = Origin(**json.load(file))
+                origin = InstallOrigin(**json.load(file))
             path = os.path.realpath(os.path.join(folder, os.path.basename(origin.library)))
             if origin.version != name or os.path.getsize(path) != origin.size:
                 return None

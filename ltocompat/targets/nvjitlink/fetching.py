@@ -129,10 +129,10 @@ def _absolute(text: str) -> str:
     return os.path.abspath(text) if "://" not in text and os.path.exists(text) else text
 
 
-def _cause(said: str) -> str:
+def _cause(text: str) -> str:
     """Why it failed, in a few words: the known causes, else the last thing that was said."""
     for marks, cause in _CAUSES:
-        if any(mark in said for mark in marks):
+        if any(mark in text for mark in marks):
             return cause
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1][:_LONGEST].rstrip(".") if lines else "no reason was given"

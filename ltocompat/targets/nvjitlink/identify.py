@@ -22,7 +22,7 @@ from ltocompat.model.errors import Malformed, UnreadableInput
 from ltocompat.model.limits import Budget
 
 if TYPE_CHECKING:
-    from ltocompat.files.objects.structure import Structure
+    from ltocompat.files.objects.structure import ObjectReader
 
 _BANNER = b"Cuda compilation tools, release "
 _BANNER_TEXT = re.compile(rb"Cuda compilation tools, release (\d+\.\d+), V(\1\.\d+)\0")
@@ -31,7 +31,7 @@ _CREATE = re.compile(r"__nvJitLinkCreate_(\d+)_(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class LibraryIdentity:
     """What the bytes of a library prove.
 
     Attributes:
@@ -47,7 +47,7 @@ class Identity:
     machine: str
 
 
-def identify(path: str, claims: Iterable[tuple[str, str]] = ()) -> Identity:
+def identify(path: str, claims: Iterable[tuple[str, str]] = ()) -> LibraryIdentity:
     """Read the version of the nvJitLink at ``path``.
 
     Args:
@@ -70,7 +70,7 @@ def identify(path: str, claims: Iterable[tuple[str, str]] = ()) -> Identity:
         os.close(fd)
 
 
-def _identify(view: ByteView, claims: Iterable[tuple[str, str]]) -> Identity:
+def _identify(view: ByteView, claims: Iterable[tuple[str, str]]) -> LibraryIdentity:
     # Imported here: most callers find their library in the trial cache, where all is known.
     from ltocompat.files.objects.elf_host import read_elf
     from ltocompat.files.objects.pe import read_pe
@@ -78,7 +78,7 @@ def _identify(view: ByteView, claims: Iterable[tuple[str, str]]) -> Identity:
 
     budget = Budget()
     magic = view.peek(0, 4)
-    host: Structure | None = None
+    host: ObjectReader | None = None
     if magic == b"\x7fELF":
         host = read_elf(view, budget)
     elif magic[:2] == b"MZ":
@@ -90,14 +90,14 @@ def _identify(view: ByteView, claims: Iterable[tuple[str, str]]) -> Identity:
     versions = _banners(view, budget, host.data_spans())
     if len(versions) == 1:
         version = versions.pop()
-        return Identity(Release.parse(version), version, "file banner", host.machine)
+        return LibraryIdentity(Release.parse(version), version, "file banner", host.machine)
     minor = _exported(host.symbols().nvjitlink_defined)
     for version, evidence in claims:
         if minor is None or Release.parse(version) == minor:
-            return Identity(Release.parse(version), version, evidence, host.machine)
+            return LibraryIdentity(Release.parse(version), version, evidence, host.machine)
     if minor is None:
         raise Malformed("nothing in it tells the version of this nvJitLink")
-    return Identity(minor, str(minor), "exported symbols", host.machine)
+    return LibraryIdentity(minor, str(minor), "exported symbols", host.machine)
 
 
 def _banners(view: ByteView, budget: Budget, spans: Iterable[tuple[int, int]]) -> set[str]:

@@ -12,11 +12,11 @@ from typing import IO
 
 from ltocompat.model.errors import LtocompatError, Malformed, Missing
 from ltocompat.model.limits import GIB, MIB
-from ltocompat.targets.nvjitlink.cache import Cache, Origin
+from ltocompat.targets.nvjitlink.cache import Cache, InstallOrigin
 from ltocompat.targets.nvjitlink.fetching import fetch
 from ltocompat.targets.nvjitlink.identify import identify
 from ltocompat.targets.nvjitlink.linker import NvJitLink
-from ltocompat.targets.nvjitlink.version_request import ALL, Wanted, choose, matches
+from ltocompat.targets.nvjitlink.version_request import ALL, VersionRequest, choose, matches
 
 Fetch = Callable[[str, str], None]
 """Puts the wheel of a requirement into a folder, packed or unpacked."""
@@ -43,7 +43,7 @@ def install(
         LtocompatError: what came is not what it should be, or the cache can't be written.
     """
     chosen = choose(wanted, allow_unknown=allow_unknown)
-    return tuple(install_one(one, cache or Cache.of()) for one in chosen)
+    return tuple(install_one(version_request, cache or Cache.of()) for version_request in chosen)
 
 
 def remove(wanted: str, *, cache: Cache | None = None) -> tuple[NvJitLink, ...]:
@@ -54,7 +54,11 @@ def remove(wanted: str, *, cache: Cache | None = None) -> tuple[NvJitLink, ...]:
         LtocompatError: it can't be removed.
     """
     where = cache or Cache.of()
-    found = [one for one in where.installed() if wanted == ALL or matches(wanted, one.version)]
+    found = [
+        each_linker
+        for each_linker in where.installed()
+        if wanted == ALL or matches(wanted, each_linker.version)
+    ]
     if not found:
         raise Missing(
             f"no nvJitLink {wanted!r} is installed for trials; see: ltocompat nvjitlink list"
@@ -64,13 +68,13 @@ def remove(wanted: str, *, cache: Cache | None = None) -> tuple[NvJitLink, ...]:
     return tuple(found)
 
 
-def present(wanted: Wanted, cache: Cache) -> NvJitLink | None:
+def present(wanted: VersionRequest, cache: Cache) -> NvJitLink | None:
     """The newest that is installed already and is what is wanted."""
-    fitting = [one for one in cache.installed() if wanted.is_met_by(one.version)]
+    fitting = [linker for linker in cache.installed() if wanted.is_met_by(linker.version)]
     return fitting[-1] if fitting else None
 
 
-def install_one(wanted: Wanted, cache: Cache, fetch_wheel: Fetch = fetch) -> NvJitLink:
+def install_one(wanted: VersionRequest, cache: Cache, fetch_wheel: Fetch = fetch) -> NvJitLink:
     """Install one version, unless it is there; whatever goes wrong, nothing stays behind.
 
     Raises:
@@ -88,14 +92,14 @@ def install_one(wanted: Wanted, cache: Cache, fetch_wheel: Fetch = fetch) -> NvJ
             fetch_wheel(wanted.requirement, arrived)
             origin = _unpack(wanted, arrived, kept)
         except (OSError, *_BROKEN) as error:
-            said = getattr(error, "strerror", None) or error
+            record = getattr(error, "strerror", None) or error
             raise LtocompatError(
-                f"the wheel of {wanted.requirement} can't be unpacked: {said}; try again"
+                f"the wheel of {wanted.requirement} can't be unpacked: {record}; try again"
             ) from error
         return cache.keep(kept, origin)
 
 
-def _unpack(wanted: Wanted, arrived: str, kept: str) -> Origin:
+def _unpack(wanted: VersionRequest, arrived: str, kept: str) -> InstallOrigin:
     """Move the library from what was fetched into the folder ``kept``, and check both."""
     wheels = [name for name in os.listdir(arrived) if name.endswith(".whl")]
     if len(wheels) == 1:
@@ -120,7 +124,7 @@ def _unpack(wanted: Wanted, arrived: str, kept: str) -> Origin:
         )
     evidence = "SHA-256 of the release" if wanted.wheel else identity.evidence
     what = wheels[0] if wheels else wanted.requirement
-    return Origin(identity.version, name, size, digest, what, evidence, identity.machine)
+    return InstallOrigin(identity.version, name, size, digest, what, evidence, identity.machine)
 
 
 def _from_wheel(path: str, kept: str) -> tuple[str, int, str]:
@@ -136,7 +140,7 @@ def _from_wheel(path: str, kept: str) -> tuple[str, int, str]:
             return name, *_copied(source, target)
 
 
-def _from_files(wanted: Wanted, arrived: str, kept: str) -> tuple[str, int, str]:
+def _from_files(wanted: VersionRequest, arrived: str, kept: str) -> tuple[str, int, str]:
     """The same, where the wheel was unpacked by the tool that fetched it."""
     found = [
         os.path.join(folder, name)
@@ -164,7 +168,7 @@ def _copied(source: IO[bytes], target: IO[bytes]) -> tuple[int, str]:
     return size, digest.hexdigest()
 
 
-def _check(wanted: Wanted, what: str, found: str, expected: str) -> None:
+def _check(wanted: VersionRequest, what: str, found: str, expected: str) -> None:
     if found != expected:
         raise LtocompatError(
             f"{what} of {wanted.requirement} has the SHA-256 {found}, not the {expected} of the "

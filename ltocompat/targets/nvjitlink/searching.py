@@ -43,7 +43,7 @@ def search(machine: Machine) -> Iterator[NvJitLink | Skipped]:
 
 def find(machine: Machine) -> tuple[NvJitLink, ...]:
     """Every copy that can be reached, oldest first; in no order that any loader would take."""
-    found = [one for one in search(machine) if isinstance(one, NvJitLink)]
+    found = [record for record in search(machine) if isinstance(record, NvJitLink)]
     return tuple(sorted(found, key=lambda linker: (linker.numbers, linker.path)))
 
 
@@ -67,7 +67,9 @@ def resolve(
     here = _MACHINES.get(platform.machine().lower())
     for candidates in (ours.installed, lambda: find(machine or Machine.here())):
         fitting = [
-            one for one in candidates() if one.machine == here and matches(wanted, one.version)
+            candidate
+            for candidate in candidates()
+            if candidate.machine == here and matches(wanted, candidate.version)
         ]
         if fitting:
             return max(fitting, key=lambda linker: linker.numbers)

@@ -16,7 +16,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class VersionRequest:
     """One version to install.
 
     Attributes:
@@ -45,12 +45,14 @@ def is_version(text: str) -> bool:
     return _VERSION.fullmatch(text) is not None
 
 
-def matches(asked: str, version: str) -> bool:
+def matches(text: str, version: str) -> bool:
     """Whether ``version`` is the one, or of the minor, that was asked for."""
-    return version == asked or version.startswith(f"{asked}.")
+    return version == text or version.startswith(f"{text}.")
 
 
-def choose(text: str, *, allow_unknown: bool, platform: str | None = None) -> tuple[Wanted, ...]:
+def choose(
+    text: str, *, allow_unknown: bool, platform: str | None = None
+) -> tuple[VersionRequest, ...]:
     """The versions that ``text`` asks for; of a minor the newest patch level that is known.
 
     Args:
@@ -72,13 +74,13 @@ def choose(text: str, *, allow_unknown: bool, platform: str | None = None) -> tu
     return tuple(_one(minor, wheels, allow_unknown=False) for minor in minors)
 
 
-def _one(text: str, wheels: list[NvJitLinkWheel], *, allow_unknown: bool) -> Wanted:
+def _one(text: str, wheels: list[NvJitLinkWheel], *, allow_unknown: bool) -> VersionRequest:
     if not is_version(text):
         raise UsageError(f"{text!r} is not a version; write it like 12.4 or 12.4.127, or say all")
     known = [wheel for wheel in wheels if matches(text, wheel.version)]
     if known:
         newest = max(known, key=lambda wheel: version_numbers(wheel.version))
-        return Wanted(newest.version, newest.package, newest)
+        return VersionRequest(newest.version, newest.package, newest)
     release = Release.parse(text)
     near = [wheel.version for wheel in wheels if wheel.release == release]
     if not allow_unknown:
@@ -89,4 +91,6 @@ def _one(text: str, wheels: list[NvJitLinkWheel], *, allow_unknown: bool) -> Wan
         )
     if release.major < 12:
         raise UsageError(f"there is no nvJitLink {text}; the first is 12.0")
-    return Wanted(text, "nvidia-nvjitlink-cu12" if release.major == 12 else "nvidia-nvjitlink")
+    return VersionRequest(
+        text, "nvidia-nvjitlink-cu12" if release.major == 12 else "nvidia-nvjitlink"
+    )

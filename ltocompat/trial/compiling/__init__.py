@@ -1,6 +1,6 @@
 """Trial compilations: what the NVRTC at hand makes of a source, asked in a process of its own.
 
->>> with Compiler() as compiler:  # doctest: +SKIP
+>>> with CompilerProcess() as compiler:  # doctest: +SKIP
 ...     compiled = compiler.compile("saxpy.cu", source, ("-arch=sm_90", "-dlto"), want="ltoir")
 """
 
@@ -18,7 +18,7 @@ from ltocompat.trial import protocol
 from ltocompat.trial.process import Process
 from ltocompat.trial.values import DEFAULT_TRIAL_LIMITS, TrialLimits
 
-__all__ = ["Compiled", "Compiler", "LoadedNvrtc"]
+__all__ = ["Compiled", "CompilerProcess", "LoadedNvrtc"]
 
 PROGRAM: tuple[str, ...] = ("-m", "ltocompat.trial.compiling.child")
 
@@ -68,7 +68,7 @@ class _Worker(Process):
         self.nvrtc = LoadedNvrtc(header["library"], Release(*header["version"]))
 
 
-class Compiler(Closing):
+class CompilerProcess(Closing):
     """A child with the NVRTC that ``cuda.bindings`` finds; use it as a context manager."""
 
     def __init__(self, *, limits: TrialLimits = DEFAULT_TRIAL_LIMITS) -> None:
@@ -98,7 +98,7 @@ class Compiler(Closing):
     def nvrtc(self) -> LoadedNvrtc:
         """The NVRTC that answers."""
         if self._nvrtc is None:
-            raise UsageError("a Compiler starts its child in a with statement")
+            raise UsageError("a CompilerProcess starts its child in a with statement")
         return self._nvrtc
 
     def compile(

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from ltocompat.trial import confinement, protocol
-from ltocompat.trial.child import Settings, send
+from ltocompat.trial.child import ChildSettings, send
 
 _GETTERS = {"ptx": "PTX", "ltoir": "LTOIR"}
 
@@ -31,19 +31,19 @@ class Nvrtc:
         _, major, minor = nvrtc.nvrtcVersion()
         self.version = [int(major), int(minor)]
 
-    def compile(self, asked: dict[str, Any], source: bytes) -> tuple[dict[str, Any], bytes]:
+    def compile(self, table: dict[str, Any], source: bytes) -> tuple[dict[str, Any], bytes]:
         """Compile one translation unit; the reply, and the output."""
         calls = self._calls
-        code, program = calls.nvrtcCreateProgram(source, asked["name"].encode(), 0, [], [])
+        code, program = calls.nvrtcCreateProgram(source, table["name"].encode(), 0, [], [])
         if int(code):
             return self._reply(code, b""), b""
-        options = [one.encode() for one in asked["options"]]
+        options = [value.encode() for value in table["options"]]
         (code,) = calls.nvrtcCompileProgram(program, len(options), options)
         log = self._filled("ProgramLog", program)[1]
         output = b""
         reply = self._reply(code, log)
         if not int(code):
-            code, output = self._filled(_GETTERS[asked["want"]], program)
+            code, output = self._filled(_GETTERS[table["want"]], program)
             reply = self._reply(code, log)
         calls.nvrtcDestroyProgram(program)
         return reply, output
@@ -70,7 +70,7 @@ def _path() -> str:
 
 def main() -> None:
     """Serve until the parent hangs up."""
-    settings = Settings.parse(sys.argv[1])
+    settings = ChildSettings.parse(sys.argv[1])
     limits = settings.limits
     requests, replies = confinement.take_protocol()
     confinement.die_with(settings.parent)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from ltocompat.trial.loading.values import (
     DEFAULT_LOAD_LIMITS,
-    Gpu,
     Launch,
     LoadAnswer,
     LoadedDriver,
+    LoadGpu,
     LoadOutcome,
     LoadRequest,
     LoadStep,
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_LOAD_LIMITS",
-    "Gpu",
     "Launch",
     "LoadAnswer",
+    "LoadGpu",
     "LoadOutcome",
     "LoadPool",
     "LoadRequest",

@@ -120,17 +120,17 @@ class Cuda:
         values: list[int | float] = []
         types: list[Any] = []
         try:
-            for one in launch.arguments:
-                if isinstance(one, bytes):
-                    code, address = self._call("cuMemAlloc", len(one))
+            for argument in launch.arguments:
+                if isinstance(argument, bytes):
+                    code, address = self._call("cuMemAlloc", len(argument))
                     if code:
                         return code, b""
-                    buffers.append((address, one))
+                    buffers.append((address, argument))
                     values.append(int(address))
                     types.append(ctypes.c_void_p)
                 else:
-                    values.append(one)
-                    types.append(_TYPES[type(one)])
+                    values.append(argument)
+                    types.append(_TYPES[type(argument)])
             return self._run(function, launch, (tuple(values), tuple(types)), buffers)
         finally:
             for address, _ in buffers:
@@ -144,10 +144,10 @@ class Cuda:
         buffers: list[tuple[Any, bytes]],
     ) -> tuple[int, bytes]:
         result = bytearray(len(buffers[-1][1])) if buffers else bytearray()
-        shape = (launch.blocks, 1, 1, launch.threads, 1, 1)
+        signature = (launch.blocks, 1, 1, launch.threads, 1, 1)
         steps: list[tuple[Any, ...]] = [
             *(("cuMemcpyHtoD", address, content, len(content)) for address, content in buffers),
-            ("cuLaunchKernel", function, *shape, 0, 0, arguments, 0),
+            ("cuLaunchKernel", function, *signature, 0, 0, arguments, 0),
             ("cuCtxSynchronize",),
         ]
         if buffers:

@@ -11,7 +11,7 @@ from ltocompat.trial.loading.values import Argument, Launch, LoadRequest
 AT_START, AT_LOAD, AT_FUNCTION, AT_LAUNCH, AT_UNLOAD = range(1, 6)
 
 
-class Asked(NamedTuple):
+class LoadFrame(NamedTuple):
     """A request as the child reads it.
 
     Attributes:
@@ -40,7 +40,7 @@ def encode_request(request: LoadRequest, gpu: int) -> list[protocol.Raw]:
     return [protocol.head_of(header, size), request.data, *buffers]
 
 
-def read_request(stream: BinaryIO) -> Asked | None:
+def read_request(stream: BinaryIO) -> LoadFrame | None:
     """The next request of a blocking stream; None at its end."""
     frame = protocol.read_frame(stream)
     if frame is None:
@@ -52,11 +52,11 @@ def read_request(stream: BinaryIO) -> Asked | None:
     if "launch" in header:
         kernel, blocks, threads, given = header["launch"]
         arguments: list[Argument] = []
-        for one in given:
-            if isinstance(one, list):
-                arguments.append(bytes(frame.body[position : position + one[0]]))
-                position += one[0]
+        for value in given:
+            if isinstance(value, list):
+                arguments.append(bytes(frame.body[position : position + value[0]]))
+                position += value[0]
             else:
-                arguments.append(one)
+                arguments.append(value)
         launch = Launch(kernel, blocks, threads, tuple(arguments))
-    return Asked(data, header["gpu"], header["kernels"], launch)
+    return LoadFrame(data, header["gpu"], header["kernels"], launch)

@@ -15,9 +15,9 @@ from ltocompat.trial import protocol
 from ltocompat.trial.loading import child, load_protocol
 from ltocompat.trial.loading.values import (
     DEFAULT_LOAD_LIMITS,
-    Gpu,
     LoadAnswer,
     LoadedDriver,
+    LoadGpu,
     LoadOutcome,
     LoadRequest,
     LoadStep,
@@ -67,7 +67,7 @@ class Loader(Process):
             raise Missing(header["missing"])
         if "gpus" in header:
             gpus = tuple(
-                Gpu(index, name, SmArch.parse(f"sm_{major}{minor}"))
+                LoadGpu(index, name, SmArch.parse(f"sm_{major}{minor}"))
                 for index, (name, major, minor) in enumerate(header["gpus"])
             )
             version = int(header["cuda"])  # 1000 * major + 10 * minor, see cuda.h
@@ -132,25 +132,25 @@ class LoadPool(Closing):
             wanted = range(len(gpus)) if request.gpus is None else request.gpus
             yield tuple(self._confirmed(request, gpus[index]) for index in wanted)
 
-    def _confirmed(self, request: LoadRequest, gpu: Gpu) -> LoadAnswer:
+    def _confirmed(self, request: LoadRequest, gpu: LoadGpu) -> LoadAnswer:
         first = self._ask(request, gpu, fresh=False)
         if first.outcome is LoadOutcome.LOADED:
             return first
         second = self._ask(request, gpu, fresh=True)
         # How a process goes down is chance: the same bytes may end it by different signals.
-        said = (first.outcome, first.step, first.kernel, first.code)
-        if said == (second.outcome, second.step, second.kernel, second.code):
+        row = (first.outcome, first.step, first.kernel, first.code)
+        if row == (second.outcome, second.step, second.kernel, second.code):
             return replace(second, confirmed=True)
         what = first.code_name or first.signal or first.code or first.exit_status
-        told = f"a process that had served other requests answered: {first.outcome} ({what})"
-        return replace(second, note=told)
+        text = f"a process that had served other requests answered: {first.outcome} ({what})"
+        return replace(second, note=text)
 
     def _loader(self, *, fresh: bool) -> Loader:
         if fresh not in self._loaders:
             self._loaders[fresh] = Loader(self.limits, fresh=fresh)
         return self._loaders[fresh]
 
-    def _ask(self, request: LoadRequest, gpu: Gpu, *, fresh: bool) -> LoadAnswer:
+    def _ask(self, request: LoadRequest, gpu: LoadGpu, *, fresh: bool) -> LoadAnswer:
         loader = self._loader(fresh=fresh)
         frame = loader.ask(load_protocol.encode_request(request, gpu.index))
         late = loader.seconds_left() <= 0
@@ -173,7 +173,7 @@ class LoadPool(Closing):
         return answer
 
     def _judged(
-        self, request: LoadRequest, gpu: Gpu, reply: dict[str, Any], output: bytes
+        self, request: LoadRequest, gpu: LoadGpu, reply: dict[str, Any], output: bytes
     ) -> LoadAnswer:
         """The answer that a reply amounts to, not yet confirmed."""
         # A process that went wild may have written anything where its notes were.
@@ -209,7 +209,7 @@ def _ended(answer: LoadAnswer, status: int) -> LoadAnswer:
     late = -status in _OUT_OF_TIME
     name = None
     if status < 0:
-        known = {one.value: one.name for one in signal.Signals}
+        known = {signals.value: signals.name for signals in signal.Signals}
         name = known.get(-status, f"signal {-status}")
     return replace(
         answer,

@@ -32,7 +32,7 @@ class Launch:
     @property
     def buffers(self) -> tuple[bytes, ...]:
         """The contents of buffers, in their order."""
-        return tuple(one for one in self.arguments if isinstance(one, bytes))
+        return tuple(argument for argument in self.arguments if isinstance(argument, bytes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class LoadStep(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Gpu:
+class LoadGpu:
     """A GPU that the driver shows.
 
     Attributes:
@@ -109,7 +109,7 @@ class LoadedDriver:
 
     library: str
     cuda: Release
-    gpus: tuple[Gpu, ...]
+    gpus: tuple[LoadGpu, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
