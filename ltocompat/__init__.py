@@ -42,25 +42,34 @@ if TYPE_CHECKING:
     from ltocompat.commands.inspect import inspect
     from ltocompat.commands.link import Linked, link
     from ltocompat.commands.matrix import matrix
+    from ltocompat.commands.policy.baseline import Baseline
     from ltocompat.commands.policy.gate import Assessed, Audited, Standing
     from ltocompat.commands.policy.values import Ignore, Policy
     from ltocompat.commands.require import require
-    from ltocompat.commands.selftest import SelfTestStep, selftest
-    from ltocompat.model.diff import Change, Diff, DiffSummary
+    from ltocompat.commands.selftest import SelfTestResult, SelfTestStep, selftest
+    from ltocompat.model.diff import Change, Diff, DiffSummary, Metadata
     from ltocompat.model.link_options import Disagreement
     from ltocompat.model.matrix import Matrix
-    from ltocompat.model.requirement import Required
-    from ltocompat.model.target import Target
-    from ltocompat.model.verdict import Coverage, Finding, Result, Verdict
+    from ltocompat.model.requirement import Asked, LinkerFloor, PasteLine, Required, Service
+    from ltocompat.model.target import DriverVersion, Gpu, System, Target, VersionSet
+    from ltocompat.model.verdict import Coverage, Finding, Level, Result, Route, Verdict
+    from ltocompat.packages.promise import Promise
+    from ltocompat.scan.filters import ArchFilter
     from ltocompat.scan.progress import Progress
+    from ltocompat.targets.nvjitlink.linker import NvJitLink
+    from ltocompat.trial.values import Answer, LinkOutcome, Seconds, Step
 
 __version__ = VERSION
 
 __all__ = [
+    "Answer",
+    "ArchFilter",
     "ArchForm",
     "Artifact",
+    "Asked",
     "Assessed",
     "Audited",
+    "Baseline",
     "Change",
     "Compression",
     "Coverage",
@@ -69,39 +78,55 @@ __all__ = [
     "Diff",
     "DiffSummary",
     "Disagreement",
+    "DriverVersion",
     "Explained",
     "Extracted",
     "Finding",
+    "Gpu",
     "Host",
     "Ignore",
     "Image",
     "ImageFilter",
     "ImageKind",
+    "Level",
     "Limits",
+    "LinkOutcome",
     "Linked",
+    "LinkerFloor",
     "LtoIrVersions",
     "LtocompatError",
     "Maker",
     "Matrix",
+    "Metadata",
     "Missing",
     "Module",
     "Needs",
+    "NvJitLink",
+    "PasteLine",
     "Place",
     "Policy",
     "Progress",
+    "Promise",
     "Record",
     "Release",
     "Required",
     "Result",
     "Role",
+    "Route",
+    "Seconds",
+    "SelfTestResult",
     "SelfTestStep",
+    "Service",
     "Skipped",
     "SmArch",
     "Standing",
+    "Step",
+    "System",
     "Target",
     "UnreadableInput",
     "UsageError",
     "Verdict",
+    "VersionSet",
     "__version__",
     "audit",
     "check",
@@ -125,30 +150,50 @@ _LAZY = {
     "explain": "ltocompat.commands.explain",
     "Extracted": "ltocompat.commands.extract",
     "extract": "ltocompat.commands.extract",
-    "matrix": "ltocompat.commands.matrix",
     "inspect": "ltocompat.commands.inspect",
     "Linked": "ltocompat.commands.link",
     "link": "ltocompat.commands.link",
-    "Progress": "ltocompat.scan.progress",
-    "require": "ltocompat.commands.require",
-    "Disagreement": "ltocompat.model.link_options",
-    "Change": "ltocompat.model.diff",
-    "Diff": "ltocompat.model.diff",
-    "DiffSummary": "ltocompat.model.diff",
-    "Matrix": "ltocompat.model.matrix",
+    "matrix": "ltocompat.commands.matrix",
+    "Baseline": "ltocompat.commands.policy.baseline",
     "Assessed": "ltocompat.commands.policy.gate",
     "Audited": "ltocompat.commands.policy.gate",
     "Standing": "ltocompat.commands.policy.gate",
     "Ignore": "ltocompat.commands.policy.values",
     "Policy": "ltocompat.commands.policy.values",
-    "Required": "ltocompat.model.requirement",
-    "Target": "ltocompat.model.target",
-    "Coverage": "ltocompat.model.verdict",
-    "Finding": "ltocompat.model.verdict",
-    "Result": "ltocompat.model.verdict",
-    "Verdict": "ltocompat.model.verdict",
+    "require": "ltocompat.commands.require",
+    "SelfTestResult": "ltocompat.commands.selftest",
     "SelfTestStep": "ltocompat.commands.selftest",
     "selftest": "ltocompat.commands.selftest",
+    "Change": "ltocompat.model.diff",
+    "Diff": "ltocompat.model.diff",
+    "DiffSummary": "ltocompat.model.diff",
+    "Metadata": "ltocompat.model.diff",
+    "Disagreement": "ltocompat.model.link_options",
+    "Matrix": "ltocompat.model.matrix",
+    "Asked": "ltocompat.model.requirement",
+    "LinkerFloor": "ltocompat.model.requirement",
+    "PasteLine": "ltocompat.model.requirement",
+    "Required": "ltocompat.model.requirement",
+    "Service": "ltocompat.model.requirement",
+    "DriverVersion": "ltocompat.model.target",
+    "Gpu": "ltocompat.model.target",
+    "System": "ltocompat.model.target",
+    "Target": "ltocompat.model.target",
+    "VersionSet": "ltocompat.model.target",
+    "Coverage": "ltocompat.model.verdict",
+    "Finding": "ltocompat.model.verdict",
+    "Level": "ltocompat.model.verdict",
+    "Result": "ltocompat.model.verdict",
+    "Route": "ltocompat.model.verdict",
+    "Verdict": "ltocompat.model.verdict",
+    "Promise": "ltocompat.packages.promise",
+    "ArchFilter": "ltocompat.scan.filters",
+    "Progress": "ltocompat.scan.progress",
+    "NvJitLink": "ltocompat.targets.nvjitlink.linker",
+    "Answer": "ltocompat.trial.values",
+    "LinkOutcome": "ltocompat.trial.values",
+    "Seconds": "ltocompat.trial.values",
+    "Step": "ltocompat.trial.values",
 }
 
 

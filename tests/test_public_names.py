@@ -1,7 +1,13 @@
 from __future__ import annotations
 
+import functools
+import inspect
 import subprocess
 import sys
+import textwrap
+import typing
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -34,3 +40,62 @@ def test_no_module_hides_a_verb(verb: str) -> None:
         f"assert 'ltocompat.{verb}' not in sys.modules; assert callable(ltocompat.{verb})"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def named_in(annotation: object) -> Iterator[type]:
+    """Our own classes that an annotation names, however deep."""
+    for argument in typing.get_args(annotation):
+        yield from named_in(argument)
+    cls = typing.get_origin(annotation) or annotation
+    if isinstance(cls, type) and cls.__module__.startswith("ltocompat."):
+        yield cls
+
+
+def annotations_of(value: object) -> Iterator[object]:
+    """What a public function says of its parameters, a class of its fields and its methods."""
+    if inspect.isfunction(value):
+        yield from typing.get_type_hints(value).values()
+    elif isinstance(value, type):
+        yield from typing.get_type_hints(value).values()
+        for name, member in vars(value).items():
+            function = member.fget if isinstance(member, property) else member
+            function = getattr(function, "__func__", function)
+            if not name.startswith("_") and inspect.isfunction(function):
+                yield from typing.get_type_hints(function).values()
+
+
+@functools.cache
+def reachable() -> frozenset[type]:
+    """Every class of ours that a caller meets when it follows the public names."""
+    todo = [getattr(ltocompat, name) for name in ltocompat.__all__]
+    seen: set[type] = set()
+    while todo:
+        for annotation in annotations_of(todo.pop()):
+            new = set(named_in(annotation)) - seen
+            seen |= new
+            todo += new
+    return frozenset(seen)
+
+
+def test_every_type_that_a_caller_meets_is_public() -> None:
+    assert {cls.__name__ for cls in reachable()} - set(ltocompat.__all__) == set()
+
+
+def test_an_installed_ltocompat_has_types(tmp_path: Path) -> None:
+    """``py.typed`` is in the package, and a caller's mistake is an error to mypy."""
+    script = tmp_path / "caller.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import ltocompat
+
+            for result in ltocompat.check("a.fatbin", ["driver=580.65.06,gpu=h100"]):
+                reveal_type(result)
+                result.verdickt
+            """
+        )
+    )
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), str(script)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert 'Revealed type is "ltocompat.model.verdict.Result"' in done.stdout
+    assert '"Result" has no attribute "verdickt"' in done.stdout

@@ -1,0 +1,65 @@
+"""Tasks for those who work on ltocompat: ``nox -l`` lists them, ``nox -s tests`` runs one."""
+
+from __future__ import annotations
+
+import nox
+
+nox.options.sessions = ["lint", "tests"]
+nox.options.reuse_existing_virtualenvs = True
+
+
+def _install(session: nox.Session) -> None:
+    session.install("-q", "-e", ".[test]")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """All tests that need no network; words behind ``--`` go to pytest."""
+    _install(session)
+    session.run("python", "-m", "pytest", "-n", "auto", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Types, style, the walls between the rooms, and the sums of the samples."""
+    _install(session)
+    session.run("mypy")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("lint-imports")
+    session.run("python", "sample_artifacts/build.py", "--check")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Write the pages of docs/ that are generated."""
+    _install(session)
+    session.run("python", "docs/write_rules.py", *session.posargs)
+
+
+@nox.session
+def wild(session: nox.Session) -> None:
+    """Tests on real wheels of hundreds of MB and real nvJitLinks, which they download."""
+    _install(session)
+    session.run("python", "-m", "pytest", "-m", "wild", *session.posargs)
+
+
+@nox.session
+def benchmarks(session: nox.Session) -> None:
+    """Every benchmark, each a ratio against a peer in the same run."""
+    _install(session)
+    for path in session.posargs or (
+        "tests/benchmarks/inspect_vs_cuobjdump.py",
+        "tests/benchmarks/check_vs_inspect.py",
+        "tests/benchmarks/wheel_vs_inflation.py",
+        "tests/benchmarks/trial_vs_plain_loop.py",
+        "tests/benchmarks/second_audit.py",
+    ):
+        session.run("python", path)
+
+
+@nox.session
+def facts(session: nox.Session) -> None:
+    """Draft the tables of a CUDA release: ``nox -s facts -- 13.6``."""
+    _install(session)
+    session.run("python", "tests/tools/draft_release.py", *session.posargs)
