@@ -1,22 +1,28 @@
-"""The catalogue as a whole: every rule can be told apart, read, and found in its own file."""
+"""The catalogue as a whole: every rule can be told apart, read, and found in its family."""
 
 from __future__ import annotations
 
 import ast
-import dataclasses
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from rules import image, loading, sample
+from samples import FOLDER
 
 from ltocompat.model.image import ImageKind
-from ltocompat.model.verdict import Verdict
+from ltocompat.model.project import RULES_URL, rule_url
+from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules import catalogue
-from ltocompat.rules.catalogue import LEFT_OUT, RULES, requirements_of, rule
+from ltocompat.rules.catalogue import FAMILIES, RULES, requirements_of, rule
+from ltocompat.rules.catalogue.family import Family
+from ltocompat.rules.prose import LeftOut, family_prose, rules_left_out
 from ltocompat.rules.rule import Rule
 
 ROOM = Path(catalogue.__file__).parent
-# Families of the catalogue that are built: every ID has to be a rule, or to be left out with a why.
+# The catalogue as it was planned: every ID has to be a rule, or to be left out with a why.
 CATALOGUE = {
     "DRV": ["01", "02", "03", "04", "05"],
     "PTX": ["01", "02", "03", "04", "05", "06", "07", "08"],
@@ -34,46 +40,105 @@ SILENT = {"PTX-07", "LTO-12", "FB-03", "CMP-07", "IMG-02", "TRIAL", "TRIAL-DISAG
 }
 
 
-def files_of_rules() -> dict[str, Path]:
-    """ID -> file, by the first word of each docstring."""
-    found = {}
-    for path in ROOM.glob("*.py"):
-        docstring = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
-        if "\nRULE = Rule(" in path.read_text("utf-8"):
-            found[docstring.split(":")[0]] = path
-    return found
+# Rules that stand in the module of another family: the metadata of packages break NJL-06.
+ELSEWHERE = {"NJL-06": "packages"}
+_ID = re.compile(r"[A-Z]{2,5}-[0-9]{2}[a-z]?|TRIAL(?:-DISAGREES)?")
+
+
+def ids_in(family: Family) -> set[str]:
+    """The IDs that a module of the catalogue names in its code, outside of sentences."""
+    tree = ast.parse((ROOM / f"{family.name}.py").read_text("utf-8"))
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    return {text for text in texts if isinstance(text, str) and _ID.fullmatch(text)}
 
 
 def test_every_rule_of_the_catalogue_is_built_or_left_out_with_a_reason() -> None:
     wanted = {f"{family}-{number}" for family, numbers in CATALOGUE.items() for number in numbers}
-    built = {each_rule.id for each_rule in RULES}
-    left_out = {each_left_out.id for each_left_out in LEFT_OUT}
+    built = {rule.id for rule in RULES}
+    left_out = {rule.id for rule in rules_left_out()}
     assert wanted <= built | left_out
     assert not built & left_out
     assert left_out <= wanted
 
 
-def test_every_rule_has_an_id_of_its_own_and_a_file_that_begins_with_it() -> None:
-    files = files_of_rules()
-    assert sorted(files) == sorted(each_rule.id for each_rule in RULES)
-    assert len({one.id for one in RULES}) == len(RULES)
+def test_every_rule_has_an_id_of_its_own() -> None:
+    assert len({rule.id for rule in RULES}) == len(RULES)
 
 
-@pytest.mark.parametrize("one", RULES, ids=lambda one: one.id)
-def test_every_rule_says_what_it_is_about(one: Rule) -> None:
-    for field in dataclasses.fields(Rule):
-        value = getattr(one, field.name)
+def test_every_module_of_the_catalogue_is_a_family_with_a_table_of_prose() -> None:
+    modules = {path.stem for path in ROOM.glob("*.py")} - {"__init__", "family"}
+    tables = {path.stem for path in (ROOM / "prose").glob("*.toml")} - {"left_out"}
+    assert modules == tables == {family.name for family in FAMILIES}
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_code_and_prose_of_a_family_have_the_same_rules_in_the_same_order(family: Family) -> None:
+    assert [rule.id for rule in family.rules] == list(family_prose(family.name))
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_the_functions_of_a_family_speak_for_its_own_rules_alone(family: Family) -> None:
+    assert ids_in(family) == {rule.id for rule in family.rules}
+
+
+def test_the_rules_of_one_prefix_stand_in_one_module() -> None:
+    places = {
+        (each.id.split("-")[0], each.family)
+        for each in RULES
+        if ELSEWHERE.get(each.id) != each.family
+    }
+    assert len({prefix for prefix, _ in places}) == len(places)
+
+
+def test_a_rule_is_added_once() -> None:
+    family = Family("ptx")
+    family.declare("PTX-01", Level.ERROR)
+    with pytest.raises(ValueError, match="PTX-01 is declared twice in ptx"):
+        family.declare("PTX-01", Level.NOTE)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_every_rule_says_what_it_is_about(rule: Rule) -> None:
+    for field, value in rule.prose._asdict().items():
         if isinstance(value, str):
-            assert value.strip(), field.name
-            assert "  " not in value, field.name
-    assert bool(one.messages) is (one.id not in SILENT)
-    assert len(set(one.messages)) == len(one.messages)
+            assert value.strip(), field
+            assert "  " not in value, field
+    assert bool(rule.messages) is (rule.id not in SILENT)
+    assert len(set(rule.messages)) == len(rule.messages)
 
 
-@pytest.mark.parametrize("left_out", LEFT_OUT, ids=lambda value: value.id)
-def test_every_rule_that_is_left_out_says_why(left_out: catalogue.left_out.LeftOut) -> None:
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_the_level_of_a_rule_is_that_of_the_verdict_that_it_names_first(rule: Rule) -> None:
+    first = re.split(r"[\s:;,(]", rule.verdict)[0]
+    levels = {"fail": Level.ERROR, "unknown": Level.WARNING, "undocumented": Level.WARNING}
+    assert rule.level is levels.get(first, Level.NOTE)
+
+
+@pytest.mark.parametrize("left_out", rules_left_out(), ids=lambda rule: rule.id)
+def test_every_rule_that_is_left_out_says_why(left_out: LeftOut) -> None:
     assert left_out.title
     assert left_out.why.endswith(".")
+
+
+def test_prose_is_read_when_a_finding_needs_it_and_not_before() -> None:
+    code = """
+import sys
+import ltocompat
+from ltocompat.rules.prose import family_prose
+path = sys.argv[1]
+(judged,) = ltocompat.check([path], ["driver=580,gpu=sm_80"])
+assert (str(judged.verdict), judged.findings) == ("ok", ())
+assert family_prose.cache_info().currsize == 0
+(judged,) = ltocompat.check([path], ["driver=470,gpu=sm_80"])
+assert str(judged.verdict) == "fail"
+assert family_prose.cache_info().currsize == 1
+"""
+    path = str(FOLDER / "objects" / "nvcc-13.0-plain.o")
+    subprocess.run([sys.executable, "-c", code, path], check=True)
+
+
+def test_the_address_of_a_rule_is_one_base_and_its_id() -> None:
+    assert rule("LTO-10b").url == rule_url("LTO-10b") == f"{RULES_URL}lto-10b"
 
 
 def test_a_rule_is_found_by_its_id() -> None:

@@ -8,8 +8,8 @@ from functools import cache
 
 from ltocompat.facts.errors import cuda_error
 from ltocompat.model.errors import UsageError
-from ltocompat.rules.catalogue import LEFT_OUT, RULES
-from ltocompat.rules.catalogue.left_out import LeftOut
+from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.prose import LeftOut, rules_left_out
 from ltocompat.rules.rule import Rule
 
 # Of a longer text, the beginning and the end are read: what failed first, and what was said last.
@@ -80,7 +80,7 @@ def explain(text: str) -> tuple[Explained, ...]:
 @cache
 def explain_all() -> tuple[Explained, ...]:
     """Every rule in the order of the catalogue, then those that are not built."""
-    return (*map(_of_rule, RULES), *map(_of_left_out, LEFT_OUT))
+    return (*map(_of_rule, RULES), *map(_of_left_out, rules_left_out()))
 
 
 def _of_rule(rule: Rule) -> Explained:

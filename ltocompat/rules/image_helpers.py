@@ -1,4 +1,4 @@
-"""What rules ask of a module on its way: the images of one kind that go one route."""
+"""The images of one kind that go one route, and why code with a suffix is not for a GPU."""
 
 from __future__ import annotations
 

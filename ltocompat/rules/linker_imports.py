@@ -19,23 +19,6 @@ from ltocompat.targets.machine.loaded import Resolved
 NVJITLINK = "libnvJitLink"
 _NAME = re.compile(r"(?:__)?nvJitLink([A-Za-z]+)(?:_(\d+)_(\d+))?")
 _LINKED_LTOIR = ("GetLinkedLTOIR", "GetLinkedLTOIRSize")
-_FUNCTIONS = (
-    "Create",
-    "AddData",
-    "AddFile",
-    "Complete",
-    "Destroy",
-    "GetLinkedCubin",
-    "GetLinkedCubinSize",
-    "GetLinkedPtx",
-    "GetLinkedPtxSize",
-    "GetErrorLog",
-    "GetErrorLogSize",
-    "GetInfoLog",
-    "GetInfoLogSize",
-)
-MESSAGES = tuple(f"undefined symbol: __nvJitLink{name}_12_4" for name in _FUNCTIONS)
-"""What loaders say where nvJitLink is too old, one for each function."""
 
 
 def version_of(name: str) -> Release | None:

@@ -6,8 +6,11 @@ from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.image import ImageKind, Role
 from ltocompat.model.signature import ImageSignature
+from ltocompat.rules.constraints import FIRST_NVJITLINK
 
 _NEWER_THAN = "newer than "
+# Below sm_100 only CUDA 13 writes cubins of the second generation; from there on 12.8 and 12.9 do.
+_WRITTEN_BY_12 = 100
 
 
 def ltoir_releases(image: ImageSignature) -> tuple[Release, ...]:
@@ -29,6 +32,12 @@ def beyond(image: ImageSignature) -> Release | None:
 def writer(image: ImageSignature) -> Release | None:
     """The newest release whose tool wrote a cubin; None when nothing tells."""
     return max((release for maker in image.made_by for release in maker.releases), default=None)
+
+
+def only_cuda_13_writes(image: ImageSignature) -> bool:
+    """Whether a cubin has the form (ELF ABI 8) that CUDA 12 never wrote for its architecture."""
+    new = image.generation is not None and image.generation > 1
+    return new and image.arch is not None and image.arch.number < _WRITTEN_BY_12
 
 
 def evidence(image: ImageSignature) -> str:
@@ -56,6 +65,10 @@ def one_of(releases: tuple[Release, ...]) -> str:
     return f"{', '.join(most)} or {last}" if most else last
 
 
-def major_range(release: Release) -> str:
-    """The versions that NVIDIA promises to link code of a release: ``>=12.4,<13``."""
-    return f">={release},<{release.major + 1}"
+def nvjitlink_for(release: Release) -> str:
+    """The package that NVIDIA promises to link code of a release: ``nvidia-nvjitlink>=13.3,<14``.
+
+    The packages of CUDA 12 carry a suffix, those of later majors none.
+    """
+    suffix = "-cu12" if release.major <= FIRST_NVJITLINK.major else ""
+    return f"nvidia-nvjitlink{suffix}>={release},<{release.major + 1}"

@@ -9,10 +9,12 @@ from typing import Any, Protocol
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import Host
+from ltocompat.model.project import rule_url
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
-from ltocompat.model.verdict import Route, Verdict
+from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.packages.values import Shipped
+from ltocompat.rules.prose import Prose, family_prose
 from ltocompat.rules.selection import Missed
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library import Library
@@ -139,18 +141,12 @@ def nothing(_: Subject) -> Iterable[Requirement]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of the catalogue.
+    """A rule of the catalogue; what it says of itself is read from its table when asked for.
 
     Attributes:
         id: its ID, ``PTX-01``.
-        title: what is wrong, in a few words.
-        statement: what holds, in full sentences.
-        condition: when the rule speaks.
-        evidence: which bytes or facts it goes by.
-        verdict: what it says then.
-        messages: what users see: exact error texts, without the parts that vary.
-        remedy: what to do.
-        source: where the rule comes from, and what was measured.
+        level: how loud its findings usually are; a finding's own level goes by its verdict.
+        family: the module that it is in, and the table of its prose.
         requirements: finds them in a module on its way.
         excludes: of a rule of selection: why an image is not picked for a GPU (a clause such as
             ``runs on sm_90 alone``), or None where this rule is no obstacle.
@@ -161,17 +157,61 @@ class Rule:
     """
 
     id: str
-    title: str
-    statement: str
-    condition: str
-    evidence: str
-    verdict: str
-    messages: tuple[str, ...]
-    remedy: str
-    source: str
+    level: Level
+    family: str
     requirements: Callable[[Subject], Iterable[Requirement]] = nothing
     excludes: Callable[[ImageSignature, Gpu, Route], str | None] | None = None
     of_host: Callable[[Host], Iterable[Requirement]] | None = None
     of_machine: Callable[[Environment], Iterable[Problem]] | None = None
     of_library: Callable[[Library], Iterable[Problem]] | None = None
     of_package: Callable[[Shipped], Iterable[Problem]] | None = None
+
+    @property
+    def prose(self) -> Prose:
+        """What it says of itself."""
+        return family_prose(self.family)[self.id]
+
+    @property
+    def url(self) -> str:
+        """Where it is documented."""
+        return rule_url(self.id)
+
+    @property
+    def title(self) -> str:
+        """What is wrong, in a few words."""
+        return self.prose.title
+
+    @property
+    def statement(self) -> str:
+        """What holds, in full sentences."""
+        return self.prose.statement
+
+    @property
+    def condition(self) -> str:
+        """When the rule speaks."""
+        return self.prose.condition
+
+    @property
+    def evidence(self) -> str:
+        """Which bytes or facts it goes by."""
+        return self.prose.evidence
+
+    @property
+    def verdict(self) -> str:
+        """What it says then."""
+        return self.prose.verdict
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """The exact error texts that users see, without the parts that vary."""
+        return self.prose.messages
+
+    @property
+    def remedy(self) -> str:
+        """What to do."""
+        return self.prose.remedy
+
+    @property
+    def source(self) -> str:
+        """Where the rule comes from, and what was measured."""
+        return self.prose.source

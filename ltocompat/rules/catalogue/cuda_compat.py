@@ -1,0 +1,158 @@
+"""cuda-compat: a newer user-mode driver in front of an older kernel driver (CMP)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ltocompat.facts import compat
+from ltocompat.model.verdict import Level, Verdict
+from ltocompat.rules import driver_release
+from ltocompat.rules.catalogue.family import Family, OfModule
+from ltocompat.rules.constraints_compat import (
+    CompatNewerThanKernel,
+    CompatOnLinux,
+    CompatOnSupportedGpu,
+    CompatPairProvided,
+)
+from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
+from ltocompat.targets.machine.environment import Environment, UserDriver
+
+FAMILY = Family("cuda_compat")
+
+
+def _wherever_code_runs(
+    constraint: Constraint, rule_id: str, consequence: str, remedy: str, evidence: str
+) -> OfModule:
+    """A rule on the pair of cuda-compat and driver, for whatever is picked for the GPU."""
+    requirement = Requirement(
+        Component.COMPAT, constraint, rule_id, "cuda-compat", consequence, remedy, evidence
+    )
+    return lambda subject: (requirement,) if subject.picked else ()
+
+
+@FAMILY.rule("CMP-01", Level.ERROR)
+def compat_pair_not_provided(subject: Subject) -> Iterator[Requirement]:
+    """cuda-compat goes with the kernel drivers that NVIDIA lists for it."""
+    if subject.picked:
+        yield Requirement(
+            Component.COMPAT,
+            CompatPairProvided(),
+            "CMP-01",
+            "cuda-compat",
+            f"the target's pair of package and kernel driver is not among those that NVIDIA "
+            f"lists as usable (the list has {_listed_pairs()})",
+            "take the newest cuda-compat package that the table lists for the kernel driver, or "
+            "update the driver",
+            "package and kernel driver of the target",
+        )
+
+
+def _listed_pairs() -> str:
+    packages = compat.compat_packages()
+    bases = ", ".join(map(str, compat.compat_bases()))
+    return f"packages {packages[0]} to {packages[-1]} over kernel drivers {bases}"
+
+
+# cuda-compat works on data centre GPUs, some workstation GPUs and Jetson only.
+FAMILY.rule("CMP-02", Level.ERROR)(
+    _wherever_code_runs(
+        CompatOnSupportedGpu(),
+        "CMP-02",
+        "it is for data centre GPUs, NGC-ready RTX and Jetson, and keeps CUDA from starting on "
+        "others (error 804)",
+        "take cuda-compat out of the library path and update the driver instead",
+        "name of the GPU",
+    )
+)
+
+
+# cuda-compat has to be of a newer branch than the kernel driver.
+FAMILY.rule("CMP-03", Level.ERROR)(
+    _wherever_code_runs(
+        CompatNewerThanKernel(),
+        "CMP-03",
+        "a package that is no newer than the kernel driver keeps CUDA from starting (error 803)",
+        "leave cuda-compat away: the driver itself is new enough",
+        "package and kernel driver of the target",
+    )
+)
+
+
+@FAMILY.of_machine("CMP-04", Level.WARNING)
+def compat_listed_always(environment: Environment) -> Iterator[Problem]:
+    """cuda-compat on the loader's way for every driver beneath."""
+    kernel = environment.kernel_driver
+    for folder in environment.compat_folders:
+        if not folder.listed_by:
+            continue
+        copy = folder.driver
+        driver = f" {copy.version}" if copy.version else ""
+        beneath = "whatever driver the host has" if kernel is None else "after a driver update, too"
+        yield Problem(
+            "CMP-04",
+            Verdict.UNKNOWN if kernel is None else Verdict.OK,
+            f"{' and '.join(folder.listed_by)} put{'s' if len(folder.listed_by) == 1 else ''} "
+            f"the libcuda{driver} of cuda-compat in front, {beneath}: on one that is as new or "
+            "newer every program fails with error 803",
+            "let the container toolkit choose (it takes compat only where it is newer), or test "
+            "the driver's version at the start",
+            copy.path,
+        )
+
+
+@FAMILY.of_machine("CMP-05", Level.WARNING)
+def compat_incomplete(environment: Environment) -> Iterator[Problem]:
+    """cuda-compat is libcuda together with what it opens to compile."""
+    copies = [(folder.driver, folder.in_front) for folder in environment.compat_folders]
+    front = environment.user_driver
+    if front and front.is_compat and all(copy.real != front.real for copy, _ in copies):
+        copies.append((front, True))
+    for copy, in_use in copies:
+        wrong = [*_missing_siblings(copy), *_siblings_of_another_version(copy)]
+        if wrong:
+            yield Problem(
+                "CMP-05",
+                Verdict.UNKNOWN if in_use else Verdict.OK,
+                f"the cuda-compat libcuda {copy.path} {' and '.join(wrong)}: what the driver has "
+                "to compile (PTX, LTO-IR) fails with error 221",
+                "install the whole package of cuda-compat instead of copying libcuda",
+                copy.real,
+            )
+
+
+def _missing_siblings(copy: UserDriver) -> Iterator[str]:
+    if copy.missing:
+        yield f"has no {' and no '.join(copy.missing)} beside it"
+
+
+def _siblings_of_another_version(copy: UserDriver) -> Iterator[str]:
+    for sibling in copy.siblings:
+        if sibling.path and sibling.version and copy.version and sibling.version != copy.version:
+            yield f"has {sibling.name} {sibling.version} beside it, and is {copy.version} itself"
+
+
+@FAMILY.of_machine("CMP-06", Level.NOTE)
+def compat_without_graphics(environment: Environment) -> Iterator[Problem]:
+    """cuda-compat shares nothing with OpenGL and Vulkan."""
+    driver = environment.user_driver
+    if driver is not None and driver_release.of_compat_package(driver):
+        yield Problem(
+            "CMP-06",
+            Verdict.OK,
+            f"{driver.path} is cuda-compat, which shares no memory with OpenGL and Vulkan",
+            "use the driver's own libcuda for programs that do",
+            "; ".join(driver.compat),
+        )
+
+
+# cuda-compat is for Linux.
+FAMILY.rule("CMP-07", Level.ERROR)(
+    _wherever_code_runs(
+        CompatOnLinux(),
+        "CMP-07",
+        "forward compatibility exists on Linux only; in WSL 2, libcuda belongs to the driver "
+        "of Windows",
+        "leave cuda-compat out of the target and update the driver of Windows instead",
+        "operating system of the target",
+    )
+)

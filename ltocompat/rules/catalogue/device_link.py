@@ -1,0 +1,167 @@
+"""Device links at build time: nvcc -dlink and nvlink (BLD)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from ltocompat.model.image import Host, ImageKind, Role
+from ltocompat.model.signature import ImageSignature
+from ltocompat.model.verdict import Level, Verdict
+from ltocompat.rules import image_helpers, makers
+from ltocompat.rules.catalogue.family import Family
+from ltocompat.rules.constraints import Always, Remark
+from ltocompat.rules.constraints_linker import LinkerOfCubin
+from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
+from ltocompat.targets.machine.environment import Environment
+
+FAMILY = Family("device_link")
+
+
+_REGISTRATION = "__cudaRegisterLinkedBinary_"
+_WRAPPER = "__fatbinwrap_"
+_DEVICE_RUNTIME = "_cuda_device_runtime_"
+_LOADED = ("executable", "shared library")
+
+
+@FAMILY.of_host("BLD-01", Level.ERROR)
+def device_link_missing(host: Host) -> Iterator[Requirement]:
+    """Relocatable device code needs a device link before the host's linker."""
+    names = host.undefined_registrations
+    registers = [name for name in names if name.startswith(_REGISTRATION)]
+    wraps = [name for name in names if name.startswith(_WRAPPER)]
+    runtime = [name for name in wraps if _DEVICE_RUNTIME in name]
+    others = [name for name in wraps if name not in runtime]
+    for found, remedy in (
+        (registers, "link the device code first (nvcc -dlink, CUDA_RESOLVE_DEVICE_SYMBOLS)"),
+        (others, "give the host's linker every object that the device link saw"),
+        (runtime, "link with -lcudadevrt, at the device link and at the host link"),
+    ):
+        if found:
+            yield _undefined(host, found, remedy)
+
+
+def _undefined(host: Host, names: list[str], remedy: str) -> Requirement:
+    final = host.type in _LOADED
+    constraint: Constraint = Always(Verdict.FAIL) if final else Remark()
+    count = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return Requirement(
+        Component.NONE,
+        constraint,
+        "BLD-01",
+        f"the undefined {names[0]}{count}",
+        _loader_text(names[0]) if final else _linker_text(names[0]),
+        remedy,
+        f"undefined symbol {names[0]}",
+    )
+
+
+def _loader_text(name: str) -> str:
+    return f"no device link was made, and the loader says: undefined symbol: {name}"
+
+
+def _linker_text(name: str) -> str:
+    what = "the object needs a device link"
+    if name.startswith(_WRAPPER):
+        what = "the result of a device link needs the objects that went into it"
+    if _DEVICE_RUNTIME in name:
+        what = "the result of a device link needs -lcudadevrt"
+    return f"{what}; without it the linker says: undefined reference to `{name}'"
+
+
+@FAMILY.rule("BLD-02", Level.ERROR)
+def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
+    """A linker takes SASS that is no newer than itself."""
+    for image in image_helpers.linked(subject, ImageKind.SASS):
+        cuda = makers.writer(image)
+        if cuda is None:
+            continue
+        yield Requirement(
+            Component.LINKER,
+            LinkerOfCubin(cuda, tolerated=makers.only_cuda_13_writes(image)),
+            "BLD-02",
+            f"SASS of CUDA {cuda}",
+            "a linker takes SASS only up to its own release (12.5 to 12.9 were seen to take that "
+            "of 13.x, against the documents)",
+            "link with the toolkit that compiled the SASS or a newer one, or compile with the "
+            "linker's toolkit",
+            makers.evidence(image),
+        )
+
+
+# A device link passes over objects that have nothing for its architecture.
+FAMILY.declare("BLD-03", Level.ERROR)
+
+
+# The target of a device link is a real architecture.
+FAMILY.declare("BLD-04", Level.ERROR)
+
+
+_DLTO_TWICE = "give -dlto to every compilation and to the device link"
+
+
+@FAMILY.rule("BLD-05", Level.NOTE)
+def lto_on_one_side(subject: Subject) -> Iterator[Requirement]:
+    """Link-time optimisation takes -dlto at the compilation and at the device link."""
+    if subject.signature.needs_device_link:
+        for _ in image_helpers.linked(subject, ImageKind.LTOIR):
+            yield _dlto_remark("LTO-IR in an object", _without_dlto(subject))
+            return
+    waiting = (image for image in subject.signature.images if image.prelinked)
+    if any(image.kind is ImageKind.LTOIR for image in waiting):
+        for image in image_helpers.loaded(subject, ImageKind.SASS):
+            if _linked_as_sass(image):
+                yield _dlto_remark(
+                    "SASS that nvlink linked",
+                    "its objects have LTO-IR, of which the device link used none or only a part",
+                )
+                return
+
+
+def _linked_as_sass(image: ImageSignature) -> bool:
+    """The linker signs what it links out of SASS; what comes out of LTO-IR, ptxas alone signs."""
+    return any(maker.role is Role.LINKER for maker in image.made_by)
+
+
+def _without_dlto(subject: Subject) -> str:
+    if any(image.kind is ImageKind.SASS for image in subject.signature.images):
+        return "a device link without -dlto takes the SASS beside it, and says nothing"
+    return "a device link without -dlto says: nvlink fatal : LTO objects found, use -dlto"
+
+
+def _dlto_remark(subject: str, consequence: str) -> Requirement:
+    return Requirement(
+        Component.NONE,
+        Remark(),
+        "BLD-05",
+        subject,
+        consequence,
+        _DLTO_TWICE,
+        "kinds of the images",
+    )
+
+
+_LIBNVVM = "nvvm/lib64"
+
+
+@FAMILY.of_machine("BLD-06", Level.NOTE)
+def nvlink_without_libnvvm(environment: Environment) -> Iterator[Problem]:
+    """Nvlink -dlto opens the libnvvm of its own toolkit."""
+    known = [compiler.path for compiler in environment.compilers if compiler.library == "nvvm"]
+    for toolkit in environment.toolkits:
+        inside = os.path.join(toolkit.root, "nvvm", "")
+        if not toolkit.nvlink or any(path.startswith(inside) for path in known):
+            continue
+        yield Problem(
+            "BLD-06",
+            Verdict.OK,
+            f"the toolkit in {toolkit.root} has nvlink and no libnvvm in {_LIBNVVM}: device links "
+            "with -dlto fail there (elfLink linker library load error)",
+            f"install libnvvm in {os.path.join(toolkit.root, _LIBNVVM)}, or give nvlink "
+            "-nvvmpath=FOLDER where FOLDER/lib64 has it",
+            os.path.join(toolkit.root, _LIBNVVM),
+        )
+
+
+# An option that a newer nvcc brought stops an older one.
+FAMILY.declare("BLD-07", Level.ERROR)

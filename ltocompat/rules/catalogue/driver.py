@@ -1,0 +1,118 @@
+"""Drivers: which of them run what a toolkit built, and which GPUs they serve (DRV)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ltocompat.facts.floors import floor as named_floor
+from ltocompat.model.image import ImageKind
+from ltocompat.model.verdict import Level, Verdict
+from ltocompat.rules import floors, image_helpers, makers
+from ltocompat.rules.catalogue.family import Family
+from ltocompat.rules.constraints import DriverFrom, KernelKnows, KernelStillServes, Untold
+from ltocompat.rules.constraints_driver import DriverOfWriter
+from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
+from ltocompat.targets.machine.environment import Environment
+
+FAMILY = Family("driver")
+
+
+@FAMILY.rule("DRV-01", Level.ERROR)
+def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
+    """SASS runs on drivers from the floor of its toolkit's major release on.
+
+    SASS-07 speaks of what only CUDA 13 writes.
+    """
+    for image in image_helpers.loaded(subject, ImageKind.SASS):
+        cuda = makers.writer(image)
+        if cuda is None or makers.only_cuda_13_writes(image):
+            continue
+        floor = floors.major(cuda.major)
+        constraint: Constraint = Untold() if floor is None else DriverFrom(floor)
+        consequence = (
+            f"the tables name no least driver for CUDA {cuda.major}"
+            if floor is None
+            else f"below it nothing that CUDA {cuda.major} built is supported (error 35 of the "
+            "runtime, or 200)"
+        )
+        yield Requirement(
+            Component.DRIVER,
+            constraint,
+            "DRV-01",
+            f"SASS of CUDA {cuda.major}",
+            consequence,
+            f"update the driver, put cuda-compat in front of it where the GPU allows that, or "
+            f"build with CUDA {cuda.major - 1}",
+            makers.evidence(image),
+        )
+
+
+@FAMILY.rule("DRV-02", Level.NOTE)
+def sass_newer_than_driver_minor(subject: Subject) -> Iterator[Requirement]:
+    """SASS of a newer minor than the driver's runs under minor-version compatibility."""
+    for image in image_helpers.loaded(subject, ImageKind.SASS):
+        cuda = makers.writer(image)
+        if cuda is None:
+            continue
+        yield Requirement(
+            Component.DRIVER,
+            DriverOfWriter(cuda),
+            "DRV-02",
+            f"SASS of a newer CUDA {cuda.major} than the driver's",
+            "this driver runs it under minor-version compatibility, which leaves out PTX of that "
+            "release and functions that need a newer driver (error 36)",
+            "ship SASS for every GPU, and guard calls of new functions",
+            makers.evidence(image),
+        )
+
+
+@FAMILY.rule("DRV-03", Level.ERROR)
+def gpu_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
+    """A GPU needs a kernel driver that knows it."""
+    if subject.picked:
+        gpu = image_helpers.real(subject.gpu)
+        yield Requirement(
+            Component.KERNEL,
+            KernelKnows(subject.gpu.arch.number),
+            "DRV-03",
+            gpu,
+            "the driver doesn't know the GPU (this floor is derived from the first toolkit that "
+            "targets it)",
+            "use a newer driver",
+            f"the first toolkit that targets {gpu}",
+            "GPU and driver are newer than the tables",
+        )
+
+
+@FAMILY.rule("DRV-04", Level.ERROR)
+def gpu_dropped_by_driver(subject: Subject) -> Iterator[Requirement]:
+    """Newer drivers ignore GPUs that NVIDIA has dropped."""
+    if subject.picked:
+        yield Requirement(
+            Component.KERNEL,
+            KernelStillServes(subject.gpu.arch.number),
+            "DRV-04",
+            image_helpers.real(subject.gpu),
+            "newer drivers ignore the GPU, as if it were not there",
+            "stay on the last branch that supports it",
+            "the deprecation schedule of NVIDIA's drivers",
+        )
+
+
+@FAMILY.of_machine("DRV-05", Level.ERROR)
+def gpu_too_old_for_open_driver(environment: Environment) -> Iterator[Problem]:
+    """The open kernel module runs Turing and newer GPUs."""
+    driver = environment.kernel_driver
+    if driver is None or not driver.open or environment.jetson is not None:
+        return
+    least = int(named_floor("open-kernel-module-sm").value)
+    for gpu in dict.fromkeys(environment.gpus):
+        if gpu.arch is not None and gpu.arch.number < least:
+            yield Problem(
+                "DRV-05",
+                Verdict.FAIL,
+                f"the kernel driver {driver.version} is made from the open modules, which don't "
+                f"run {gpu.name} (compute capability {gpu.arch.major}.{gpu.arch.minor})",
+                "install the proprietary kernel module of the same driver, up to branch 580",
+                driver.source,
+            )

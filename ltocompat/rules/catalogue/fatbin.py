@@ -1,0 +1,81 @@
+"""Fatbin entries: how they are compressed, and who can unpack them (FB)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ltocompat.model.image import Compression
+from ltocompat.model.signature import ImageSignature
+from ltocompat.model.verdict import Level, Route
+from ltocompat.rules import floors
+from ltocompat.rules.catalogue.family import Family
+from ltocompat.rules.constraints import DriverFrom, LinkerFrom
+from ltocompat.rules.constraints_driver import DriverSureFrom
+from ltocompat.rules.rule import Component, Requirement, Subject
+
+FAMILY = Family("fatbin")
+
+
+@FAMILY.rule("FB-01", Level.ERROR)
+def zstd_needs_driver(subject: Subject) -> Iterator[Requirement]:
+    """Drivers before CUDA 12.4 can't unpack fatbin entries with Zstandard."""
+    if subject.route is not Route.LOAD:
+        return
+    for image in subject.picked:
+        if image.compression is Compression.ZSTD:
+            yield Requirement(
+                Component.DRIVER,
+                DriverFrom(floors.driver("zstd-driver")),
+                "FB-01",
+                f"{str(image.kind).upper()} compressed with Zstandard",
+                "the driver can't unpack it (error 200, device kernel image is invalid)",
+                "compile with --compress-mode=speed (LZ4) or none, or update the driver",
+                "fatbin entry flag 0x8000",
+            )
+
+
+@FAMILY.rule("FB-02", Level.ERROR)
+def compressed_needs_linker(subject: Subject) -> Iterator[Requirement]:
+    """Linkers before 12.4 can't read what newer tools compress."""
+    if subject.route is not Route.LINK:
+        return
+    for image in subject.picked:
+        floor = _unpacking_floor(image)
+        if floor is None:
+            continue
+        yield Requirement(
+            Component.LINKER,
+            LinkerFrom(floors.linker(floor)),
+            "FB-02",
+            "LTO-IR compressed as newer tools do" if image.scrambled else "a Zstandard entry",
+            "the linker can't unpack it, and 12.0 crashes",
+            "raise the linker, or compile with --compress-mode=none",
+            "flags 0x8000 and 0x10000 of the fatbin entry",
+        )
+
+
+def _unpacking_floor(image: ImageSignature) -> str | None:
+    if not image.in_fatbin:
+        return None
+    if image.compression is Compression.ZSTD:
+        return "zstd-linker"
+    return "new-lto-entry-linker" if image.scrambled else None
+
+
+@FAMILY.rule("FB-03", Level.ERROR)
+def concatenated_needs_driver(subject: Subject) -> Iterator[Requirement]:
+    """Which drivers read concatenated fatbin entries is not known below CUDA 13.4."""
+    if subject.route is not Route.LOAD:
+        return
+    for image in subject.picked:
+        if image.concatenated:
+            yield Requirement(
+                Component.DRIVER,
+                DriverSureFrom(floors.linker("concat-nvcc"), floors.linker("concat-unseen")),
+                "FB-03",
+                "a concatenated fatbin entry",
+                "the driver doesn't see the images in it (error 209, unless another one serves)",
+                "compile without --concat",
+                "fatbin entry that holds several images",
+                "no document says which drivers before that see the images in it",
+            )

@@ -1,0 +1,44 @@
+"""Images, targets and trials as such: what can't be read, said or agreed on (IMG, TGT, TRIAL)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ltocompat.model.verdict import Level, Verdict
+from ltocompat.rules.catalogue.family import Family
+from ltocompat.rules.constraints import Always
+from ltocompat.rules.rule import Component, Requirement, Subject
+
+FAMILY = Family("image")
+
+
+@FAMILY.rule("IMG-01", Level.WARNING)
+def image_contradicts_itself(subject: Subject) -> Iterator[Requirement]:
+    """Of an image that contradicts itself or can't be read, nothing is certain."""
+    for image in subject.picked:
+        if image.problem is not None:
+            yield Requirement(
+                Component.NONE,
+                Always(Verdict.UNKNOWN),
+                "IMG-01",
+                str(image),
+                image.problem,
+                "rebuild the file, or copy it again from where it came",
+                "the bytes of the image",
+            )
+
+
+# A place that can't be read may hold device code; an answer never shrinks silently.
+FAMILY.declare("IMG-02", Level.WARNING)
+
+
+# A target that says too little leaves a half of the way unjudged.
+FAMILY.declare("TGT-01", Level.WARNING)
+
+
+# What a trial link said where the rules alone could not decide.
+FAMILY.declare("TRIAL", Level.ERROR)
+
+
+# Rules and a real link differ; both answers are told.
+FAMILY.declare("TRIAL-DISAGREES", Level.NOTE)

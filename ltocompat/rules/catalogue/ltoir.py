@@ -1,0 +1,302 @@
+"""LTO-IR: which linkers take it, for which targets, with which options (LTO)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.image import ImageKind
+from ltocompat.model.signature import ImageSignature
+from ltocompat.model.target import Gpu
+from ltocompat.model.verdict import Level, Route, Verdict
+from ltocompat.rules import driver_release, floors, image_helpers, makers, picked
+from ltocompat.rules.catalogue.family import Family
+from ltocompat.rules.constraints import (
+    FIRST_NVJITLINK,
+    Always,
+    DriverFrom,
+    LinkerNotOlderThan,
+    LinkerOfMajor,
+    LinkerTargets,
+    Remark,
+    Untold,
+)
+from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
+from ltocompat.rules.selection import Missed, same_arch
+from ltocompat.targets.machine.environment import Environment
+
+FAMILY = Family("ltoir")
+
+_ACROSS_MAJORS = "or ship PTX or relocatable SASS beside it, which link across majors"
+
+
+@FAMILY.rule("LTO-01", Level.ERROR)
+def ltoir_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
+    """LTO-IR needs a linker whose minor release is no older than its compiler's."""
+    for image in image_helpers.linked(subject, ImageKind.LTOIR):
+        releases = makers.ltoir_releases(image)
+        yield Requirement(
+            Component.LINKER,
+            LinkerNotOlderThan(releases, makers.beyond(image)),
+            "LTO-01",
+            makers.said(image),
+            "the linker refuses LTO-IR that is newer than itself",
+            f"{_newer_nvjitlink(releases)}, or compile the LTO-IR with the target's toolkit"
+            f"{_beside_it(releases, subject.linker)}",
+            makers.evidence(image),
+            "its bytes leave these releases open, and a trial link decides (--trial-link)",
+        )
+
+
+def _beside_it(releases: tuple[Release, ...], linker: Release | None) -> str:
+    """What links across majors, where LTO-IR can't."""
+    if linker is None or not releases or linker.major >= releases[-1].major:
+        return ""
+    return f", {_ACROSS_MAJORS}"
+
+
+def _newer_nvjitlink(releases: tuple[Release, ...]) -> str:
+    """The package to require, as far as the releases of the compiler are known."""
+    if not releases:
+        return "ask the linker with --trial-link"
+    perhaps = "" if len(releases) == 1 else f" (a trial may show that {releases[0]} is enough)"
+    return f"require {makers.nvjitlink_for(releases[-1])}{perhaps}"
+
+
+@FAMILY.rule("LTO-02", Level.WARNING)
+def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
+    """LTO-IR and its linker are promised to go together within one major release only."""
+    for image in image_helpers.linked(subject, ImageKind.LTOIR):
+        releases = makers.ltoir_releases(image)
+        if not releases:
+            continue
+        ancient = releases[-1] < FIRST_NVJITLINK
+        consequence = (
+            "nvJitLink has never linked it; only the driver's own JIT LTO did, which is deprecated"
+            if ancient
+            else "it links in every measured case, but NVIDIA promises it within a major only"
+        )
+        yield Requirement(
+            Component.LINKER,
+            LinkerOfMajor(releases),
+            "LTO-02",
+            makers.said(image),
+            consequence,
+            f"compile the LTO-IR once for each major of nvJitLink, {_ACROSS_MAJORS}",
+            makers.evidence(image),
+        )
+
+
+@FAMILY.excludes("LTO-03", Level.ERROR)
+def ltoir_above_target(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
+    """LTO-IR links for its own architecture and higher ones."""
+    arch = image.arch
+    if route is not Route.LINK or image.kind is not ImageKind.LTOIR or arch is None:
+        return None
+    if same_arch(arch.number) <= same_arch(gpu.arch.number):
+        return None
+    return f"links for sm_{arch.number} and newer, not for {image_helpers.real(gpu)}"
+
+
+@FAMILY.rule("LTO-04", Level.WARNING)
+def suffix_ltoir_for_another_target(subject: Subject) -> Iterator[Requirement]:
+    """LTO-IR with a suffix links for other targets only without suffix-only instructions."""
+    for image in image_helpers.linked(subject, ImageKind.LTOIR):
+        if image.arch is None or _suffix_matches(image.arch, subject.link_target):
+            continue
+        yield Requirement(
+            Component.NONE,
+            Always(Verdict.UNKNOWN),
+            "LTO-04",
+            f"LTO-IR {image.arch} for {subject.link_target}",
+            "it links only when it uses no instruction that needs the suffix: a trial link decides",
+            f"link for {_targets_of_suffix(image.arch)}, or compile LTO-IR without the suffix",
+            "architecture of the image",
+        )
+
+
+def _suffix_matches(code: SmArch, target: SmArch) -> bool:
+    if code.suffix == "a":
+        return target.suffix == "a" and same_arch(code.number) == same_arch(target.number)
+    return code.suffix != "f" or image_helpers.in_family(code, target.number)
+
+
+def _targets_of_suffix(code: SmArch) -> str:
+    return f"sm_{code.number}a" if code.suffix == "a" else image_helpers.served(code)
+
+
+@FAMILY.rule("LTO-05", Level.ERROR)
+def ltoir_loaded_directly(subject: Subject) -> Iterator[Requirement]:
+    """The driver links no LTO-IR by itself: a module of LTO-IR alone does not load."""
+    if subject.route is Route.LOAD and subject.missed is Missed.LTO_ONLY:
+        yield Requirement(
+            Component.NONE,
+            Always(Verdict.FAIL),
+            "LTO-05",
+            "LTO-IR alone",
+            f"the driver doesn't link it ({_load_error(subject)})",
+            "link it first: the application with nvJitLink when it runs, or the build with a "
+            "device link (nvcc -dlto); or add SASS or PTX beside it",
+            "kinds of the fatbin entries",
+        )
+
+
+def _load_error(subject: Subject) -> str:
+    in_fatbin = any(image.in_fatbin for image in subject.signature.images)
+    return "error 209, no kernel image" if in_fatbin else "error 200, invalid image"
+
+
+@FAMILY.rule("LTO-06", Level.NOTE)
+def lto_option_missing(subject: Subject) -> Iterator[Requirement]:
+    """NvJitLink takes LTO-IR only with the option -lto."""
+    for _ in image_helpers.linked(subject, ImageKind.LTOIR):
+        yield Requirement(
+            Component.OPTIONS,
+            Always(Verdict.OK),
+            "LTO-06",
+            "LTO-IR",
+            "-lto must be given to the linker",
+            "give -lto to nvJitLinkCreate (nvlink and nvcc: -dlto)",
+            "kind of the image",
+        )
+
+
+@FAMILY.rule("LTO-07", Level.NOTE)
+def lto_option_without_ltoir(subject: Subject) -> Iterator[Requirement]:
+    """NvJitLink refuses the option -lto when there is no LTO-IR."""
+    if subject.route is not Route.LINK or not subject.picked:
+        return
+    if all(image.kind is not ImageKind.LTOIR for image in subject.picked):
+        yield Requirement(
+            Component.OPTIONS,
+            Always(Verdict.OK),
+            "LTO-07",
+            "code without LTO-IR",
+            "-lto must not be given to the linker unless other inputs are LTO-IR",
+            "leave -lto away",
+            "kinds of the images",
+        )
+
+
+# Objects without LTO-IR make a link-time optimisation partial.
+FAMILY.declare("LTO-08", Level.NOTE)
+
+
+@FAMILY.rule("LTO-09", Level.NOTE)
+def ltoir_before_nvjitlink(subject: Subject) -> Iterator[Requirement]:
+    """LTO-IR of CUDA 11 is for the driver's own linker, LTO-IR from 12.0 on for nvJitLink."""
+    for image in image_helpers.linked(subject, ImageKind.LTOIR):
+        releases = makers.ltoir_releases(image)
+        if releases and releases[-1] < FIRST_NVJITLINK:
+            yield Requirement(
+                Component.NONE,
+                Remark(),
+                "LTO-09",
+                makers.said(image),
+                "only cuLinkAddData of a driver links it (CU_JIT_LTO, deprecated)",
+                "compile the LTO-IR with CUDA 12.0 or later and link it with nvJitLink",
+                makers.evidence(image),
+            )
+
+
+# Packages that compare the majors of driver and nvJitLink.
+_CLIENTS = ("cuda-core", "numba-cuda")
+
+
+@FAMILY.of_machine("LTO-10", Level.WARNING)
+def linker_of_another_major_than_driver(environment: Environment) -> Iterator[Problem]:
+    """cuda.core and numba-cuda mind the majors of driver and nvJitLink."""
+    driver = driver_release.of_user(environment)
+    linker = picked.first(environment, "nvJitLink", picked.PATHFINDER)
+    clients = sorted(
+        {f"{wheel.name} {wheel.version}" for wheel in environment.wheels if wheel.name in _CLIENTS}
+    )
+    if driver is None or linker is None or not clients or driver.major == linker.release.major:
+        return
+    floor = floors.major(linker.release.major)
+    newer = linker.release.major > driver.major and floor is not None
+    yield Problem(
+        "LTO-10",
+        Verdict.UNKNOWN,
+        f"{' and '.join(clients)} with nvJitLink {linker.version} and a driver of CUDA {driver}: "
+        "depending on its version it links LTO-IR, refuses it, or gives it to the driver's "
+        "linker, which doesn't know it" + (f" (the result needs driver {floor})" if newer else ""),
+        f"install the nvJitLink of the driver's major, {driver.major}",
+        linker.path,
+    )
+
+
+@FAMILY.rule("LTO-10b", Level.ERROR)
+def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
+    """What a linker makes is code of the linker's CUDA major."""
+    if subject.route is not Route.LINK or subject.linker is None or not subject.picked:
+        return
+    major = subject.linker.major
+    name = "nvlink" if subject.offline else "nvJitLink"
+    floor = floors.major(major)
+    constraint: Constraint = Untold() if floor is None else DriverFrom(floor)
+    consequence = (
+        f"the tables name no least driver for CUDA {major}"
+        if floor is None
+        else f"what this linker makes is code of CUDA {major}, and NVIDIA documents older drivers "
+        "as unsupported (which was not measured)"
+    )
+    yield Requirement(
+        Component.DRIVER,
+        constraint,
+        "LTO-10b",
+        f"code linked by {name} {major}.x",
+        consequence,
+        f"link with {name} of the driver's major, or update the driver",
+        "release of the linker",
+    )
+
+
+@FAMILY.rule("LTO-11", Level.NOTE)
+def ltoir_with_debug(subject: Subject) -> Iterator[Requirement]:
+    """Device debugging and link-time optimisation don't go together."""
+    for image in image_helpers.linked(subject, ImageKind.LTOIR):
+        if image.debug:
+            yield Requirement(
+                Component.NONE,
+                Remark(),
+                "LTO-11",
+                "LTO-IR with debug information",
+                "it links, but nvcc refuses the combination, and some front ends drop -lto for it",
+                "build without device debug information (-G), or without LTO",
+                "debug flag of the image",
+            )
+
+
+# Modules that were compiled with different options link without a word.
+FAMILY.declare("LTO-12", Level.NOTE)
+
+
+@FAMILY.excludes("LTO-14", Level.ERROR)
+def suffix_entry_for_another_target(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
+    """NvJitLink 13 takes an LTO-IR entry with a suffix for the targets of the suffix only.
+
+    LTO-03 speaks of lower targets.
+    """
+    arch = image.arch
+    if route is not Route.LINK or image.kind is not ImageKind.LTOIR or arch is None:
+        return None
+    if not image.in_fatbin or same_arch(arch.number) > same_arch(gpu.arch.number):
+        return None
+    return image_helpers.not_this_one(image, gpu, route) or image_helpers.not_its_family(image, gpu)
+
+
+@FAMILY.rule("LTO-15", Level.ERROR)
+def target_unknown_to_linker(subject: Subject) -> Iterator[Requirement]:
+    """A linker makes code for the architectures in its list."""
+    if subject.route is Route.LINK and subject.picked:
+        target = image_helpers.real(subject.gpu)
+        yield Requirement(
+            Component.LINKER,
+            LinkerTargets(subject.gpu.arch.number),
+            "LTO-15",
+            f"the target {target}",
+            "the linker makes no code for it",
+            "use a linker of a release that has the target",
+            f"architectures of ptxas, release by release: {target}",
+        )

@@ -1,0 +1,294 @@
+"""Machines: what is installed there, and what fits together (ENV)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ltocompat.facts.ptx import cuda_ptx, ptx_cuda
+from ltocompat.model.arch import Release
+from ltocompat.model.errors import UsageError
+from ltocompat.model.verdict import Level, Verdict
+from ltocompat.rules import driver_release, makers, picked
+from ltocompat.rules.catalogue.family import Family
+from ltocompat.rules.picked import Found
+from ltocompat.rules.rule import Problem
+from ltocompat.targets.machine.container_conditions import ContainerHost, satisfied
+from ltocompat.targets.machine.environment import Environment, InstalledPackage
+
+FAMILY = Family("machine")
+
+
+_REQUIRE_VARIABLE = re.compile(r"NVIDIA_REQUIRE_\w+")
+_DISABLE = "NVIDIA_DISABLE_REQUIRE"
+_TRUE = {"1", "t", "true"}  # what Go's strconv.ParseBool takes for true, in any case of letters
+# NVML names brands of older GPUs only; of the others their names tell that they are no GeForce.
+_BRAND = re.compile(r"(?:NVIDIA )?(Tesla|Quadro|GeForce|TITAN|GRID|NVS)\b", re.IGNORECASE)
+_OTHER_DRIVER_OR_IMAGE = "update the driver of the host, or take an image of an older CUDA"
+
+
+@FAMILY.of_machine("ENV-01", Level.ERROR)
+def container_requires(environment: Environment) -> Iterator[Problem]:
+    """An image says by NVIDIA_REQUIRE_CUDA which drivers it takes."""
+    host = _container_host(environment)
+    hidden = (environment.variable(_DISABLE) or "").lower() in _TRUE
+    for name, text in environment.variables:
+        if not _REQUIRE_VARIABLE.fullmatch(name) or not text.strip():
+            continue
+        try:
+            met = satisfied(text, host)
+        except ValueError as error:
+            yield _unmet(name, text, Verdict.UNKNOWN, f"can't be read at {str(error)!r}")
+            continue
+        if met is None:
+            yield _unmet(name, text, Verdict.OK, "is judged by the host's driver and GPUs")
+        elif not met and hidden:
+            yield _unmet(
+                name,
+                text,
+                Verdict.UNKNOWN,
+                f"is not met{_by_host(host)}, which {_DISABLE} hides",
+            )
+        elif not met:
+            yield _unmet(
+                name, text, Verdict.FAIL, f"is not met{_by_host(host)}: the container doesn't start"
+            )
+
+
+def _unmet(name: str, text: str, verdict: Verdict, what: str) -> Problem:
+    first = text.split(maxsplit=1)[0]
+    more = "" if first == text.strip() else " or one of its alternatives"
+    return Problem(
+        "ENV-01",
+        verdict,
+        f"the image asks for {first}{more} ({name}), which {what}",
+        _OTHER_DRIVER_OR_IMAGE,
+        f"environment variable {name}={text}",
+    )
+
+
+def _by_host(host: ContainerHost) -> str:
+    known = [f"driver {host.driver}"] if host.driver else []
+    known += [f"CUDA {host.cuda}"] if host.cuda else []
+    return f" by {' of '.join(known)}" if known else ""
+
+
+def _container_host(environment: Environment) -> ContainerHost:
+    """What the container toolkit compares with: the host's own driver, not cuda-compat."""
+    driver = environment.kernel_driver
+    cuda = driver_release.of_kernel(environment)
+    archs = {f"{gpu.arch.major}.{gpu.arch.minor}" for gpu in environment.gpus if gpu.arch}
+    brands = [_BRAND.match(gpu.name) for gpu in environment.gpus]
+    known = bool(brands) and all(brands)
+    return ContainerHost(
+        str(cuda) if cuda else None,
+        str(driver.version) if driver else None,
+        tuple(sorted(archs)),
+        tuple(sorted({match[1].lower() for match in brands if match})) if known else (),
+    )
+
+
+@FAMILY.of_machine("ENV-02", Level.NOTE)
+def driver_of_two_releases(environment: Environment) -> Iterator[Problem]:
+    """nvidia-smi names the CUDA release of libcuda, not that of the kernel driver."""
+    kernel, user = environment.kernel_driver, environment.user_driver
+    beneath = driver_release.of_kernel(environment)
+    # The driver of WSL2 is that of Windows, whose branches the table doesn't name.
+    if kernel is None or user is None or user.stub or environment.wsl2 or environment.jetson:
+        return
+    if beneath is None or user.cuda is None or beneath == user.cuda:
+        return
+    yield Problem(
+        "ENV-02",
+        Verdict.OK,
+        f"kernel driver {kernel.version} is of CUDA {beneath}, and libcuda of {user.cuda} "
+        f"({user.cuda_source}): nvidia-smi shows both in one line",
+        "go by the driver version where GPUs and error 803 are concerned, and by CUDA where PTX is",
+        f"{kernel.source}; {user.path}",
+    )
+
+
+_CHOSEN_BY_HAND = ("CUDA_HOME", "CUDA_PATH", "PATH")
+# Packages with the toolkit's version; libraries such as cuBLAS have numbers of their own.
+_TOOLKIT_PACKAGE = re.compile(
+    r"(?:nvidia-)?(?:cuda-(?:nvrtc|nvcc|version|toolkit)|nvjitlink)(?:-cu\d+)?"
+)
+
+
+@FAMILY.of_machine("ENV-03", Level.NOTE)
+def toolkits_in_conflict(environment: Environment) -> Iterator[Problem]:
+    """CUDA_HOME, PATH, conda and wheels each lead to a toolkit."""
+    chosen = {
+        f"{way} {toolkit.root}": Release.parse(toolkit.version)
+        for toolkit in environment.toolkits
+        for way in toolkit.reached
+        if toolkit.version and way in _CHOSEN_BY_HAND
+    }
+    brought = {
+        **_toolkit_packages("wheel", environment.wheels),
+        **_toolkit_packages("conda", environment.conda.packages if environment.conda else ()),
+    }
+    releases = set(chosen.values())
+    others = set(brought.values())
+    if not releases or (len(releases) == 1 and (not others or releases <= others)):
+        return
+    majors = {release.major for release in releases}
+    apart = len(majors) > 1 or (bool(others) and not majors <= {other.major for other in others})
+    text = ", ".join(f"{name}: {release}" for name, release in {**chosen, **brought}.items())
+    yield Problem(
+        "ENV-03",
+        Verdict.UNKNOWN if apart else Verdict.OK,
+        f"several toolkits may be mixed ({text}); what compiles may not be what links and runs",
+        "point CUDA_HOME, CUDA_PATH and PATH at one toolkit, that of the packages",
+        "; ".join(chosen),
+    )
+
+
+def _toolkit_packages(kind: str, packages: tuple[InstalledPackage, ...]) -> dict[str, Release]:
+    found = {}
+    for package in packages:
+        if not _TOOLKIT_PACKAGE.fullmatch(package.name):
+            continue
+        try:
+            found[f"{kind} {package.name}"] = Release.parse(package.version)
+        except UsageError:
+            continue
+    return found
+
+
+@FAMILY.of_machine("ENV-04", Level.ERROR)
+def libcuda_is_a_stub(environment: Environment) -> Iterator[Problem]:
+    """The libcuda of a toolkit is there to be linked with, not to be run."""
+    driver = environment.user_driver
+    if driver is not None and driver.stub:
+        yield Problem(
+            "ENV-04",
+            Verdict.FAIL,
+            f"the loader finds {driver.path} by {driver.found_by}, which is a stub: every CUDA "
+            "program fails with error 34",
+            "take the folder stubs out of LD_LIBRARY_PATH and ld.so.conf.d; it is for -L of the "
+            "linker only",
+            driver.real,
+        )
+
+
+_COMPILERS = {"nvrtc": "NVRTC", "nvvm": "libNVVM"}
+
+
+@FAMILY.of_machine("ENV-05", Level.WARNING)
+def compiler_newer_than_linker(environment: Environment) -> Iterator[Problem]:
+    """LTO-IR of this machine's own compiler is too new for its own linker."""
+    seen = set()
+    for way in picked.WAYS:
+        for library, name in _COMPILERS.items():
+            for compiler, linker in _pairs(environment, library, way):
+                pair = (name, compiler.path, linker.path)
+                if compiler.release > linker.release and pair not in seen:
+                    seen.add(pair)
+                    yield _newer_than_linker(name, compiler, linker)
+
+
+def _pairs(environment: Environment, library: str, way: str) -> Iterator[tuple[Found, Found]]:
+    """By cuda-pathfinder the first of each; by soname those of one major."""
+    compilers = picked.every(environment, library, way)
+    linkers = picked.every(environment, "nvJitLink", way)
+    if way == picked.PATHFINDER:
+        yield from zip(compilers[:1], linkers[:1], strict=False)
+        return
+    for compiler in compilers:
+        for linker in linkers:
+            if compiler.release.major == linker.release.major:
+                yield compiler, linker
+
+
+def _newer_than_linker(name: str, compiler: Found, linker: Found) -> Problem:
+    return Problem(
+        "ENV-05",
+        Verdict.UNKNOWN,
+        f"{name} {compiler.version} is newer than nvJitLink {linker.version}, by {linker.by}: "
+        "nvJitLink refuses the LTO-IR that it makes",
+        f"install {makers.nvjitlink_for(compiler.release)}, or the older {name}",
+        f"{compiler.path}; {linker.path}",
+    )
+
+
+# libNVVM writes PTX or LTO-IR; NVRTC also SASS, which an older driver of its major runs.
+_PTX_ALONE = {"nvvm": Verdict.UNKNOWN, "nvrtc": Verdict.OK}
+
+
+@FAMILY.of_machine("ENV-06", Level.WARNING)
+def compiler_newer_than_driver(environment: Environment) -> Iterator[Problem]:
+    """PTX of this machine's own compiler is too new for its own driver."""
+    driver = driver_release.of_user(environment)
+    seen = set()
+    for way in picked.WAYS if driver else ():
+        for library, verdict in _PTX_ALONE.items():
+            name, compiler = _COMPILERS[library], picked.first(environment, library, way)
+            if driver is None or compiler is None or compiler.path in seen:
+                continue
+            isa = cuda_ptx(compiler.release)
+            least = ptx_cuda(isa) if isa else None
+            if isa is None or least is None or least <= driver:
+                continue
+            seen.add(compiler.path)
+            yield Problem(
+                "ENV-06",
+                verdict,
+                f"{name} {compiler.version} by {compiler.by} writes PTX {isa}, and the driver of "
+                f"CUDA {driver} reads PTX up to {cuda_ptx(driver) or 'an older one'}: error 222 "
+                "where it is given to the driver",
+                "let NVRTC make SASS (an sm_ architecture) or link the PTX with nvJitLink; or "
+                f"install {name} {driver}, or a driver of CUDA {least}",
+                compiler.path,
+            )
+
+
+# The evidence of an NVRTC whose version was read from its builtins.
+_VERSION_BY_BUILTINS = "builtins beside it"
+
+
+@FAMILY.of_machine("ENV-07", Level.ERROR)
+def nvrtc_builtins_of_another_minor(environment: Environment) -> Iterator[Problem]:
+    """NVRTC opens the builtins of exactly its own minor."""
+    found = {pick.real for pick in environment.picks if pick.library == "nvrtc" and pick.real}
+    for compiler in environment.compilers:
+        release = compiler.release
+        if compiler.library != "nvrtc" or compiler.path not in found or release is None:
+            continue
+        if compiler.evidence == _VERSION_BY_BUILTINS or release in compiler.builtins:
+            continue
+        beside = " and ".join(map(str, compiler.builtins))
+        yield Problem(
+            "ENV-07",
+            Verdict.FAIL if compiler.builtins else Verdict.UNKNOWN,
+            f"NVRTC {compiler.version} needs libnvrtc-builtins.so.{release}, and beside it "
+            + (f"is {beside}" if beside else "is none")
+            + ": it compiles nothing",
+            f"install libnvrtc and libnvrtc-builtins {release} from one package",
+            compiler.path,
+        )
+
+
+@FAMILY.of_machine("ENV-08", Level.ERROR)
+def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
+    """The driver's own libcuda has to be of the kernel driver's version."""
+    kernel, user = environment.kernel_driver, environment.user_driver
+    if kernel is None or user is None or user.stub or user.version in (None, kernel.version):
+        return
+    # Windows' and Tegra's libcuda carry other numbers; packages of cuda-compat have their rules.
+    if environment.wsl2 or environment.jetson or driver_release.of_compat_package(user):
+        return
+    older = user.version is not None and user.version < kernel.version
+    yield Problem(
+        "ENV-08",
+        Verdict.FAIL if older else Verdict.UNKNOWN,
+        f"libcuda is {user.version} and the kernel driver {kernel.version}: "
+        + (
+            "every CUDA program fails with error 803"
+            if older
+            else "error 803, unless NVIDIA allows the pair as it does for cuda-compat"
+        ),
+        "restart the machine or reload the kernel module after a driver update; in containers let "
+        "the container toolkit bring libcuda",
+        f"{user.real}; {kernel.source}",
+    )

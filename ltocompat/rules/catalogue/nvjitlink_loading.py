@@ -1,0 +1,357 @@
+"""nvJitLink and NVRTC as libraries: which one a file asks for, and which one it gets (NJL)."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from ltocompat.model.arch import Release
+from ltocompat.model.image import Host
+from ltocompat.model.verdict import Level, Verdict
+from ltocompat.rules import floors, linker_imports, picked
+from ltocompat.rules.catalogue.family import Family
+from ltocompat.rules.constraints import LinkerFrom, Remark
+from ltocompat.rules.constraints_loader import LinkerExporting, LinkerNamed, NvrtcOfMinor
+from ltocompat.rules.rule import Component, Problem, Requirement
+from ltocompat.targets.machine.environment import Environment
+from ltocompat.targets.machine.library import Library
+from ltocompat.targets.machine.loaded import Resolved
+
+FAMILY = Family("nvjitlink_loading")
+
+
+_GIVE_NVJITLINK = "give it an nvJitLink >= {},<{}"
+
+
+@FAMILY.of_host("NJL-01", Level.ERROR)
+def nvjitlink_symbol_missing(host: Host) -> Iterator[Requirement]:
+    """A library that imports ``_12_4`` needs an nvJitLink 12.x from 12.4 on."""
+    named = bool(linker_imports.sonames(host, "needed"))
+    versions = {name: linker_imports.version_of(name) for name in host.nvjitlink_imports}
+    for major in sorted({version.major for version in versions.values() if version}):
+        floor = max(version for version in versions.values() if version and version.major == major)
+        name = next(name for name, version in versions.items() if version == floor)
+        yield Requirement(
+            Component.LINKER,
+            LinkerExporting(floor, by_name=named),
+            "NJL-01",
+            f"the imported {name}",
+            linker_imports.said(host, name),
+            _GIVE_NVJITLINK.format(floor, major + 1),
+            f"undefined symbol {name}",
+        )
+
+
+@FAMILY.of_library("NJL-01")
+def nvjitlink_symbol_missing_on_machine(library: Library) -> Iterator[Problem]:
+    """The first symbol that fails to bind, where it is a versioned one."""
+    name = linker_imports.lacking(library)
+    version = linker_imports.version_of(name) if name else None
+    if name is None or version is None or linker_imports.wants_ltoir(name):
+        return
+    yield _lacks_symbol(library, name, "NJL-01", _GIVE_NVJITLINK.format(version, version.major + 1))
+
+
+def _lacks_symbol(library: Library, name: str, rule_id: str, remedy: str) -> Problem:
+    """The problem of a library whose nvJitLink has no such symbol."""
+    linker = library.nvjitlink
+    got = f"nvJitLink {linker.version} by {linker.found_via}" if linker else "no nvJitLink"
+    return Problem(
+        rule_id,
+        Verdict.FAIL,
+        f"{linker_imports.short(library.path)} gets {got}, where the loader says: "
+        f"{library.path}: {linker_imports.said(library.host, name)}",
+        remedy,
+        f"undefined symbol {name}; {linker.path if linker else library.path}",
+    )
+
+
+_UNHIDE = (
+    "take the folder of the other copy out of the loader's way (LD_LIBRARY_PATH, ld.so.conf.d), or "
+    "load the right one first"
+)
+
+
+@FAMILY.of_library("NJL-02", Level.WARNING)
+def nvjitlink_hidden_from_library(library: Library) -> Iterator[Problem]:
+    """LD_LIBRARY_PATH or a cache hides the nvJitLink that was installed for a library."""
+    got, meant = library.nvjitlink, library.declared
+    if got is None or meant is None or got.release == meant.release:
+        return
+    older = got.release < meant.release
+    yield Problem(
+        "NJL-02",
+        Verdict.UNKNOWN if older else Verdict.OK,
+        f"{linker_imports.short(library.path)} gets nvJitLink {got.version} by {got.found_via}, "
+        f"which hides {meant.version} by {meant.found_via}",
+        _UNHIDE,
+        f"{got.path} instead of {meant.path}",
+    )
+
+
+@FAMILY.of_machine("NJL-02")
+def nvjitlink_hidden_on_machine(environment: Environment) -> Iterator[Problem]:
+    """The sonames under which ways of loading get different releases."""
+    picks = [pick for pick in environment.picks if pick.library == "nvJitLink" and pick.version]
+    for name in sorted({pick.asked for pick in picks}):
+        found = {pick.way: pick for pick in picks if pick.asked == name}
+        if len({pick.version for pick in found.values()}) < 2:
+            continue
+        text = ", ".join(
+            f"{pick.way} takes {pick.version} ({pick.found_by})" for pick in found.values()
+        )
+        files = "; ".join(f"{pick.path}" for pick in found.values())
+        yield Problem("NJL-02", Verdict.UNKNOWN, f"two copies of {name}: {text}", _UNHIDE, files)
+
+
+_OF_DRIVER = ("libcuda.so", "libnvidia-")
+_OF_CUDA = ("libcu", "libnv", "libnccl")
+
+
+@FAMILY.of_library("NJL-10", Level.ERROR)
+def library_not_found(library: Library) -> Iterator[Problem]:
+    """A needed library that the loader doesn't find ends the load."""
+    found = linker_imports.missing(library.resolved)
+    if not library.resolved or library.resolved[0].loaded is None or not found:
+        return
+    first = next(
+        (resolved for resolved in found if not _another_rule_speaks(resolved, library)), None
+    )
+    if first is None:
+        return
+    of_driver = first.asked.startswith(_OF_DRIVER) and library.environment.user_driver is None
+    program = library.resolved[0].loaded.file.program
+    sure = program and not of_driver
+    # Packages bring most of their own libraries into the process themselves, CUDA's often not.
+    own = not program and not first.asked.startswith(_OF_CUDA)
+    if of_driver:
+        why = " (it comes with the driver, which containers get when they start)"
+    else:
+        why = "" if program else ", unless the program has loaded it before"
+    yield Problem(
+        "NJL-10",
+        Verdict.FAIL if sure else Verdict.OK if own else Verdict.UNKNOWN,
+        f"{linker_imports.short(first.needed_by or library.path)} needs {first.asked}, and the "
+        f"loader says: {first.problem}{why}",
+        "install the driver"
+        if of_driver
+        else f"install what brings {first.asked}, or put its folder on the loader's way",
+        f"DT_NEEDED of {first.needed_by}",
+    )
+
+
+def _another_rule_speaks(resolved: Resolved, library: Library) -> bool:
+    """The rules on nvJitLink and on the builtins of NVRTC have more to say."""
+    name = os.path.basename(resolved.asked)
+    if name.startswith("libnvrtc-builtins."):
+        return True
+    majors = {copy.release.major for copy in library.environment.nvjitlinks}
+    needed = linker_imports.sonames(library.host, "needed")
+    return name in needed and bool(majors) and linker_imports.major_of(name) not in majors
+
+
+@FAMILY.of_host("NJL-03", Level.ERROR)
+def nvjitlink_of_another_major(host: Host) -> Iterator[Requirement]:
+    """A file that asks for libnvJitLink.so.12 isn't served by libnvJitLink.so.13."""
+    for how in ("needed", "opened"):
+        files = [
+            soname
+            for soname in linker_imports.sonames(host, how)
+            if linker_imports.major_of(soname)
+        ]
+        majors = sorted({linker_imports.major_of(file) or 0 for file in files})
+        if not majors:
+            continue
+        certain = how == "needed"
+        text = linker_imports.opened_text(host, files[0])
+        yield Requirement(
+            Component.LINKER,
+            LinkerNamed(tuple(majors), certain=certain),
+            "NJL-03",
+            f"{'the needed' if certain else 'the opened'} {' or '.join(files)}",
+            text,
+            f"install an nvJitLink of major {' or '.join(map(str, majors))} beside the other",
+            "DT_NEEDED" if certain else "a file name in its data",
+            f"where it is opened, the answer is: {text}",
+        )
+        return
+
+
+@FAMILY.of_library("NJL-03")
+def nvjitlink_of_another_major_on_machine(library: Library) -> Iterator[Problem]:
+    """No nvJitLink of the right name is found, and one of another major is there."""
+    others = sorted({nvjitlink.release.major for nvjitlink in library.environment.nvjitlinks})
+    if library.nvjitlink is not None or not others:
+        return
+    needed = linker_imports.sonames(library.host, "needed")
+    opened = linker_imports.sonames(library.host, "opened")
+    for file in (needed or opened)[:1]:
+        if linker_imports.major_of(file) in others:
+            continue
+        yield Problem(
+            "NJL-03",
+            Verdict.FAIL if needed else Verdict.UNKNOWN,
+            f"{linker_imports.short(library.path)} {'needs' if needed else 'opens'} {file}, and "
+            f"nvJitLink {' and '.join(map(str, others))} is what there is: "
+            f"{linker_imports.opened_text(library.host, file)}",
+            f"install the nvJitLink that is called {file}",
+            "DT_NEEDED" if needed else "a file name in its data",
+        )
+
+
+@FAMILY.of_host("NJL-04", Level.ERROR)
+def nvjitlink_without_plain_names(host: Host) -> Iterator[Requirement]:
+    """Names without a version exist from nvJitLink 12.3 on."""
+    floor = floors.linker("unversioned-symbols")
+    for name in filter(linker_imports.is_plain, host.nvjitlink_imports):
+        if linker_imports.wants_ltoir(name):
+            continue
+        yield Requirement(
+            Component.LINKER,
+            LinkerFrom(floor),
+            "NJL-04",
+            f"the imported {name}",
+            linker_imports.said(host, name),
+            f"use an nvJitLink from {floor} on",
+            f"undefined symbol {name}",
+        )
+        return
+
+
+@FAMILY.of_library("NJL-04")
+def nvjitlink_without_plain_names_on_machine(library: Library) -> Iterator[Problem]:
+    """The first symbol that fails to bind, where it has no version."""
+    name = linker_imports.lacking(library)
+    if name and linker_imports.is_plain(name) and not linker_imports.wants_ltoir(name):
+        floor = floors.linker("unversioned-symbols")
+        remedy = f"give it an nvJitLink from {floor} on"
+        yield _lacks_symbol(library, name, "NJL-04", remedy)
+
+
+@FAMILY.of_host("NJL-05", Level.ERROR)
+def nvjitlink_without_linked_ltoir(host: Host) -> Iterator[Requirement]:
+    """Linked LTO-IR comes from nvJitLink 13.2 on."""
+    floor = floors.linker("linked-ltoir")
+    name = next(filter(linker_imports.wants_ltoir, host.nvjitlink_imports), None)
+    if name is not None:
+        yield Requirement(
+            Component.LINKER,
+            LinkerFrom(floor),
+            "NJL-05",
+            f"the imported {name}",
+            linker_imports.said(host, name),
+            f"use an nvJitLink from {floor} on",
+            f"undefined symbol {name}",
+        )
+
+
+@FAMILY.of_library("NJL-05")
+def nvjitlink_without_linked_ltoir_on_machine(library: Library) -> Iterator[Problem]:
+    """The first symbol that fails to bind, where it is one that gives linked LTO-IR."""
+    name = linker_imports.lacking(library)
+    if name and linker_imports.wants_ltoir(name):
+        remedy = f"give it an nvJitLink from {floors.linker('linked-ltoir')} on"
+        yield _lacks_symbol(library, name, "NJL-05", remedy)
+
+
+@FAMILY.of_machine("NJL-07", Level.NOTE)
+def nvjitlink_majors_mixed(environment: Environment) -> Iterator[Problem]:
+    """With two majors installed, NVRTC of one may meet nvJitLink of the other."""
+    reached: dict[int, list[str]] = {}
+    for pick in environment.picks:
+        if pick.version and pick.library in ("nvJitLink", "nvrtc"):
+            major = Release.parse(pick.version).major
+            reached.setdefault(major, []).append(f"{pick.library} {pick.version}")
+    if len(reached) < 2:
+        return
+    mixed = [pair for way in picked.WAYS if (pair := _majors_mixed(environment, way))]
+    there = "; ".join(", ".join(sorted(set(names))) for _, names in sorted(reached.items()))
+    text = "" if not mixed else f": {mixed[0]}"
+    yield Problem(
+        "NJL-07",
+        Verdict.UNKNOWN if mixed else Verdict.OK,
+        f"two majors can be loaded ({there}); code that tries one file name after the other may "
+        f"mix them{text}",
+        "keep one major in the environment, or open NVRTC and nvJitLink by sonames of one major",
+        "what each way of loading finds",
+    )
+
+
+def _majors_mixed(environment: Environment, way: str) -> str | None:
+    """The first NVRTC and the first nvJitLink that a way finds, where their majors differ."""
+    compiler, linker = (picked.first(environment, name, way) for name in ("nvrtc", "nvJitLink"))
+    if compiler is None or linker is None or compiler.release.major == linker.release.major:
+        return None
+    return f"{way} finds NVRTC {compiler.version} and nvJitLink {linker.version} first"
+
+
+# A name with a hash in it (libnvrtc-builtins-1a2b3c4d.so.12.4) is a copy that a package brings.
+_BUILTINS = re.compile(r"libnvrtc-builtins\.so\.(\d+)\.(\d+)|nvrtc-builtins64_(\d+)(\d)\.dll")
+_LINK_WITH_NVRTC = "link with libnvrtc alone, which opens the builtins beside itself"
+
+
+@FAMILY.of_host("NJL-08", Level.ERROR)
+def nvrtc_builtins_needed(host: Host) -> Iterator[Requirement]:
+    """Who links to libnvrtc-builtins runs with one minor only."""
+    for file, release in _needed_builtins(host):
+        yield Requirement(
+            Component.NVRTC,
+            NvrtcOfMinor(release),
+            "NJL-08",
+            f"the needed {file}",
+            linker_imports.opened_text(host, file),
+            _LINK_WITH_NVRTC,
+            "DT_NEEDED" if host.format == "ELF" else "import table",
+        )
+
+
+@FAMILY.of_library("NJL-08")
+def nvrtc_builtins_needed_on_machine(library: Library) -> Iterator[Problem]:
+    """The builtins that the loader looks for in vain; those that it finds are a note."""
+    for resolved in linker_imports.missing(library.resolved):
+        if _BUILTINS.fullmatch(resolved.asked):
+            yield Problem(
+                "NJL-08",
+                Verdict.FAIL,
+                f"{linker_imports.short(resolved.needed_by or library.path)} needs "
+                f"{resolved.asked} of exactly that minor: {resolved.problem}",
+                _LINK_WITH_NVRTC,
+                f"DT_NEEDED of {resolved.needed_by}",
+            )
+    found = {resolved.asked for resolved in library.resolved if resolved.loaded}
+    for file, release in _needed_builtins(library.host):
+        if file in found:
+            yield Problem(
+                "NJL-08",
+                Verdict.OK,
+                f"{linker_imports.short(library.path)} needs {file}, which NVRTC {release} alone "
+                "brings",
+                _LINK_WITH_NVRTC,
+                f"DT_NEEDED of {library.path}",
+            )
+
+
+def _needed_builtins(host: Host) -> Iterator[tuple[str, Release]]:
+    for library in host.libraries:
+        match = _BUILTINS.fullmatch(library.file or "")
+        if match and library.how == "needed":
+            major, minor = match[1] or match[3], match[2] or match[4]
+            yield match[0], Release(int(major), int(minor))
+
+
+@FAMILY.of_host("NJL-09", Level.NOTE)
+def nvjitlink_inside(host: Host) -> Iterator[Requirement]:
+    """A static nvJitLink stays what it was when the file was built."""
+    for library in host.libraries:
+        if library.name == linker_imports.NVJITLINK and library.how == "static":
+            version = f" {library.version}" if library.version else " of an unknown version"
+            yield Requirement(
+                Component.NONE,
+                Remark(),
+                "NJL-09",
+                f"nvJitLink{version} inside",
+                "it links what this file links, and no nvJitLink of the target changes that",
+                "rebuild the file to get another nvJitLink",
+                library.evidence,
+            )

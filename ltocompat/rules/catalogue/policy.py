@@ -1,0 +1,16 @@
+"""What a project asks of its own releases (POL)."""
+
+from __future__ import annotations
+
+from ltocompat.model.verdict import Level
+from ltocompat.rules.catalogue.family import Family
+
+FAMILY = Family("policy")
+
+
+# An artifact lacks an architecture that its project's policy requires.
+FAMILY.declare("POL-01", Level.ERROR)
+
+
+# An artifact needs a newer driver than its project's policy keeps.
+FAMILY.declare("POL-02", Level.ERROR)

@@ -1,0 +1,136 @@
+"""SASS: which GPUs it runs on, and which drivers take it (SASS)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ltocompat.facts import gpus
+from ltocompat.model.image import ImageKind
+from ltocompat.model.signature import ImageSignature
+from ltocompat.model.target import Gpu
+from ltocompat.model.verdict import Level, Route, Verdict
+from ltocompat.rules import floors, image_helpers, makers
+from ltocompat.rules.catalogue.family import Family
+from ltocompat.rules.constraints import Always, DriverFrom
+from ltocompat.rules.rule import Component, Requirement, Subject
+from ltocompat.rules.selection import runs, same_arch
+
+FAMILY = Family("sass")
+
+
+@FAMILY.excludes("SASS-01", Level.NOTE)
+def sass_of_another_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
+    """SASS runs on its own major compute capability, from its own minor on."""
+    del route
+    arch = image.arch
+    if image.kind is not ImageKind.SASS or arch is None or arch.suffix:
+        return None
+    mine, number = same_arch(arch.number), same_arch(gpu.arch.number)
+    if mine // 10 == number // 10 and mine <= number:
+        return None
+    return f"runs on compute capability {mine // 10}.x from {mine // 10}.{mine % 10} on"
+
+
+_AMPERE = 8
+
+
+@FAMILY.excludes("SASS-02", Level.NOTE)
+def sass_across_tegra(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
+    """SASS of discrete GPUs and of integrated ones (Tegra) is not interchangeable."""
+    del route
+    arch = image.arch
+    if image.kind is not ImageKind.SASS or arch is None or arch.suffix:
+        return None
+    mine, number = same_arch(arch.number), same_arch(gpu.arch.number)
+    if mine // 10 != number // 10 or mine > number or runs(arch, number):
+        return None
+    return f"is for {_sort_of_gpu(mine)} GPUs, and sm_{number} is {_article_and_sort(number)} one"
+
+
+@FAMILY.rule("SASS-02")
+def sass_across_tegra_within_ampere(subject: Subject) -> Iterator[Requirement]:
+    """SASS of 8.x that crosses to or from a Tegra works without a promise."""
+    gpu = subject.gpu.arch.number
+    for image in image_helpers.loaded(subject, ImageKind.SASS):
+        if image.arch is None or image.arch.number == gpu:
+            continue
+        numbers = (image.arch.number, gpu)
+        if any(_is_tegra(number) and number // 10 == _AMPERE for number in numbers):
+            yield Requirement(
+                Component.NONE,
+                Always(Verdict.UNDOCUMENTED),
+                "SASS-02",
+                f"SASS {image.arch} on {image_helpers.real(subject.gpu)}",
+                "binary compatibility between discrete and integrated GPUs is not promised",
+                f"add SASS for {image_helpers.real(subject.gpu)} itself",
+                "architecture of the image",
+            )
+
+
+def _is_tegra(number: int) -> bool:
+    row = gpus.sm(number)
+    return row is not None and row.tegra
+
+
+def _sort_of_gpu(number: int) -> str:
+    return "integrated" if _is_tegra(number) else "discrete"
+
+
+def _article_and_sort(number: int) -> str:
+    return "an integrated" if _is_tegra(number) else "a discrete"
+
+
+@FAMILY.excludes("SASS-03", Level.NOTE)
+def sass_for_one_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
+    """SASS with suffix a runs on exactly one compute capability."""
+    return image_helpers.not_this_one(image, gpu, route) if image.kind is ImageKind.SASS else None
+
+
+@FAMILY.excludes("SASS-04", Level.NOTE)
+def sass_for_a_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
+    """SASS with suffix f runs on later GPUs of its family only."""
+    del route
+    return image_helpers.not_its_family(image, gpu) if image.kind is ImageKind.SASS else None
+
+
+# sm_101 and sm_110 are one architecture.
+FAMILY.declare("SASS-05", Level.NOTE)
+
+
+# An artifact without SASS and PTX that a GPU can use does not run there.
+FAMILY.declare("SASS-06", Level.ERROR)
+
+
+@FAMILY.rule("SASS-07", Level.ERROR)
+def sass_of_13_below_580(subject: Subject) -> Iterator[Requirement]:
+    """Cubins in the form of CUDA 13 are documented for drivers from 580 on."""
+    for image in image_helpers.loaded(subject, ImageKind.SASS):
+        if makers.only_cuda_13_writes(image):
+            yield Requirement(
+                Component.DRIVER,
+                DriverFrom(floors.driver("generation-2-driver")),
+                "SASS-07",
+                "SASS in the form of CUDA 13",
+                "NVIDIA documents older drivers as unsupported (which was not measured)",
+                "update the driver, or build with CUDA 12",
+                "ELF ABI 8 in the header of the cubin",
+            )
+
+
+@FAMILY.rule("SASS-08", Level.WARNING)
+def relocatable_sass_loaded(subject: Subject) -> Iterator[Requirement]:
+    """A relocatable cubin loads, but what it leaves undefined is found missing later."""
+    if subject.signature.registered:
+        return
+    for image in image_helpers.loaded(subject, ImageKind.SASS):
+        if image.relocatable:
+            yield Requirement(
+                Component.NONE,
+                Always(Verdict.UNKNOWN),
+                "SASS-08",
+                "relocatable SASS",
+                "it works only when no function is left undefined (else error 500 at "
+                "cuModuleGetFunction)",
+                "link it first: nvcc -dlink, nvlink or nvJitLink",
+                "type ET_REL in the ELF header of the cubin",
+            )
