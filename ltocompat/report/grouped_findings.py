@@ -6,13 +6,13 @@ import functools
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Finding, Level, Result
-from ltocompat.report import Failure
+from ltocompat.report import Failure, Report
 from ltocompat.report.matrix_cells import Cell, cell_of, labels
 from ltocompat.report.text import brief
 
@@ -21,6 +21,20 @@ if TYPE_CHECKING:
 
 Judgement = Target | Result | Required | Failure
 """What flows into formats for findings: the targets, then the results; ``Required`` if wanted."""
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class FindingReport(Report[R]):
+    """The faces of the answer of a verb that has findings; every format can write it.
+
+    Attributes:
+        judgements: what the records come to, for formats that write findings.
+    """
+
+    judgements: Callable[[Iterable[R | Failure]], Iterable[Judgement]]
+
 
 LEVELS = tuple(Level)
 """The loudest first."""

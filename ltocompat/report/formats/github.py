@@ -15,13 +15,13 @@ from typing import Any
 
 from ltocompat.model.errors import UsageError
 from ltocompat.model.place import Place
-from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Level
 from ltocompat.report import Options, Report, Writable
 from ltocompat.report.document import Block, Code, Heading, Items, Paragraph
 from ltocompat.report.formats import markdown
 from ltocompat.report.grouped_findings import (
     LEVELS,
+    FindingReport,
     GroupedFinding,
     Judgement,
     grouped_findings,
@@ -43,13 +43,13 @@ _COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice
 
 
 def write(
-    report: Report[Any], records: Iterable[Judgement], stream: Writable, options: Options
+    report: FindingReport[Any], records: Iterable[Any], stream: Writable, options: Options
 ) -> None:
     """Write annotations, and append the summary to the file that GitHub names.
 
     Args:
-        report: what tells the verdicts in the summary.
-        records: the targets and the results.
+        report: what makes records findings, and the blocks of the summary.
+        records: the answer of a verb.
         stream: where the annotations go: the output of the step.
         options: what the reader asked for.
 
@@ -57,7 +57,7 @@ def write(
         UsageError: the file of the summary can't be written.
     """
     taken = tuple(records)
-    for line in commands(taken):
+    for line in commands(report.judgements(taken)):
         stream.write(line + "\n")
     append_summary(summary(report, taken, options), os.environ)
 
@@ -77,16 +77,14 @@ def commands(records: Iterable[Judgement]) -> Iterator[str]:
     yield _tally(found, len(left))
 
 
-def summary(report: Report[Any], records: Iterable[Judgement], options: Options) -> str:
+def summary(report: FindingReport[Any], records: Iterable[Any], options: Options) -> str:
     """The answer as Markdown, with the findings that were not annotated."""
     taken = tuple(records)
-    judgements = sort_out(taken)
+    judgements = sort_out(report.judgements(taken))
     _, left = _split(_found(judgements.results), len(judgements.failures))
 
     def blocks(_: Iterable[Any], __: Options) -> Iterator[Block]:
-        yield from report.blocks(
-            (record for record in taken if not isinstance(record, Required)), options
-        )
+        yield from report.blocks(taken, options)
         for failure in judgements.failures:
             yield Paragraph((f"{failure.kind}: ", Code(brief(failure.message))))
         if left:

@@ -15,14 +15,14 @@ from typing import Any
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.version import VERSION
-from ltocompat.report import Failure, Options, Report, Writable
+from ltocompat.report import Failure, Options, Writable
 from ltocompat.report.formats.html_coverage import coverage
 from ltocompat.report.formats.html_findings import findings
 from ltocompat.report.formats.html_verdicts import key, targets, verdicts
 from ltocompat.report.formats.html_words import badge, said, section, sprite
 from ltocompat.report.grouped_findings import (
+    FindingReport,
     GroupedFinding,
-    Judgement,
     Judgements,
     grouped_findings,
     sort_out,
@@ -32,21 +32,21 @@ from ltocompat.report.text import count
 
 
 def write(
-    report: Report[Any],  # noqa: ARG001 - every format is called alike
-    records: Iterable[Judgement],
+    report: FindingReport[Any],
+    records: Iterable[Any],
     stream: Writable,
-    options: Options,  # noqa: ARG001 - as above
+    options: Options,  # noqa: ARG001 - every format is called alike
 ) -> None:
     """Write the page.
 
     Args:
-        report: is not asked: the page shows more than its blocks.
-        records: the targets and the results; with what artifacts require, the page shows all
+        report: what makes records findings; with what artifacts require, the page shows all
             architectures, else those of the targets' GPUs.
+        records: the answer of a verb.
         stream: where it goes.
         options: make no difference: the page folds what would be too much.
     """
-    for piece in _pieces(sort_out(records)):
+    for piece in _pieces(sort_out(report.judgements(records))):
         stream.write(piece + "\n")
 
 

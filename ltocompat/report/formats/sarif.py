@@ -19,9 +19,14 @@ from ltocompat.model.place import Place
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Finding, Level, Result
 from ltocompat.model.version import VERSION
-from ltocompat.report import Failure, Options, Report, Writable
+from ltocompat.report import Failure, Options, Writable
 from ltocompat.report.formats.jsonstream import Array, encode, failure_value
-from ltocompat.report.grouped_findings import GroupedFinding, Judgement, grouped_findings, sort_out
+from ltocompat.report.grouped_findings import (
+    FindingReport,
+    GroupedFinding,
+    grouped_findings,
+    sort_out,
+)
 from ltocompat.report.text import brief, count, escape
 from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.rule import Rule
@@ -39,20 +44,20 @@ Value = dict[str, Any]
 
 
 def write(
-    report: Report[Any],  # noqa: ARG001 - every format is called alike
-    records: Iterable[Judgement],
+    report: FindingReport[Any],
+    records: Iterable[Any],
     stream: Writable,
-    options: Options,  # noqa: ARG001 - as above
+    options: Options,  # noqa: ARG001 - every format is called alike
 ) -> None:
     """Write one SARIF log with one run, a result a line.
 
     Args:
-        report: is not asked: SARIF tells findings, not verdicts.
-        records: the targets and the results; a failure becomes a notification.
+        report: what makes records findings; a failure becomes a notification.
+        records: the answer of a verb.
         stream: where it goes.
         options: make no difference.
     """
-    judgements = sort_out(records)
+    judgements = sort_out(report.judgements(records))
     found = grouped_findings(judgements.results, _apart)
     rules = _Rules(found)
     files = _Files()

@@ -11,11 +11,16 @@ from ltocompat.commands.policy.values import Policy
 from ltocompat.model.place import Place
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Finding, Result, Verdict
-from ltocompat.report import Failure, Options, Report
+from ltocompat.report import Failure, Options
 from ltocompat.report.audit_result import Audit
 from ltocompat.report.document import Block, Code, Items, Paragraph
 from ltocompat.report.finding_blocks import first_lines
-from ltocompat.report.grouped_findings import GroupedFinding, Judgement, grouped_findings
+from ltocompat.report.grouped_findings import (
+    FindingReport,
+    GroupedFinding,
+    Judgement,
+    grouped_findings,
+)
 from ltocompat.report.text import brief, count
 from ltocompat.report.verbs.check import blocks as checked
 
@@ -25,7 +30,7 @@ _TRIAL = "--trial-link"
 _OWN = ("POL-01", "POL-02", "PKG-09", "PKG-10")  # rules on what a project itself asks
 
 
-def report(audit: Audit) -> Report[Judgement]:
+def report(audit: Audit) -> FindingReport[Judgement]:
     """How this very audit is told; whatever records are handed to it are its own."""
 
     def document(_: Iterable[Judgement | Failure], options: Options) -> Iterator[str]:
@@ -34,7 +39,9 @@ def report(audit: Audit) -> Report[Judgement]:
 
         return pieces(audit, options)
 
-    return Report(lambda _, options: blocks(audit, options), document)
+    return FindingReport(
+        lambda _, options: blocks(audit, options), document, lambda _: audit.judgements()
+    )
 
 
 def blocks(audit: Audit, options: Options) -> Iterator[Block]:

@@ -10,10 +10,16 @@ from typing import NamedTuple
 from ltocompat.model.place import Place
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Coverage, Result, Verdict
-from ltocompat.report import Failure, Options, Report
+from ltocompat.report import Failure, Options
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
 from ltocompat.report.finding_blocks import CellWords, finding_blocks
-from ltocompat.report.grouped_findings import Judgement, Judgements, grouped_findings, sort_out
+from ltocompat.report.grouped_findings import (
+    FindingReport,
+    Judgement,
+    Judgements,
+    grouped_findings,
+    sort_out,
+)
 from ltocompat.report.matrix_cells import (
     Cell,
     cell_of,
@@ -297,4 +303,4 @@ def _document(records: Iterable[Target | Result | Failure], options: Options) ->
     return document(records, options)
 
 
-REPORT: Report[Target | Result] = Report(blocks, _document)
+REPORT: FindingReport[Target | Result] = FindingReport(blocks, _document, iter)
