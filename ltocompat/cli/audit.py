@@ -12,12 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ltocompat.cli.exit_status import FINDINGS, NOTHING_JUDGED, ExitStatus, guarded
-from ltocompat.cli.formats import FORMATS, FormatRequest, read_formats, write_all
-from ltocompat.cli.options import AllowEmpty, Beside, InstallMissing, NoCache, Strict, TrialLink
+from ltocompat.cli.formats import FormatRequest, read_formats, refuse_to_replace, write_all
+from ltocompat.cli.options import (
+    AllowEmpty,
+    Beside,
+    FindingFormat,
+    InstallMissing,
+    NoCache,
+    Strict,
+    TrialLink,
+)
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.verdict_gate import FAIL_ON, threshold
 from ltocompat.model.errors import UsageError
-from ltocompat.report import Failure, Options
+from ltocompat.report import FINDING_FORMATS, Failure, Options
 
 if TYPE_CHECKING:
     from ltocompat.commands.policy.baseline import Baseline
@@ -69,27 +77,19 @@ def audit(
             autocompletion=lambda: list(FAIL_ON),
         ),
     ] = None,
-    form: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT[=FILE]",
-            help=f"{', '.join(FORMATS)}; repeat it for several, at most one of them without a file "
-            "(default: table).",
-            autocompletion=lambda: list(FORMATS),
-        ),
-    ] = None,
+    form: FindingFormat = None,
 ) -> int:
     """Hold packages against the project's own deploy targets and promises, before a release."""
     output = Output()
     format_requests: list[FormatRequest] = []
 
     def work(outcome: ExitStatus) -> None:
-        format_requests.extend(read_formats(form or ()))
+        format_requests.extend(read_formats(form or (), FINDING_FORMATS))
         policy = _overridden(
             _policy(config), fail_on, strict=strict, trial_link=trial_link, allow_empty=allow_empty
         )
         files = _files(paths, policy)
+        refuse_to_replace(format_requests, files)
         found = _find(
             outcome,
             files,
@@ -104,7 +104,10 @@ def audit(
             found = _rebased(found, write_baseline, output)
         found = replace(found, no_files=not any(map(_holds_a_file, files)))
         _count(found, outcome)
-        write_all(format_requests, found, output, Options(width=terminal_width()), taken=files)
+        from ltocompat.report.verbs.audit import report
+
+        options = Options(width=terminal_width())
+        write_all(format_requests, report(found), found.judgements(), output, options)
 
     def json() -> bool:
         return not output.used and any(

@@ -13,7 +13,7 @@ from ltocompat.cli.exit_status import ExitStatus
 from ltocompat.cli.options import (
     AllowEmpty,
     Beside,
-    Format,
+    FindingFormat,
     InstallMissing,
     NoCache,
     Strict,
@@ -79,7 +79,7 @@ def check(
             autocompletion=lambda: list(FAIL_ON),
         ),
     ] = None,
-    form: Format = "table",
+    form: FindingFormat = None,
 ) -> int:
     """Judge whether device code will link and load on deploy targets, and say why.
 
@@ -120,4 +120,4 @@ def check(
     from ltocompat.report.verbs.check import REPORT
 
     options = Options(width=terminal_width(), why=why, together=together)
-    return answer(form, REPORT, options, records)
+    return answer(form, REPORT, options, records, paths or ())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ltocompat.cli.exit_status import FINDINGS, NOTHING_JUDGED, ExitStatus
-from ltocompat.cli.options import Format
+from ltocompat.cli.options import FindingFormat
 from ltocompat.cli.output import Output, answer, choose, terminal_width
 from ltocompat.report import Failure, Options
 
@@ -43,7 +43,7 @@ def diff(
             "--kernels/--no-kernels", help="Compare names of kernels; without, it is faster."
         ),
     ] = True,
-    form: Format = "table",
+    form: FindingFormat = None,
 ) -> int:
     """Say what moved between two releases: architectures, makers, floors, sizes, kernels.
 
@@ -65,7 +65,7 @@ def diff(
 
     from ltocompat.report.verbs.diff import REPORT
 
-    return answer(form, REPORT, Options(width=terminal_width()), records)
+    return answer(form, REPORT, Options(width=terminal_width()), records, (old, new))
 
 
 def _forbidden(given: Sequence[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ltocompat.cli.exit_status import FINDINGS, ExitStatus
-from ltocompat.cli.options import Format
+from ltocompat.cli.options import FindingFormat
 from ltocompat.cli.output import Output, answer, terminal_width
 from ltocompat.report import Failure, Options
 
@@ -27,7 +27,7 @@ def env(
         str | None,
         typer.Option(metavar="DIR", help="Look at the file system below DIR, e.g. an image's."),
     ] = None,
-    form: Format = "table",
+    form: FindingFormat = None,
 ) -> int:
     """Tell what device code will meet on this machine: driver, GPUs, linkers, compilers, toolkits.
 

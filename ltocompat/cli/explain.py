@@ -30,7 +30,7 @@ def explain(
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List every rule.")] = False,
-    form: Format = "table",
+    form: Format = None,
 ) -> int:
     """Explain a rule, or find the rules behind an error text.
 

@@ -36,7 +36,7 @@ def extract(
     kind: Kinds = None,
     arch: Archs = None,
     made_by: MadeBy = None,
-    form: Format = "table",
+    form: Format = None,
 ) -> int:
     """Write images to files: cubins and PTX decoded, LTO-IR raw where it can be read.
 

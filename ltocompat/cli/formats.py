@@ -1,27 +1,25 @@
-"""The option ``--format FORMAT[=FILE]``, several times: one answer, told in several languages."""
+"""The option ``--format FORMAT[=FILE]``, several times: one answer, written in several formats."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any, NamedTuple, TextIO
 
-from ltocompat.cli.output import Output, choose
+from ltocompat.cli.output import choose
 from ltocompat.model.errors import LtocompatError, UsageError
-from ltocompat.report import Options, write
-
-if TYPE_CHECKING:
-    from ltocompat.report.audit_result import Audit
-
-FORMATS = ("table", "json", "markdown", "sarif", "github", "html")
-"""The formats; each is a module of ``ltocompat.report``."""
+from ltocompat.model.place import Place
+from ltocompat.report import FORMATS, Options, Report, Writable, write
 
 
 class FormatRequest(NamedTuple):
     """A format that was asked for.
 
     Attributes:
-        name: one of ``FORMATS``.
+        name: name of the format.
         file: where it goes; None for standard output.
     """
 
@@ -29,68 +27,121 @@ class FormatRequest(NamedTuple):
     file: str | None
 
 
-def read_formats(texts: Sequence[str]) -> list[FormatRequest]:
+def read_formats(texts: Sequence[str], formats: Sequence[str] = FORMATS) -> list[FormatRequest]:
     """What was asked for; a table on standard output, where nothing else goes there.
+
+    Args:
+        texts: ``FORMAT`` or ``FORMAT=FILE`` each.
+        formats: those that the verb has.
 
     Raises:
         UsageError: a format is not known, or two of them go to the same place.
     """
-    requests = []
-    for text in texts:
-        name, mark, file = text.partition("=")
-        if mark and not file:
-            raise UsageError(f"--format {text!r} names no file; write {name}=FILE, or {name} alone")
-        requests.append(FormatRequest(choose("--format", name, FORMATS), file or None))
+    requests = [_request(text, formats) for text in texts]
     files = [os.path.realpath(request.file) if request.file else None for request in requests]
     if files.count(None) > 1:
-        names = " and ".join(
-            each_request.name for each_request in requests if each_request.file is None
-        )
+        names = " and ".join(request.name for request in requests if request.file is None)
         raise UsageError(f"{names} both go to standard output; give one of them a file: =FILE")
     if len(set(files)) < len(files):
         raise UsageError("two formats go to one file; give each a file of its own")
     return requests if None in files else [FormatRequest("table", None), *requests]
 
 
+def _request(text: str, formats: Sequence[str]) -> FormatRequest:
+    name, mark, file = text.partition("=")
+    if mark and not file:
+        raise UsageError(f"--format {text!r} names no file; write {name}=FILE, or {name} alone")
+    return FormatRequest(choose("--format", name, formats), file or None)
+
+
 def write_all(
     requests: Sequence[FormatRequest],
-    audit: Audit,
-    output: Output,
+    report: Report[Any],
+    records: Iterable[Any],
+    output: Writable,
     options: Options,
-    taken: Sequence[str],
 ) -> None:
-    """Write an audit in every format that was asked for; files first.
+    """Write an answer in every format that was asked for; files first.
+
+    One format is written as the records come; for several they are kept. A file is complete or as
+    it was before.
 
     Args:
-        requests: the formats.
-        audit: what was found.
+        requests: the formats; one of them goes to standard output.
+        report: the faces of the verb's answer.
+        records: the answer.
         output: standard output.
         options: what the reader asked for; nothing is cut in files.
-        taken: files that were audited, which no report replaces.
 
     Raises:
-        UsageError: a report would replace what was audited.
         LtocompatError: a file can't be written.
     """
-    inputs = {os.path.realpath(path) for path in taken}
+    with ExitStack() as stack:
+        # Opened before the work begins: that a file can't be written is told at once.
+        files = [
+            (request.name, request.file, stack.enter_context(_replaced(request.file)))
+            for request in requests
+            if request.file is not None
+        ]
+        kept = list(records) if files else records
+        for name, path, file in files:
+            try:
+                write(name, report, kept, file, options._replace(width=None))
+                file.flush()
+            except OSError as error:
+                raise _unwritable(path, error) from error
+    (name,) = (request.name for request in requests if request.file is None)
+    write(name, report, kept, output, options)
+
+
+def refuse_to_replace(requests: Sequence[FormatRequest], inputs: Iterable[str]) -> None:
+    """See that no report replaces what it is about.
+
+    Raises:
+        UsageError: one would.
+    """
+    read = {os.path.realpath(Place.parse(path).path) for path in inputs}
     for request in requests:
-        if request.file is not None and os.path.realpath(request.file) in inputs:
+        if request.file is not None and os.path.realpath(request.file) in read:
             raise UsageError(
                 f"--format {request.name} would replace {request.file}; name another file"
             )
-    from ltocompat.report.verbs.audit import report as told
 
-    report = told(audit)
-    for request in sorted(requests, key=lambda request: request.file is None):
-        records = audit.judgements()
-        if request.file is None:
-            write(request.name, report, records, output, options)
-            continue
+
+@contextmanager
+def _replaced(path: str) -> Iterator[TextIO]:
+    """A file to write, which takes the place of ``path`` when the ``with`` statement ends well."""
+    final = os.path.realpath(path)
+    device = os.path.exists(final) and not os.path.isfile(final)  # such as /dev/stderr, or a pipe
+    part = final if device else f"{final}.{secrets.token_hex(4)}.part"
+    try:
+        file = open(  # noqa: SIM115 - closed below
+            part, "w" if device else "x", encoding="utf-8", errors="backslashreplace", newline="\n"
+        )
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    try:
+        yield file
         try:
-            with open(
-                request.file, "w", encoding="utf-8", errors="backslashreplace", newline="\n"
-            ) as file:
-                write(request.name, report, records, file, options._replace(width=None))
+            file.close()
+            if not device:
+                _take_place(part, final)
         except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise LtocompatError(f"{request.file!r} can't be written ({reason})") from error
+            raise _unwritable(path, error) from error
+    finally:
+        with suppress(OSError):
+            file.close()
+        if not device:
+            with suppress(FileNotFoundError):
+                os.unlink(part)
+
+
+def _take_place(part: str, final: str) -> None:
+    with suppress(OSError):
+        shutil.copymode(final, part)
+    os.replace(part, final)
+
+
+def _unwritable(path: str, error: OSError) -> LtocompatError:
+    reason = error.strerror or type(error).__name__
+    return LtocompatError(f"{path!r} can't be written ({reason}); name a file that can be")

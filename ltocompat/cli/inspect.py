@@ -51,7 +51,7 @@ def inspect(
         ),
     ] = False,
     install_nvjitlink: InstallMissing = False,
-    form: Format = "table",
+    form: Format = None,
 ) -> int:
     """List every LTO-IR, PTX and SASS image in files, and who made each.
 
@@ -92,4 +92,4 @@ def inspect(
     )
     from ltocompat.report.verbs.inspect import REPORT
 
-    return answer(form, REPORT, options, records)
+    return answer(form, REPORT, options, records, paths)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ltocompat.cli.exit_status import FINDINGS, ExitStatus
-from ltocompat.cli.options import Format, InstallMissing, Kinds, NvJitLinks
+from ltocompat.cli.options import FindingFormat, InstallMissing, Kinds, NvJitLinks
 from ltocompat.cli.output import Output, answer, terminal_width
 from ltocompat.report import Failure, Options
 from ltocompat.report.verbs.link import REPORT
@@ -53,7 +53,7 @@ def link(
     ] = False,
     kind: Kinds = None,
     install_nvjitlink: InstallMissing = False,
-    form: Format = "table",
+    form: FindingFormat = None,
 ) -> int:
     """Link these inputs with real nvJitLinks, as LTO and as plain PTX and SASS side by side.
 
@@ -86,4 +86,4 @@ def link(
 
         return outcome.each(["all of them"], work)
 
-    return answer(form, REPORT, Options(width=terminal_width()), records)
+    return answer(form, REPORT, Options(width=terminal_width()), records, places)

@@ -29,7 +29,7 @@ def matrix(
     ] = None,
     trial_link: TrialLink = False,
     install_nvjitlink: InstallMissing = False,
-    form: Format = "table",
+    form: Format = None,
 ) -> int:
     """Check against every nvJitLink, every driver branch and every GPU architecture.
 
@@ -54,7 +54,7 @@ def matrix(
 
     from ltocompat.report.verbs.matrix import REPORT
 
-    return answer(form, REPORT, Options(width=terminal_width()), records)
+    return answer(form, REPORT, Options(width=terminal_width()), records, paths)
 
 
 def _drawn(

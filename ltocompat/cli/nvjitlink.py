@@ -37,7 +37,7 @@ Versions = Annotated[
 
 
 @nvjitlink.command("list")
-def list_(form: Format = "table") -> int:
+def list_(form: Format = None) -> int:
     """List every nvJitLink that this machine reaches, and those installed for trials.
 
     Looked at are wheels, conda, CUDA_HOME and CUDA_PATH, /usr/local/cuda*, the loader's cache and
@@ -61,7 +61,7 @@ def install(
             "--allow-unknown", help="Also install versions that no sum is known to check by."
         ),
     ] = False,
-    form: Format = "table",
+    form: Format = None,
 ) -> int:
     """Install nvJitLink libraries for trials, in a cache of our own and nowhere else.
 
@@ -84,7 +84,7 @@ def install(
 
 
 @nvjitlink.command()
-def remove(versions: Versions, form: Format = "table") -> int:
+def remove(versions: Versions, form: Format = None) -> int:
     """Remove nvJitLink libraries that were installed for trials; no others are ever touched."""
 
     def records(outcome: ExitStatus, _: Output) -> Iterable[InstallChange | Failure]:

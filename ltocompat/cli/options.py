@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ltocompat.model.image import ImageKind, Role
-from ltocompat.report import FORMATS
+from ltocompat.report import FINDING_FORMATS, FORMATS
 
 Kinds = Annotated[
     list[str] | None,
@@ -36,13 +36,23 @@ MadeBy = Annotated[
         autocompletion=lambda: [*map(str, Role), "unknown"],
     ),
 ]
+_ONE_OF_SEVERAL = "repeat it for several, at most one of them without a file (default: table)."
 Format = Annotated[
-    str,
+    list[str] | None,
     typer.Option(
         "--format",
-        metavar="|".join(FORMATS),
-        help="How to write the answer; json lists everything.",
+        metavar="FORMAT[=FILE]",
+        help=f"{', '.join(FORMATS)} (json lists everything); {_ONE_OF_SEVERAL}",
         autocompletion=lambda: list(FORMATS),
+    ),
+]
+FindingFormat = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT[=FILE]",
+        help=f"{', '.join(FINDING_FORMATS)} (json lists everything); {_ONE_OF_SEVERAL}",
+        autocompletion=lambda: list(FINDING_FORMATS),
     ),
 ]
 NvJitLinks = Annotated[

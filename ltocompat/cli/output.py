@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from ltocompat.cli.exit_status import ExitStatus, guarded
 from ltocompat.cli.progress import ProgressLine
 from ltocompat.model.errors import UsageError
-from ltocompat.report import FORMATS, Failure, Options, Report, write
+from ltocompat.report import Failure, Options, Report
 from ltocompat.report.text import escape
 
 R = TypeVar("R")
@@ -60,26 +60,34 @@ class Output:
 
 
 def answer(
-    form: str,
+    formats: Sequence[str] | None,
     report: Report[R],
     options: Options,
     records: Callable[[ExitStatus, Output], Iterable[R | Failure]],
+    inputs: Iterable[str] = (),
 ) -> int:
     """Write ``records`` as a report and return the exit code.
 
     Args:
-        form: name of the format, as the user wrote it.
+        formats: the formats, as the user wrote them; a table where there is none.
         report: how the verb's answer is said.
         options: what the reader asked for.
         records: starts the work; a ``UsageError`` that it raises at once ends the run.
+        inputs: paths that are read, which no report replaces.
     """
+    # Imported here: it needs this module.
+    from ltocompat.cli.formats import FormatRequest, read_formats, refuse_to_replace, write_all
+    from ltocompat.report.formats import formats_of
+
     output = Output()
+    requests: list[FormatRequest] = []
 
     def work(outcome: ExitStatus) -> None:
-        choose("--format", form, FORMATS)
+        requests.extend(read_formats(formats or (), formats_of(report)))
+        refuse_to_replace(requests, inputs)
         try:
-            write(form, report, records(outcome, output), output, options)
+            write_all(requests, report, records(outcome, output), output, options)
         finally:
             output.progress.erase()
 
-    return guarded(work, json=lambda: form == "json" and not output.used)
+    return guarded(work, json=lambda: FormatRequest("json", None) in requests and not output.used)

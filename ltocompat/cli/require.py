@@ -25,7 +25,7 @@ def require(
     ],
     trial_link: TrialLink = False,
     install_nvjitlink: InstallMissing = False,
-    form: Format = "table",
+    form: Format = None,
 ) -> int:
     """Say what device code needs: the least nvJitLink and driver, the GPUs, lines to paste."""
 
@@ -45,7 +45,7 @@ def require(
 
     from ltocompat.report.verbs.require import REPORT
 
-    return answer(form, REPORT, Options(width=terminal_width()), records)
+    return answer(form, REPORT, Options(width=terminal_width()), records, paths)
 
 
 def _watched(

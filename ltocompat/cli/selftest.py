@@ -28,7 +28,7 @@ def selftest(
         ),
     ] = None,
     install_nvjitlink: InstallMissing = False,
-    form: Format = "table",
+    form: Format = None,
 ) -> int:
     """Compile, link, load and run on this machine, as PTX and as LTO, and say where it stops.
 

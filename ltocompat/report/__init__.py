@@ -10,7 +10,10 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from ltocompat.report.document import Block
 
 FORMATS = ("table", "json", "markdown")
-"""The formats; each is the module of that name here, whose ``write`` is called."""
+"""The formats; each is the module of that name in ``formats``, whose ``write`` is called."""
+
+FINDING_FORMATS = (*FORMATS, "sarif", "github", "html")
+"""Those of verbs that have findings."""
 
 _MODULES = {"json": "jsonstream"}  # a module called json would hide the standard library's
 

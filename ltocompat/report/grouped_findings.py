@@ -2,32 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+import functools
+import re
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Finding, Level, Result
-from ltocompat.report import Failure
+from ltocompat.report import Failure, Report
 from ltocompat.report.matrix_cells import Cell, cell_of, labels
+from ltocompat.report.text import brief
+
+if TYPE_CHECKING:
+    from ltocompat.rules.rule import Rule
 
 Judgement = Target | Result | Required | Failure
-"""What flows into formats for judgements: the targets, then the results; ``Required`` if wanted."""
+"""What flows into formats for findings: the targets, then the results; ``Required`` if wanted."""
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class FindingReport(Report[R]):
+    """The faces of the answer of a verb that has findings; every format can write it.
+
+    Attributes:
+        judgements: what the records come to, for formats that write findings.
+    """
+
+    judgements: Callable[[Iterable[R | Failure]], Iterable[Judgement]]
+
 
 LEVELS = tuple(Level)
 """The loudest first."""
 
+_MOST_COMPARED = 200  # findings of one rule that are compared with each other
+_MOST_VALUES = 6  # words that stand in one place of a joined sentence
+# Punctuation, brackets and blanks are words of their own, so that they are no part of a difference.
+_WORD = re.compile(r"[\s:;,()]+|[^\s:;,()]+")
+
+
+def finding_key(finding: Finding) -> tuple[Hashable, ...]:
+    """What makes findings of several cells one."""
+    return (finding.rule, finding.verdict, finding.level, finding.message)
+
 
 @dataclass(slots=True)
-class Gathered:
+class GroupedFinding:
     """A finding and where it holds.
 
     Attributes:
         finding: the first that was met.
-        modules: number of its modules by artifact: of each file in it, of several cells the most.
+        modules: number of its modules by artifact: the most of any cell.
         places: the first place in each file.
         cells: targets, GPUs and routes.
+        messages: what is wrong; several where findings were joined.
         remedies: what to do; of several cells each once.
     """
 
@@ -35,47 +67,140 @@ class Gathered:
     modules: dict[str, int] = field(default_factory=dict)
     places: dict[tuple[str, tuple[str, ...]], Place] = field(default_factory=dict)
     cells: dict[Cell, None] = field(default_factory=dict)
+    messages: dict[str, None] = field(default_factory=dict)
     remedies: dict[str, None] = field(default_factory=dict)
-    _counts: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
+    _in_cell: dict[tuple[str, Cell], int] = field(default_factory=dict)
 
     def add(self, result: Result, finding: Finding) -> None:
-        """Take the same finding in another cell."""
-        inside = (result.path, finding.example.members if finding.example else ())
-        more = max(finding.module_count - self._counts.get(inside, 0), 0)
-        self._counts[inside] = self._counts.get(inside, 0) + more
-        self.modules[result.path] = self.modules.get(result.path, 0) + more
+        """Take the same finding in another cell, or in another file of the artifact."""
+        cell = cell_of(result)
+        inside = (result.path, cell)
+        self._in_cell[inside] = self._in_cell.get(inside, 0) + finding.module_count
+        self._raise_modules(result.path, self._in_cell[inside])
         if finding.example is not None:
             self.places.setdefault((finding.example.path, finding.example.members), finding.example)
-        self.cells.setdefault(cell_of(result))
+        self.cells.setdefault(cell)
+        self.messages.setdefault(finding.message)
         if finding.remedy:
             self.remedies.setdefault(finding.remedy)
+
+    def may_join(self, other: GroupedFinding) -> bool:
+        """The other is the same in other cells, with one word replaced.
+
+        In the same cell it would be about other modules.
+        """
+        mine, finding = self.finding, other.finding
+        return (
+            (mine.rule, mine.verdict, mine.level) == (finding.rule, finding.verdict, finding.level)
+            and self.modules.keys() == other.modules.keys()
+            and self.cells.keys().isdisjoint(other.cells)
+            and joined([*self.messages, *other.messages]) is not None
+        )
+
+    def join(self, other: GroupedFinding) -> None:
+        """Take all of the other."""
+        for path, modules in other.modules.items():
+            self._raise_modules(path, modules)
+        self.places = other.places | self.places
+        self.cells |= other.cells
+        self.messages |= other.messages
+        self.remedies |= other.remedies
+
+    def _raise_modules(self, path: str, modules: int) -> None:
+        self.modules[path] = max(self.modules.get(path, 0), modules)
 
     @property
     def module_count(self) -> int:
         """Modules of all artifacts."""
         return sum(self.modules.values())
 
+    @property
+    def message(self) -> str:
+        """One sentence for all of its cells."""
+        return brief(joined([*self.messages]) or self.finding.message)
 
-def gather(
-    results: Iterable[Result], apart: Callable[[Result, Finding], Hashable]
-) -> list[Gathered]:
-    """Findings, worst first; equal ones are one where ``apart`` gives the same for both."""
-    found: dict[tuple[Hashable, ...], Gathered] = {}
+    @property
+    def remedy(self) -> str:
+        """One sentence for all of its cells; empty when there is nothing to do."""
+        return brief(joined([*self.remedies]) or next(iter(self.remedies), ""))
+
+
+def grouped_findings(
+    results: Iterable[Result],
+    apart: Callable[[Result, Finding], Hashable] = lambda _result, _finding: None,
+    *,
+    join: bool = False,
+) -> list[GroupedFinding]:
+    """Findings, the loudest first.
+
+    Args:
+        results: whose findings.
+        apart: equal findings are one where this gives the same for both.
+        join: findings that differ by the version that a target has, or by a GPU, are one, too.
+    """
+    groups: dict[tuple[Hashable, ...], GroupedFinding] = {}
     for result in results:
         for finding in result.findings:
-            key = (
-                finding.rule,
-                finding.verdict,
-                finding.level,
-                finding.message,
-                apart(result, finding),
-            )
-            found.setdefault(key, Gathered(finding)).add(result, finding)
-    return sorted(found.values(), key=_badness)
+            key = (*finding_key(finding), apart(result, finding))
+            groups.setdefault(key, GroupedFinding(finding)).add(result, finding)
+    found = _joined_groups(groups.values()) if join else [*groups.values()]
+    return sorted(found, key=_badness)
 
 
-def _badness(gathered: Gathered) -> tuple[int, int, int]:
-    return (LEVELS.index(gathered.finding.level), -gathered.finding.verdict, -gathered.module_count)
+def _badness(group: GroupedFinding) -> tuple[int, int, int]:
+    return (LEVELS.index(group.finding.level), -group.finding.verdict, -group.module_count)
+
+
+def _joined_groups(groups: Iterable[GroupedFinding]) -> list[GroupedFinding]:
+    left: list[GroupedFinding] = []
+    for group in groups:
+        near = (other for other in left[-_MOST_COMPARED:] if other.may_join(group))
+        before = next(near, None)
+        if before is None:
+            left.append(group)
+        else:
+            before.join(group)
+    return left
+
+
+def joined(sentences: Sequence[str]) -> str | None:
+    """One sentence for all, None where they differ in more than a word.
+
+    That word may stand in several places of a sentence, but must be the same in all of them:
+    ``the target has 550.54.14, 580.95.05``.
+    """
+    distinct = list(dict.fromkeys(sentences))
+    if not distinct:
+        return None
+    if len(distinct) == 1:
+        return distinct[0]
+    words = [_WORD.findall(sentence) for sentence in distinct]
+    if len({len(word) for word in words}) != 1:
+        return None
+    places = [n for n, column in enumerate(zip(*words, strict=True)) if len(set(column)) > 1]
+    variants = [{sentence[place] for place in places} for sentence in words]
+    if any(len(variant) != 1 for variant in variants):
+        return None
+    values = list(dict.fromkeys(sentence[places[0]] for sentence in words))
+    if not all(value[0].isalnum() for value in values):
+        return None
+    text = ", ".join(values[:_MOST_VALUES]) + (" .." if len(values) > _MOST_VALUES else "")
+    return "".join(text if place in places else word for place, word in enumerate(words[0]))
+
+
+@functools.cache
+def rules_by_id() -> dict[str, Rule]:
+    """The rules of the catalogue, in its order; one of a policy is none of them."""
+    # Imported here: without findings nothing is said of rules.
+    from ltocompat.rules.catalogue import RULES
+
+    return {rule.id: rule for rule in RULES}
+
+
+def title_of(rule_id: str) -> str:
+    """What is wrong, in a few words; empty for a rule outside of the catalogue."""
+    rule = rules_by_id().get(rule_id)
+    return "" if rule is None else rule.title
 
 
 @dataclass(slots=True)
@@ -105,17 +230,17 @@ class Judgements:
 
 def sort_out(records: Iterable[Judgement]) -> Judgements:
     """Take records to the end."""
-    all_ = Judgements()
+    judgements = Judgements()
     for record in records:
         match record:
             case Target() if record != ANY_TARGET:
-                all_.targets.append(record)
+                judgements.targets.append(record)
             case Required():
-                all_.required[record.path] = record
+                judgements.required[record.path] = record
             case Failure():
-                all_.failures.append(record)
+                judgements.failures.append(record)
             case Result() if record.without_device_code:
-                all_.empty.add(record.path)
+                judgements.empty.add(record.path)
             case Result():
-                all_.results.append(record)
-    return all_
+                judgements.results.append(record)
+    return judgements

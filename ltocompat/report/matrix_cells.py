@@ -53,7 +53,7 @@ def _letters(number: int) -> str:
     return text
 
 
-def said_cells(some: Iterable[Cell], every: Sequence[Cell], names: dict[str, str]) -> str:
+def words_for_cells(some: Iterable[Cell], every: Sequence[Cell], names: dict[str, str]) -> str:
     """``all``, ``h100 and rtx4090``, ``A (h100), B``; empty where there is one cell in all."""
     held = set(some)
     if len(every) < 2:

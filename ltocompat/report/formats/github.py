@@ -15,14 +15,20 @@ from typing import Any
 
 from ltocompat.model.errors import UsageError
 from ltocompat.model.place import Place
-from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Level
 from ltocompat.report import Options, Report, Writable
 from ltocompat.report.document import Block, Code, Heading, Items, Paragraph
 from ltocompat.report.formats import markdown
-from ltocompat.report.grouped_findings import LEVELS, Gathered, Judgement, gather, sort_out
-from ltocompat.report.matrix_cells import said_cells
-from ltocompat.report.rules import title_of
+from ltocompat.report.grouped_findings import (
+    LEVELS,
+    FindingReport,
+    GroupedFinding,
+    Judgement,
+    grouped_findings,
+    sort_out,
+    title_of,
+)
+from ltocompat.report.matrix_cells import words_for_cells
 from ltocompat.report.text import brief, count, escape
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -37,13 +43,13 @@ _COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice
 
 
 def write(
-    report: Report[Any], records: Iterable[Judgement], stream: Writable, options: Options
+    report: FindingReport[Any], records: Iterable[Any], stream: Writable, options: Options
 ) -> None:
     """Write annotations, and append the summary to the file that GitHub names.
 
     Args:
-        report: what tells the verdicts in the summary.
-        records: the targets and the results.
+        report: what makes records findings, and the blocks of the summary.
+        records: the answer of a verb.
         stream: where the annotations go: the output of the step.
         options: what the reader asked for.
 
@@ -51,45 +57,41 @@ def write(
         UsageError: the file of the summary can't be written.
     """
     taken = tuple(records)
-    for line in commands(taken):
+    for line in commands(report.judgements(taken)):
         stream.write(line + "\n")
     append_summary(summary(report, taken, options), os.environ)
 
 
 def commands(records: Iterable[Judgement]) -> Iterator[str]:
     """The workflow commands, loudest first, and a last line that counts all findings."""
-    all_ = sort_out(records)
-    found = _found(all_.results)
-    shown, left = _split(found, len(all_.failures))
-    for failure in all_.failures[:MOST]:
+    judgements = sort_out(records)
+    found = _found(judgements.results)
+    shown, left = _split(found, len(judgements.failures))
+    for failure in judgements.failures[:MOST]:
         yield _command("error", "", f"ltocompat: {failure.kind}", failure.message)
-    for gathered in shown:
-        finding = gathered.finding
-        (path,) = gathered.modules
+    for group in shown:
+        finding = group.finding
+        (path,) = group.modules
         title = f"{finding.rule}: {title_of(finding.rule)}".removesuffix(": ")
-        yield _command(_COMMANDS[finding.level], path, title, "\n".join(_lines(gathered)))
+        yield _command(_COMMANDS[finding.level], path, title, "\n".join(_lines(group)))
     yield _tally(found, len(left))
 
 
-def summary(report: Report[Any], records: Iterable[Judgement], options: Options) -> str:
+def summary(report: FindingReport[Any], records: Iterable[Any], options: Options) -> str:
     """The answer as Markdown, with the findings that were not annotated."""
     taken = tuple(records)
-    all_ = sort_out(taken)
-    _, left = _split(_found(all_.results), len(all_.failures))
+    judgements = sort_out(report.judgements(taken))
+    _, left = _split(_found(judgements.results), len(judgements.failures))
 
     def blocks(_: Iterable[Any], __: Options) -> Iterator[Block]:
-        yield from report.blocks(
-            (record for record in taken if not isinstance(record, Required)), options
-        )
-        for failure in all_.failures:
+        yield from report.blocks(taken, options)
+        for failure in judgements.failures:
             yield Paragraph((f"{failure.kind}: ", Code(brief(failure.message))))
         if left:
             yield Heading((f"{count(len(left), 'finding')} without an annotation",))
             more = len(left) - _MOST_LISTED
             text = f"and {more:,} more; --format json lists all" if more > 0 else None
-            yield Items(
-                "findings", tuple(_item(gathered) for gathered in left[:_MOST_LISTED]), text
-            )
+            yield Items("findings", tuple(_item(group) for group in left[:_MOST_LISTED]), text)
 
     stream = io.StringIO()
     stream.write("## ltocompat\n\n")
@@ -116,18 +118,20 @@ def append_summary(text: str, environ: Mapping[str, str]) -> None:
         ) from error
 
 
-def _found(results: Iterable[Any]) -> list[Gathered]:
-    return gather(results, lambda result, _: result.path)
+def _found(results: Iterable[Any]) -> list[GroupedFinding]:
+    return grouped_findings(results, lambda result, _: result.path)
 
 
-def _split(found: Sequence[Gathered], failures: int) -> tuple[list[Gathered], list[Gathered]]:
+def _split(
+    found: Sequence[GroupedFinding], failures: int
+) -> tuple[list[GroupedFinding], list[GroupedFinding]]:
     """Those that are annotated and those that GitHub would drop; failures are errors too."""
     used = Counter({Level.ERROR: failures})
-    shown: list[Gathered] = []
-    left: list[Gathered] = []
-    for gathered in found:
-        used[gathered.finding.level] += 1
-        (shown if used[gathered.finding.level] <= MOST else left).append(gathered)
+    shown: list[GroupedFinding] = []
+    left: list[GroupedFinding] = []
+    for group in found:
+        used[group.finding.level] += 1
+        (shown if used[group.finding.level] <= MOST else left).append(group)
     return shown, left
 
 
@@ -146,47 +150,47 @@ def _property(text: str) -> str:
     return _data(escape(text)).replace(":", "%3A").replace(",", "%2C")
 
 
-def _lines(gathered: Gathered) -> Iterator[str]:
+def _lines(group: GroupedFinding) -> Iterator[str]:
     """The lines of a message."""
-    finding = gathered.finding
+    finding = group.finding
     yield escape(finding.message)
-    yield escape(f"On: {_cells(gathered)}")
-    if where := _where(gathered):
+    yield escape(f"On: {_cells(group)}")
+    if where := _where(group):
         yield escape(f"At: {where}")
-    for remedy in gathered.remedies:
+    for remedy in group.remedies:
         yield escape(f"Remedy: {remedy}")
 
 
-def _item(gathered: Gathered) -> tuple[str, ...]:
-    finding = gathered.finding
-    (path,) = gathered.modules
-    remedy = (". Remedy: ", brief("; or ".join(gathered.remedies))) if gathered.remedies else ()
+def _item(group: GroupedFinding) -> tuple[str, ...]:
+    finding = group.finding
+    (path,) = group.modules
+    remedy = (". Remedy: ", brief("; or ".join(group.remedies))) if group.remedies else ()
     place = Code(brief(str(finding.example or Place(path))))
     opening = f"{finding.level} {finding.rule}: "
-    return (opening, brief(finding.message), " on ", Code(_cells(gathered)), " at ", place, *remedy)
+    return (opening, brief(finding.message), " on ", Code(_cells(group)), " at ", place, *remedy)
 
 
-def _cells(gathered: Gathered) -> str:
+def _cells(group: GroupedFinding) -> str:
     """``prod (h100, l4), edge``: the targets by name, and the GPUs that each names."""
-    names = {cell.target: cell.target for cell in gathered.cells}
+    names = {cell.target: cell.target for cell in group.cells}
     words = []
     for name in names:
-        inner = [cell for cell in gathered.cells if cell.target == name]
-        gpus = said_cells(inner, [*inner, inner[0]._replace(gpu="another")], {name: name})
+        inner = [cell for cell in group.cells if cell.target == name]
+        gpus = words_for_cells(inner, [*inner, inner[0]._replace(gpu="another")], {name: name})
         words.append(f"{name} ({gpus})" if gpus else name)
     return ", ".join(words)
 
 
-def _where(gathered: Gathered) -> str:
-    modules = count(gathered.module_count, "module") if gathered.module_count else ""
-    place = gathered.finding.example
+def _where(group: GroupedFinding) -> str:
+    modules = count(group.module_count, "module") if group.module_count else ""
+    place = group.finding.example
     if place is None:
         return modules
-    return f"{place} (the first of {modules})" if gathered.module_count > 1 else str(place)
+    return f"{place} (the first of {modules})" if group.module_count > 1 else str(place)
 
 
-def _tally(found: Sequence[Gathered], left: int) -> str:
-    levels = Counter(gathered.finding.level for gathered in found)
+def _tally(found: Sequence[GroupedFinding], left: int) -> str:
+    levels = Counter(group.finding.level for group in found)
     text = ", ".join(count(levels[level], str(level)) for level in LEVELS if levels[level])
     more = f"; {left:,} without an annotation are in the step summary" if left else ""
     return f"ltocompat: {text or 'no findings'}{more}"

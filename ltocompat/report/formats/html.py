@@ -15,40 +15,46 @@ from typing import Any
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.version import VERSION
-from ltocompat.report import Failure, Options, Report, Writable
+from ltocompat.report import Failure, Options, Writable
 from ltocompat.report.formats.html_coverage import coverage
 from ltocompat.report.formats.html_findings import findings
 from ltocompat.report.formats.html_verdicts import key, targets, verdicts
 from ltocompat.report.formats.html_words import badge, said, section, sprite
-from ltocompat.report.grouped_findings import Gathered, Judgement, Judgements, gather, sort_out
+from ltocompat.report.grouped_findings import (
+    FindingReport,
+    GroupedFinding,
+    Judgements,
+    grouped_findings,
+    sort_out,
+)
 from ltocompat.report.matrix_cells import cell_of, target_facts
 from ltocompat.report.text import count
 
 
 def write(
-    report: Report[Any],  # noqa: ARG001 - every format is called alike
-    records: Iterable[Judgement],
+    report: FindingReport[Any],
+    records: Iterable[Any],
     stream: Writable,
-    options: Options,  # noqa: ARG001 - as above
+    options: Options,  # noqa: ARG001 - every format is called alike
 ) -> None:
     """Write the page.
 
     Args:
-        report: is not asked: the page shows more than its blocks.
-        records: the targets and the results; with what artifacts require, the page shows all
+        report: what makes records findings; with what artifacts require, the page shows all
             architectures, else those of the targets' GPUs.
+        records: the answer of a verb.
         stream: where it goes.
         options: make no difference: the page folds what would be too much.
     """
-    for piece in _pieces(sort_out(records)):
+    for piece in _pieces(sort_out(report.judgements(records))):
         stream.write(piece + "\n")
 
 
-def _pieces(all_: Judgements) -> Iterable[str]:
+def _pieces(judgements: Judgements) -> Iterable[str]:
     style, script = _asset("page.css"), _asset("page.js")
-    title = _title(all_)
-    found = gather(all_.results, lambda *_: ())
-    sections = _sections(all_, found)
+    title = _title(judgements)
+    found = grouped_findings(judgements.results, lambda *_: ())
+    sections = _sections(judgements, found)
     yield (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, script)}">\n'
@@ -60,7 +66,7 @@ def _pieces(all_: Judgements) -> Iterable[str]:
     links = "".join(f'<li><a href="#{name}">{word}</a></li>' for name, word, _ in sections)
     yield (
         '<a class="skip" href="#main">Skip to the content</a>\n'
-        f"<header>\n<h1>{title}</h1>\n{_lede(all_, found)}\n"
+        f"<header>\n<h1>{title}</h1>\n{_lede(judgements, found)}\n"
         f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n</header>\n'
         '<main id="main" tabindex="-1">'
     )
@@ -72,21 +78,21 @@ def _pieces(all_: Judgements) -> Iterable[str]:
     )
 
 
-def _sections(all_: Judgements, found: list[Gathered]) -> list[tuple[str, str, str]]:
+def _sections(judgements: Judgements, found: list[GroupedFinding]) -> list[tuple[str, str, str]]:
     """ID, title and HTML of each section that has something to say."""
-    names = all_.names
-    every = list(dict.fromkeys(cell_of(result) for result in all_.results))
-    ids = {key(gathered.finding): f"finding-{number}" for number, gathered in enumerate(found)}
-    facts = {target.name: target_facts(target) for target in all_.targets}
+    names = judgements.names
+    every = list(dict.fromkeys(cell_of(result) for result in judgements.results))
+    ids = {key(group.finding): f"finding-{number}" for number, group in enumerate(found)}
+    facts = {target.name: target_facts(target) for target in judgements.targets}
     parts = []
-    if all_.failures:
-        parts.append(("errors", "Errors", _errors(all_.failures)))
-    if all_.targets:
-        parts.append(("targets", "Deploy targets", targets(all_, facts)))
-    if all_.results:
-        matrix, why = verdicts(all_, ids)
+    if judgements.failures:
+        parts.append(("errors", "Errors", _errors(judgements.failures)))
+    if judgements.targets:
+        parts.append(("targets", "Deploy targets", targets(judgements, facts)))
+    if judgements.results:
+        matrix, why = verdicts(judgements, ids)
         parts.append(("verdicts", "Verdicts", matrix))
-        parts.append(("coverage", "Coverage", coverage(all_)))
+        parts.append(("coverage", "Coverage", coverage(judgements)))
         parts.append(("findings", "Findings", findings(found, every, names)))
         parts.append(("why", "Why", why))
     return [part for part in parts if part[2]]
@@ -99,19 +105,19 @@ def _errors(failures: Iterable[Failure]) -> str:
     return section("errors", "Errors", [f'<ul class="errors">{lines}</ul>'])
 
 
-def _title(all_: Judgements) -> str:
-    paths = list(dict.fromkeys(result.path for result in all_.results))
+def _title(judgements: Judgements) -> str:
+    paths = list(dict.fromkeys(result.path for result in judgements.results))
     if not paths:
         return "Nothing was judged"
     what = said(paths[0].rsplit("/", 1)[-1]) if len(paths) == 1 else count(len(paths), "artifact")
-    on = count(len(all_.targets), "deploy target") if all_.targets else ANY_TARGET.name
+    on = count(len(judgements.targets), "deploy target") if judgements.targets else ANY_TARGET.name
     return f"{what} on {on}"
 
 
-def _lede(all_: Judgements, found: list[Gathered]) -> str:
+def _lede(judgements: Judgements, found: list[GroupedFinding]) -> str:
     """The answer in one line: how many artifacts fare how, and how much was found."""
     worst: dict[str, Verdict] = {}
-    for result in all_.results:
+    for result in judgements.results:
         worst[result.path] = max(worst.get(result.path, Verdict.OK), result.verdict)
     fates = list(worst.values())
     said_ = [
@@ -119,12 +125,12 @@ def _lede(all_: Judgements, found: list[Gathered]) -> str:
         for verdict in reversed(Verdict)
         if verdict in fates
     ]
-    if all_.results:
+    if judgements.results:
         said_.append(f"<span>{count(len(found), 'finding') if found else 'no findings'}</span>")
-    if all_.empty:
-        said_.append(f"<span>{count(len(all_.empty), 'file')} without device code</span>")
-    if all_.failures:
-        said_.append(f"<span>{count(len(all_.failures), 'error')}</span>")
+    if judgements.empty:
+        said_.append(f"<span>{count(len(judgements.empty), 'file')} without device code</span>")
+    if judgements.failures:
+        said_.append(f"<span>{count(len(judgements.failures), 'error')}</span>")
     return f'<p class="lede">{" ".join(said_)}</p>'
 
 

@@ -44,13 +44,13 @@ class _Column(NamedTuple):
 _ROWS = (("SASS", "sass"), ("PTX", "ptx"), ("LTO-IR and other links", "link"))
 
 
-def coverage(all_: Judgements) -> str:
+def coverage(judgements: Judgements) -> str:
     """The section with a picture an artifact; empty where nothing is known."""
-    paths = dict.fromkeys((*(result.path for result in all_.results), *all_.required))
+    paths = dict.fromkeys((*(result.path for result in judgements.results), *judgements.required))
     drawn: list[str] = []
     for path in paths:
-        required = all_.required.get(path)
-        own = [each_result for each_result in all_.results if each_result.path == path]
+        required = judgements.required.get(path)
+        own = [each_result for each_result in judgements.results if each_result.path == path]
         columns = list(_asked(required) if required else _seen(own))
         modules = required.modules if required else max(one.coverage.modules for one in own)
         if columns and modules:

@@ -6,16 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ltocompat.report.formats.html_words import badge, code, inside, said, section
-from ltocompat.report.grouped_findings import LEVELS, Gathered
-from ltocompat.report.matrix_cells import Cell, said_cells
-from ltocompat.report.rules import known
+from ltocompat.report.grouped_findings import LEVELS, GroupedFinding, rules_by_id
+from ltocompat.report.matrix_cells import Cell, words_for_cells
 from ltocompat.report.text import count
 
 _OPEN = 25  # findings of a rule up to which they are shown at once
 _MOST_PLACES = 20  # places of a finding that are listed
 
 
-def findings(found: Sequence[Gathered], every: Sequence[Cell], names: dict[str, str]) -> str:
+def findings(found: Sequence[GroupedFinding], every: Sequence[Cell], names: dict[str, str]) -> str:
     """The section; the ID of a finding is its number in ``found``.
 
     Args:
@@ -25,16 +24,16 @@ def findings(found: Sequence[Gathered], every: Sequence[Cell], names: dict[str, 
     """
     if not found:
         return section("findings", "Findings", ['<p class="intro">There is none.</p>'])
-    by_rule: dict[str, list[tuple[int, Gathered]]] = {}
-    for number, gathered in enumerate(found):
-        by_rule.setdefault(gathered.finding.rule, []).append((number, gathered))
+    by_rule: dict[str, list[tuple[int, GroupedFinding]]] = {}
+    for number, group in enumerate(found):
+        by_rule.setdefault(group.finding.rule, []).append((number, group))
     groups = [_group(rule, held, every, names) for rule, held in by_rule.items()]
     return section("findings", "Findings", [_filter(found), *groups])
 
 
-def _filter(found: Sequence[Gathered]) -> str:
+def _filter(found: Sequence[GroupedFinding]) -> str:
     """Hidden until the script shows it: without a script it could do nothing."""
-    numbers = Counter(gathered.finding.level for gathered in found)
+    numbers = Counter(group.finding.level for group in found)
     boxes = "".join(
         f'<label><input type="checkbox" name="level" value="{level}" checked>'
         f"{badge(level, f'<small>{numbers[level]:,}</small>')}</label>"
@@ -53,13 +52,16 @@ def _filter(found: Sequence[Gathered]) -> str:
 
 
 def _group(
-    rule_id: str, held: list[tuple[int, Gathered]], every: Sequence[Cell], names: dict[str, str]
+    rule_id: str,
+    held: list[tuple[int, GroupedFinding]],
+    every: Sequence[Cell],
+    names: dict[str, str],
 ) -> str:
-    rule = known().get(rule_id)
+    rule = rules_by_id().get(rule_id)
     title = f": {said(rule.title)}" if rule else ""
     about = f"<p>{said(rule.statement)}</p>" if rule else ""
     unfolded = " open" if len(held) <= _OPEN else ""
-    inner = "".join(_finding(number, gathered, every, names) for number, gathered in held)
+    inner = "".join(_finding(number, group, every, names) for number, group in held)
     return (
         f'<details class="card rule"{unfolded}><summary><h3>{said(rule_id)}{title}</h3> '
         f'<span class="number">{count(len(held), "finding")}</span></summary>'
@@ -67,11 +69,11 @@ def _group(
     )
 
 
-def _finding(number: int, gathered: Gathered, every: Sequence[Cell], names: dict[str, str]) -> str:
-    finding = gathered.finding
-    rows = "".join(
-        f"<dt>{word}</dt><dd>{text}</dd>" for word, text in _facts(gathered, every, names)
-    )
+def _finding(
+    number: int, group: GroupedFinding, every: Sequence[Cell], names: dict[str, str]
+) -> str:
+    finding = group.finding
+    rows = "".join(f"<dt>{word}</dt><dd>{text}</dd>" for word, text in _facts(group, every, names))
     return (
         f'<details class="finding" id="finding-{number}" data-level="{finding.level}"><summary>'
         f"{badge(finding.level)} <span>{said(finding.message)}</span></summary>"
@@ -80,17 +82,17 @@ def _finding(number: int, gathered: Gathered, every: Sequence[Cell], names: dict
 
 
 def _facts(
-    gathered: Gathered, every: Sequence[Cell], names: dict[str, str]
+    group: GroupedFinding, every: Sequence[Cell], names: dict[str, str]
 ) -> Iterator[tuple[str, str]]:
-    finding = gathered.finding
-    if gathered.remedies:
-        yield "Remedy", "<br>".join(said(remedy) for remedy in gathered.remedies)
+    finding = group.finding
+    if group.remedies:
+        yield "Remedy", "<br>".join(said(remedy) for remedy in group.remedies)
     yield "Verdict", badge(finding.verdict)
-    cells = said_cells(gathered.cells, every, names)
+    cells = words_for_cells(group.cells, every, names)
     if cells:
         yield "On", "all targets" if cells == "all" else said(cells)
-    yield "In", "<br>".join(_artifacts(gathered))
-    places = [inside(place, place.path) for place in gathered.places.values()]
+    yield "In", "<br>".join(_artifacts(group))
+    places = [inside(place, place.path) for place in group.places.values()]
     listed = "<br>".join(code(place) for place in places[:_MOST_PLACES])
     if places:
         more = len(places) - _MOST_PLACES
@@ -101,9 +103,9 @@ def _facts(
         yield "Source", said(finding.source)
 
 
-def _artifacts(gathered: Gathered) -> Iterator[str]:
-    for number, (path, modules) in enumerate(gathered.modules.items()):
+def _artifacts(group: GroupedFinding) -> Iterator[str]:
+    for number, (path, modules) in enumerate(group.modules.items()):
         if number == _MOST_PLACES:
-            yield f"and {len(gathered.modules) - number:,} more"
+            yield f"and {len(group.modules) - number:,} more"
             return
         yield said(path) + (f" ({count(modules, 'module')})" if modules else "")

@@ -9,7 +9,7 @@ from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.report.formats.html_words import badge, code, said, scrolling, section, shorten
 from ltocompat.report.grouped_findings import Judgements
-from ltocompat.report.matrix_cells import Cell, cell_of, said_cells
+from ltocompat.report.matrix_cells import Cell, cell_of, words_for_cells
 from ltocompat.report.text import count
 from ltocompat.report.verbs.matrix import MEANINGS
 
@@ -39,18 +39,18 @@ class _Alike:
     cells: list[Cell] = field(default_factory=list)
 
 
-def verdicts(all_: Judgements, ids: FindingIds) -> tuple[str, str]:
+def verdicts(judgements: Judgements, ids: FindingIds) -> tuple[str, str]:
     """Two sections: the matrix, and the reasons that its cells lead to."""
-    names = all_.names
-    alike = _alike(all_.results)
-    used = {result.verdict for result in all_.results}
+    names = judgements.names
+    alike = _alike(judgements.results)
+    used = {result.verdict for result in judgements.results}
     legend = "".join(
         f"<li>{badge(verdict)} {MEANINGS[verdict]}</li>" for verdict in Verdict if verdict in used
     )
     intro = '<p class="intro">Each verdict leads to its reasons.</p>'
     parts = [
         intro,
-        _matrix(all_, alike, names),
+        _matrix(judgements, alike, names),
         f'<ul class="legend" aria-label="Verdicts">{legend}</ul>',
     ]
     unfolded = len(alike) <= _OPEN
@@ -73,8 +73,8 @@ def _alike(results: Sequence[Result]) -> dict[str, list[_Alike]]:
     return {path: [*of_path.values()] for path, of_path in groups.items()}
 
 
-def _matrix(all_: Judgements, alike: dict[str, list[_Alike]], names: dict[str, str]) -> str:
-    results = {(result.path, cell_of(result)): result for result in all_.results}
+def _matrix(judgements: Judgements, alike: dict[str, list[_Alike]], names: dict[str, str]) -> str:
+    results = {(result.path, cell_of(result)): result for result in judgements.results}
     ids = {
         (path, cell): group.id
         for path, groups in alike.items()
@@ -165,7 +165,7 @@ def _told(
     path: str, group: _Alike, every: list[Cell], names: dict[str, str], ids: FindingIds
 ) -> str:
     result = group.result
-    cells = said_cells(group.cells, every, names) or result.target.name
+    cells = words_for_cells(group.cells, every, names) or result.target.name
     where = "all targets" if cells == "all" else cells
     halves = f"; not judged: {', '.join(result.not_judged)}" if result.not_judged else ""
     return (
@@ -195,16 +195,16 @@ def _because(path: str, result: Result, ids: FindingIds) -> Iterator[str]:
         yield f'<ul class="reasons">{lines}</ul>'
 
 
-def targets(all_: Judgements, facts: Mapping[str, str]) -> str:
+def targets(judgements: Judgements, facts: Mapping[str, str]) -> str:
     """The section that says what each target is.
 
     Args:
-        all_: what was judged.
+        judgements: what was judged.
         facts: what to say of each target by name.
     """
-    names = all_.names
+    names = judgements.names
     rows = []
-    for target in all_.targets:
+    for target in judgements.targets:
         label = names[target.name]
         letter = f"<b>{said(label)}</b> " if label != target.name else ""
         rows.append(f"<dt>{letter}{code(target.name)}</dt><dd>{said(facts[target.name])}</dd>")

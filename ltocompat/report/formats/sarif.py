@@ -19,9 +19,14 @@ from ltocompat.model.place import Place
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Finding, Level, Result
 from ltocompat.model.version import VERSION
-from ltocompat.report import Failure, Options, Report, Writable
+from ltocompat.report import Failure, Options, Writable
 from ltocompat.report.formats.jsonstream import Array, encode, failure_value
-from ltocompat.report.grouped_findings import Gathered, Judgement, gather, sort_out
+from ltocompat.report.grouped_findings import (
+    FindingReport,
+    GroupedFinding,
+    grouped_findings,
+    sort_out,
+)
 from ltocompat.report.text import brief, count, escape
 from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.rule import Rule
@@ -39,33 +44,33 @@ Value = dict[str, Any]
 
 
 def write(
-    report: Report[Any],  # noqa: ARG001 - every format is called alike
-    records: Iterable[Judgement],
+    report: FindingReport[Any],
+    records: Iterable[Any],
     stream: Writable,
-    options: Options,  # noqa: ARG001 - as above
+    options: Options,  # noqa: ARG001 - every format is called alike
 ) -> None:
     """Write one SARIF log with one run, a result a line.
 
     Args:
-        report: is not asked: SARIF tells findings, not verdicts.
-        records: the targets and the results; a failure becomes a notification.
+        report: what makes records findings; a failure becomes a notification.
+        records: the answer of a verb.
         stream: where it goes.
         options: make no difference.
     """
-    all_ = sort_out(records)
-    found = gather(all_.results, _apart)
+    judgements = sort_out(report.judgements(records))
+    found = grouped_findings(judgements.results, _apart)
     rules = _Rules(found)
     files = _Files()
     stream.write(f'{{"$schema": {encode(SCHEMA)}, "version": "2.1.0", "runs": [{{\n')
     stream.write(f'"tool": {{"driver": {encode(rules.tool())}}},\n"results": [')
     rows = Array()
     seen: Counter[str] = Counter()
-    for gathered in found:
-        stream.write(rows.element(encode(_result(gathered, rules, files, seen))))
+    for group in found:
+        stream.write(rows.element(encode(_result(group, rules, files, seen))))
     stream.write(f'\n],\n"artifacts": {encode(files.values)},\n')
-    stream.write(f'"invocations": [{encode(_invocation(all_.failures))}],\n')
+    stream.write(f'"invocations": [{encode(_invocation(judgements.failures))}],\n')
     stream.write(
-        f'"properties": {encode({"targets": [_target(target) for target in all_.targets]})}\n'
+        f'"properties": {encode({"targets": [_target(target) for target in judgements.targets]})}\n'
     )
     stream.write("}]}\n")
 
@@ -74,10 +79,10 @@ def _apart(result: Result, finding: Finding) -> tuple[object, ...]:
     return (result.path, result.target.name, finding.example.members if finding.example else ())
 
 
-def _result(gathered: Gathered, rules: _Rules, files: _Files, seen: Counter[str]) -> Value:
-    finding = gathered.finding
-    (path,) = gathered.modules
-    target = next(iter(gathered.cells)).target
+def _result(group: GroupedFinding, rules: _Rules, files: _Files, seen: Counter[str]) -> Value:
+    finding = group.finding
+    (path,) = group.modules
+    target = next(iter(group.cells)).target
     place = finding.example or Place(path)
     digest = fingerprint(path, target, finding)
     seen[digest] += 1
@@ -85,7 +90,7 @@ def _result(gathered: Gathered, rules: _Rules, files: _Files, seen: Counter[str]
         "ruleId": finding.rule,
         "ruleIndex": rules.index(finding.rule),
         "level": str(finding.level),
-        "message": {"text": _message(gathered, target)},
+        "message": {"text": _message(group, target)},
         "locations": [_location(place, files)],
         "partialFingerprints": {FINGERPRINT: digest, _GITHUB: f"{digest}:{seen[digest]}"},
         "properties": {
@@ -94,8 +99,8 @@ def _result(gathered: Gathered, rules: _Rules, files: _Files, seen: Counter[str]
             "place": str(place),
             "module_count": finding.module_count,
             "target": target,
-            "gpus": sorted({cell.gpu for cell in gathered.cells if cell.gpu}),
-            "routes": sorted({cell.route for cell in gathered.cells if cell.route}),
+            "gpus": sorted({cell.gpu for cell in group.cells if cell.gpu}),
+            "routes": sorted({cell.route for cell in group.cells if cell.route}),
             "evidence": finding.evidence,
             "remedy": finding.remedy,
             "source": finding.source,
@@ -103,14 +108,14 @@ def _result(gathered: Gathered, rules: _Rules, files: _Files, seen: Counter[str]
     }
 
 
-def _message(gathered: Gathered, target: str) -> str:
+def _message(group: GroupedFinding, target: str) -> str:
     """Plain text in full sentences, without what would be a link or an argument (3.11)."""
-    finding = gathered.finding
-    gpus = ", ".join(dict.fromkeys(cell.gpu for cell in gathered.cells if cell.gpu))
+    finding = group.finding
+    gpus = ", ".join(dict.fromkeys(cell.gpu for cell in group.cells if cell.gpu))
     named = target if target == ANY_TARGET.name else f"target {target}"
     where = named + (f", GPU {gpus}" if gpus else "")
-    modules = f", {count(gathered.module_count, 'module')}" if gathered.module_count else ""
-    remedy = f" Remedy: {'; or '.join(gathered.remedies)}." if gathered.remedies else ""
+    modules = f", {count(group.module_count, 'module')}" if group.module_count else ""
+    remedy = f" Remedy: {'; or '.join(group.remedies)}." if group.remedies else ""
     text = escape(brief(f"{finding.message} ({where}{modules}).{remedy}"))
     return re.sub(r"\{(\d+)\}", r"{{\1}}", text.replace("](", "] ("))
 
@@ -185,13 +190,11 @@ class _Rules:
         found: findings, which may name rules outside of the catalogue.
     """
 
-    def __init__(self, found: Sequence[Gathered]) -> None:
+    def __init__(self, found: Sequence[GroupedFinding]) -> None:
         self._values = [_descriptor(rule) for rule in RULES]
         known = {rule.id for rule in RULES}
         others = {
-            gathered.finding.rule: gathered.finding
-            for gathered in found
-            if gathered.finding.rule not in known
+            group.finding.rule: group.finding for group in found if group.finding.rule not in known
         }
         self._values += [_foreign(other) for other in others.values()]
         self._indices = {value["id"]: index for index, value in enumerate(self._values)}

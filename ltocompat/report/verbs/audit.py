@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from ltocompat.commands.policy.gate import Assessed, Audited, Standing, unused
 from ltocompat.commands.policy.values import Policy
 from ltocompat.model.place import Place
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Finding, Result, Verdict
-from ltocompat.report import Failure, Options, Report
+from ltocompat.report import Failure, Options
 from ltocompat.report.audit_result import Audit
 from ltocompat.report.document import Block, Code, Items, Paragraph
-from ltocompat.report.grouped_findings import Gathered, Judgement, gather
+from ltocompat.report.finding_blocks import first_lines
+from ltocompat.report.grouped_findings import (
+    FindingReport,
+    GroupedFinding,
+    Judgement,
+    grouped_findings,
+)
 from ltocompat.report.text import brief, count
 from ltocompat.report.verbs.check import blocks as checked
 
@@ -24,16 +30,18 @@ _TRIAL = "--trial-link"
 _OWN = ("POL-01", "POL-02", "PKG-09", "PKG-10")  # rules on what a project itself asks
 
 
-def report(audit: Audit) -> Report[Judgement]:
+def report(audit: Audit) -> FindingReport[Judgement]:
     """How this very audit is told; whatever records are handed to it are its own."""
 
     def document(_: Iterable[Judgement | Failure], options: Options) -> Iterator[str]:
         # Imported here: a table needs no JSON.
-        from ltocompat.report.verbs.audit_json import document as said
+        from ltocompat.report.verbs.audit_json import document as pieces
 
-        return said(audit, options)
+        return pieces(audit, options)
 
-    return Report(lambda _, options: blocks(audit, options), document)
+    return FindingReport(
+        lambda _, options: blocks(audit, options), document, lambda _: audit.judgements()
+    )
 
 
 def blocks(audit: Audit, options: Options) -> Iterator[Block]:
@@ -46,7 +54,7 @@ def blocks(audit: Audit, options: Options) -> Iterator[Block]:
     yield from _outcome(audit)
     records: list[Target | Result | Failure] = [
         *audit.policy.targets,
-        *map(_shown, audit.audits),
+        *map(_not_forgiven, audit.audits),
         *audit.failures,
     ]
     yield from checked(records, options)
@@ -77,16 +85,14 @@ def _outcome(audit: Audit) -> Iterator[Block]:
 def _headline(audit: Audit) -> Iterator[Block]:
     policy = audit.policy
     if audit.failed:
-        found = sorted(_gathered(audit, Standing.COUNTS), key=_weight)
+        found = sorted(_grouped(audit, Standing.COUNTS), key=_weight)
         if found:
             yield from _because("audit failed: ", found, policy)
         else:
             text = f"audit failed: a verdict is {policy.fail_on} or worse; "
             yield Paragraph((text, *_held_to(policy)))
     elif audit.undecided:
-        open_ = [
-            gathered for gathered in _gathered(audit, Standing.PASSES) if _is_open(gathered.finding)
-        ]
+        open_ = [group for group in _grouped(audit, Standing.PASSES) if _is_open(group.finding)]
         if open_:
             yield from _because("audit undecided: ", open_, policy)
         else:
@@ -97,10 +103,10 @@ def _headline(audit: Audit) -> Iterator[Block]:
         yield Paragraph(("audit passed: ", without, *_held_to(policy), *_not_counted(audit)))
 
 
-def _because(opening: str, found: list[Gathered], policy: Policy) -> Iterator[Block]:
+def _because(opening: str, found: list[GroupedFinding], policy: Policy) -> Iterator[Block]:
     """The first of some findings, what to do, and how to go on."""
     first, others = found[0], len(found) - 1
-    yield Paragraph((opening, *_told(first)))
+    yield Paragraph((opening, *_finding(first)))
     todo = _ask_linkers(policy) if _needs_trial(first, policy) else _remedies(first)
     if todo:
         yield Paragraph(("what to do: ", *todo))
@@ -115,21 +121,19 @@ def _held_to(policy: Policy) -> tuple[str, ...]:
     return ("policy ", Code(policy.source)) if policy.given else ("no policy",)
 
 
-def _remedies(gathered: Gathered) -> tuple[str, ...]:
-    return (brief("; or ".join(gathered.remedies)),) if gathered.remedies else ()
+def _remedies(group: GroupedFinding) -> tuple[str, ...]:
+    return (brief("; or ".join(group.remedies)),) if group.remedies else ()
 
 
 def _is_open(finding: Finding) -> bool:
     return finding.verdict is Verdict.UNKNOWN
 
 
-def _needs_trial(gathered: Gathered, policy: Policy) -> bool:
+def _needs_trial(group: GroupedFinding, policy: Policy) -> bool:
     """Whether a finding says that a trial link decides it, and none was made."""
-    words = (gathered.finding.message, *gathered.remedies)
+    words = (group.finding.message, *group.remedies)
     return (
-        _is_open(gathered.finding)
-        and not policy.trial_links
-        and any(_TRIAL in text for text in words)
+        _is_open(group.finding) and not policy.trial_links and any(_TRIAL in text for text in words)
     )
 
 
@@ -152,41 +156,41 @@ def _under(policy: Policy) -> tuple[str, ...]:
 
 def _not_counted(audit: Audit) -> Iterator[str]:
     standings = (Standing.KNOWN, Standing.IGNORED)
-    numbers = [(len(_gathered(audit, standing)), standing) for standing in standings]
+    numbers = [(len(_grouped(audit, standing)), standing) for standing in standings]
     words = [f"{number:,} {each_standing}" for number, each_standing in numbers if number]
     if words:
         yield f"; not counted: {', '.join(words)}"
 
 
-def _again(gathered: Gathered, policy: Policy) -> str:
+def _again(group: GroupedFinding, policy: Policy) -> str:
     """The command that finds the same: what a project asks of its code is seen in its needs."""
-    (path,) = gathered.modules
-    if gathered.finding.rule in _OWN:
+    (path,) = group.modules
+    if group.finding.rule in _OWN:
         return f"ltocompat require {shlex.quote(path)}"
     known = [target.name for target in policy.targets]
-    (name, *_) = [cell.target for cell in gathered.cells if cell.target in known] or known
+    (name, *_) = [cell.target for cell in group.cells if cell.target in known] or known
     trial = f" {_TRIAL}" if policy.trial_links else ""
     goal = shlex.quote(f"{policy.source}:{name}")
     return f"ltocompat check {shlex.quote(path)} --deploy-target {goal}{trial}"
 
 
-def _weight(gathered: Gathered) -> tuple[int, bool]:
+def _weight(group: GroupedFinding) -> tuple[int, bool]:
     """The worst first; what is wrong with an artifact as a whole before single modules."""
-    return -gathered.finding.verdict, gathered.module_count > 0
+    return -group.finding.verdict, group.module_count > 0
 
 
-def _told(gathered: Gathered) -> tuple[str, ...]:
+def _finding(group: GroupedFinding) -> tuple[str, ...]:
     """``nothing in it is for sm_90 (SASS-06 in dist/x.whl on prod (h100))``."""
-    (path,) = gathered.modules
+    (path,) = group.modules
     cells: dict[str, list[str]] = {}
-    for cell in gathered.cells:
+    for cell in group.cells:
         cells.setdefault(cell.target, []).append(cell.gpu)
     on = [
         f"{name} ({', '.join(dict.fromkeys(gpus))})" if any(gpus) else name
         for name, gpus in cells.items()
     ]
-    where = ("; ", gathered.finding.rule, " in ", Code(Place(path)), " on ", ", ".join(on))
-    return (brief(gathered.finding.message), *where)
+    where = ("; ", group.finding.rule, " in ", Code(Place(path)), " on ", ", ".join(on))
+    return (brief(group.finding.message), *where)
 
 
 def _only(audit: Audit, *standings: Standing) -> Iterator[Result]:
@@ -197,45 +201,29 @@ def _only(audit: Audit, *standings: Standing) -> Iterator[Result]:
             yield replace(audited.result, findings=found)
 
 
-def _gathered(audit: Audit, standing: Standing) -> list[Gathered]:
-    return gather(_only(audit, standing), lambda result, _: result.path)
+def _grouped(audit: Audit, standing: Standing) -> list[GroupedFinding]:
+    return grouped_findings(_only(audit, standing), lambda result, _: result.path)
 
 
-def _shown(audited: Audited) -> Result:
-    """A result without what is forgiven, and each finding once, whatever files it is in."""
-    folded: dict[tuple[object, ...], Finding] = {}
-    for finding, _ in audited.having(Standing.COUNTS, Standing.PASSES):
-        key = (finding.rule, finding.verdict, finding.level, finding.message)
-        before = folded.get(key)
-        modules = finding.module_count + (before.module_count if before else 0)
-        folded[key] = replace(before or finding, module_count=modules)
-    return replace(audited.result, findings=tuple(folded.values()))
-
-
-@dataclass(slots=True)
-class _Forgiven:
-    """A finding that does not count, the places and targets of it, and why."""
-
-    finding: Finding
-    why: str
-    path: str
-    targets: dict[str, None] = field(default_factory=dict)
+def _not_forgiven(audited: Audited) -> Result:
+    found = audited.having(Standing.COUNTS, Standing.PASSES)
+    return replace(audited.result, findings=tuple(finding for finding, _ in found))
 
 
 def _forgiven(audit: Audit) -> Iterator[Block]:
-    found: dict[tuple[str, ...], _Forgiven] = {}
+    """What does not count, and why, each finding of an artifact once."""
+    results: dict[str, list[Result]] = {}
     for audited in audit.audits:
         for finding, assessed in audited.having(*_FORGIVEN):
-            why, path = _why(audit, assessed), audited.result.path
-            key = (why, path, finding.rule, finding.message)
-            kept = found.setdefault(key, _Forgiven(finding, why, path))
-            kept.targets.setdefault(audited.result.target.name)
-    if not found:
-        return
-    lines = tuple(_line(forgiven) for forgiven in list(found.values())[:_MOST])
-    left_out = len(found) - _MOST
-    more = f"and {left_out:,} more; --format json lists all" if left_out > 0 else None
-    yield Items("not counted", lines, more)
+            alone = replace(audited.result, findings=(finding,))
+            results.setdefault(_why(audit, assessed), []).append(alone)
+    lines = [
+        _line(why, group)
+        for why, found in results.items()
+        for group in grouped_findings(found, lambda result, _: result.path)
+    ]
+    if lines:
+        yield first_lines("not counted", lines, _MOST)
 
 
 def _why(audit: Audit, assessed: Assessed) -> str:
@@ -244,13 +232,8 @@ def _why(audit: Audit, assessed: Assessed) -> str:
     return f"ignored until {assessed.ignore.expires} ({assessed.ignore.reason})"
 
 
-def _line(forgiven: _Forgiven) -> tuple[str, ...]:
-    rule = f"{forgiven.finding.verdict} {forgiven.finding.rule} on {', '.join(forgiven.targets)}: "
-    return (
-        brief(forgiven.why),
-        ": ",
-        rule,
-        brief(forgiven.finding.message),
-        " in ",
-        Code(Place(forgiven.path)),
-    )
+def _line(why: str, group: GroupedFinding) -> tuple[str, ...]:
+    (path,) = group.modules
+    targets = ", ".join(dict.fromkeys(cell.target for cell in group.cells))
+    opening = f"{group.finding.verdict} {group.finding.rule} on {targets}: "
+    return (brief(why), ": ", opening, brief(group.finding.message), " in ", Code(Place(path)))

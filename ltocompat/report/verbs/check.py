@@ -10,18 +10,25 @@ from typing import NamedTuple
 from ltocompat.model.place import Place
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Coverage, Result, Verdict
-from ltocompat.report import Failure, Options, Report
+from ltocompat.report import Failure, Options
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
+from ltocompat.report.finding_blocks import CellWords, finding_blocks
+from ltocompat.report.grouped_findings import (
+    FindingReport,
+    Judgement,
+    Judgements,
+    grouped_findings,
+    sort_out,
+)
 from ltocompat.report.matrix_cells import (
     Cell,
     cell_of,
     labels,
-    said_cells,
     sources_are_plain,
     target_facts,
+    words_for_cells,
 )
 from ltocompat.report.text import brief, count
-from ltocompat.report.told import Telling
 
 _PIPED = 120  # columns that a table with a column a cell may take where nothing limits them
 _PATH = 24  # the least columns of a path
@@ -29,7 +36,7 @@ _MANY = 4  # artifacts from which on one table that tells less is better than a 
 _GAP = 2
 
 
-class _Said(NamedTuple):
+class _CellVerdict(NamedTuple):
     """What a table shows of a result."""
 
     verdict: Verdict
@@ -50,12 +57,12 @@ class _Artifact:
 
     path: str
     modules: int = 0
-    cells: dict[Cell, _Said] = field(default_factory=dict)
+    cells: dict[Cell, _CellVerdict] = field(default_factory=dict)
     results: list[Result] = field(default_factory=list)
 
     def add(self, result: Result) -> None:
         self.modules = max(self.modules, result.coverage.modules)
-        cell = _Said(result.verdict, result.coverage, result.not_judged)
+        cell = _CellVerdict(result.verdict, result.coverage, result.not_judged)
         self.cells[cell_of(result)] = cell
         self.results.append(result)
 
@@ -69,38 +76,34 @@ class _Artifact:
         return (Code(name), f": {text}")
 
 
-def blocks(records: Iterable[Target | Result | Failure], options: Options) -> Iterator[Block]:
+def blocks(records: Iterable[Judgement], options: Options) -> Iterator[Block]:
     """One table of all artifacts where it fits, else a table each; then findings.
 
     Args:
         records: the targets, then the results.
         options: what the reader asked for.
     """
-    targets: list[Target] = []
+    judgements = sort_out(records)
     artifacts: dict[str, _Artifact] = {}
-    empty: set[str] = set()
-    for record in records:
-        if isinstance(record, Failure):
-            continue
-        if isinstance(record, Target):
-            targets.append(record)
-        elif record.without_device_code:
-            empty.add(record.path)
-        else:
-            artifacts.setdefault(record.path, _Artifact(record.path)).add(record)
+    for result in judgements.results:
+        artifacts.setdefault(result.path, _Artifact(result.path)).add(result)
     if artifacts:
-        names = labels([target.name for target in targets])
-        # What holds on any target is no target of the user's, and needs no letter.
-        cells = (cell for artifact in artifacts.values() for cell in artifact.cells)
-        names = {cell.target: cell.target for cell in cells} | names
-        yield from _targets(targets, names)
+        names = _target_names(judgements)
+        yield from _targets(judgements.targets, names)
         yield from _tables(list(artifacts.values()), names, options)
-    if empty:
-        yield Paragraph((f"{count(len(empty), 'file')} without device code",))
-    if not artifacts and not empty:
+    if judgements.empty:
+        yield Paragraph((f"{count(len(judgements.empty), 'file')} without device code",))
+    if not artifacts and not judgements.empty:
         yield Paragraph(("nothing was judged",))
-    elif artifacts and not any(each_artifact.modules for each_artifact in artifacts.values()):
+    elif artifacts and not any(artifact.modules for artifact in artifacts.values()):
         yield Paragraph(("no device code was judged",))
+
+
+def _target_names(judgements: Judgements) -> dict[str, str]:
+    """What to call the targets; what holds on any target is none of the user's: no letter."""
+    in_results = (result.target.name for result in judgements.results)
+    named = labels([target.name for target in judgements.targets])
+    return {name: name for name in in_results} | named
 
 
 def _targets(targets: Sequence[Target], names: dict[str, str]) -> Iterator[Block]:
@@ -113,8 +116,8 @@ def _targets(targets: Sequence[Target], names: dict[str, str]) -> Iterator[Block
         lettered = len(names) > 1 and names[target.name] != target.name
         yield Paragraph(("target ", *_target(target, names[target.name] if lettered else "")))
     else:
-        named = [(each_target, names[each_target.name]) for each_target in targets]
-        lines = [_target(one, label if label != one.name else "") for one, label in named]
+        named = [(goal, names[goal.name]) for goal in targets]
+        lines = [_target(goal, label if label != goal.name else "") for goal, label in named]
         yield Items("targets", tuple(lines))
 
 
@@ -129,21 +132,36 @@ def _tables(artifacts: list[_Artifact], names: dict[str, str], options: Options)
     if together is not None:
         yield Paragraph((_summary(artifacts),))
         yield together
-        yield from _told(artifacts, names, options)
+        yield from _findings(artifacts, names, options)
         return
     for artifact in artifacts:
         yield Heading(artifact.title(options))
         yield _own_table(artifact, names, options)
-        yield from _told([artifact], names, options)
+        yield from _findings([artifact], names, options)
 
 
-def _told(artifacts: list[_Artifact], names: dict[str, str], options: Options) -> Iterator[Block]:
-    telling = Telling()
-    every = list(dict.fromkeys(cell for each_artifact in artifacts for cell in each_artifact.cells))
-    for artifact in artifacts:
-        for result in artifact.results:
-            telling.add(result, why=options.why)
-    yield from telling.blocks(partial(said_cells, every=every, names=names))
+def _findings(
+    artifacts: list[_Artifact], names: dict[str, str], options: Options
+) -> Iterator[Block]:
+    every = list(dict.fromkeys(cell for artifact in artifacts for cell in artifact.cells))
+    cell_words = partial(words_for_cells, every=every, names=names)
+    results = [result for artifact in artifacts for result in artifact.results]
+    yield from finding_blocks(grouped_findings(results, join=True), cell_words)
+    if options.why:
+        yield from _reasons(results, cell_words)
+
+
+def _reasons(results: Iterable[Result], cell_words: CellWords) -> Iterator[Block]:
+    """The reasoning, each line once, with the cells that it holds for."""
+    cells_of_line: dict[str, dict[Cell, None]] = {}
+    for result in results:
+        for line in result.why:
+            cells_of_line.setdefault(line, {}).setdefault(cell_of(result))
+    if cells_of_line:
+        lines = [(cell_words(cells), brief(line)) for line, cells in cells_of_line.items()]
+        yield Items(
+            "why", tuple((cells, ": ", line) if cells else (line,) for cells, line in lines)
+        )
 
 
 def _summary(artifacts: list[_Artifact]) -> str:
@@ -201,13 +219,13 @@ def _wide_table(
     return Table((*columns, *map(Column, heads)), tuple(rows))
 
 
-def _word(several: list[_Said]) -> str:
+def _word(several: list[_CellVerdict]) -> str:
     """The word of one cell; of the GPUs of a target the worst, and how many fare so."""
     words = list(dict.fromkeys(cell.word() for cell in several))
     if len(words) <= 1:
         return "".join(words)
-    worst = max(each_cell.verdict for each_cell in several)
-    number = sum(said.verdict is worst for said in several)
+    worst = max(cell.verdict for cell in several)
+    number = sum(cell.verdict is worst for cell in several)
     return str(worst) if number == len(several) else f"{worst} on {number} of {len(several)}"
 
 
@@ -241,9 +259,9 @@ def _own_table(artifact: _Artifact, names: dict[str, str], options: Options) -> 
 
 def _rows(artifact: _Artifact, names: dict[str, str], *, routed: bool) -> Table:
     """A row a verdict; GPUs of a target that fare alike share it."""
-    alike: dict[tuple[str, str, _Said], list[str]] = {}
-    for cell, said in artifact.cells.items():
-        alike.setdefault((cell.target, cell.route, said), []).append(cell.gpu)
+    alike: dict[tuple[str, str, _CellVerdict], list[str]] = {}
+    for cell, judged in artifact.cells.items():
+        alike.setdefault((cell.target, cell.route, judged), []).append(cell.gpu)
     partly = any(each_cell.not_judged for each_cell in artifact.cells.values())
     unnamed = ("none named", "")  # what is no module goes to no GPU
     named = any(cell.gpu for cell in artifact.cells)
@@ -258,13 +276,13 @@ def _rows(artifact: _Artifact, names: dict[str, str], *, routed: bool) -> Table:
     rows = tuple(
         (
             *([names[target]] if len(names) > 1 else []),
-            *([", ".join(gpus) or unnamed[not said.coverage.modules]] if named else []),
+            *([", ".join(gpus) or unnamed[not judged.coverage.modules]] if named else []),
             *([route] if routed else []),
-            str(said.verdict),
-            *(_picked(said.coverage) if named else []),
-            *([", ".join(said.not_judged)] if partly else []),
+            str(judged.verdict),
+            *(_picked(judged.coverage) if named else []),
+            *([", ".join(judged.not_judged)] if partly else []),
         )
-        for (target, route, said), gpus in alike.items()
+        for (target, route, judged), gpus in alike.items()
     )
     return Table(columns, rows)
 
@@ -285,4 +303,4 @@ def _document(records: Iterable[Target | Result | Failure], options: Options) ->
     return document(records, options)
 
 
-REPORT: Report[Target | Result] = Report(blocks, _document)
+REPORT: FindingReport[Target | Result] = FindingReport(blocks, _document, iter)

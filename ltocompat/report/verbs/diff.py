@@ -8,8 +8,11 @@ from ltocompat.model.arch import SmArch
 from ltocompat.model.diff import KINDS, Change, Diff, DiffSummary, Said
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import LinkerFloor
-from ltocompat.report import Failure, Options, Report
+from ltocompat.model.target import ANY_TARGET
+from ltocompat.model.verdict import Coverage, Finding, Level, Result, Verdict
+from ltocompat.report import Failure, Options
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
+from ltocompat.report.grouped_findings import FindingReport, Judgement
 from ltocompat.report.text import binary_size, brief, clip, count, fold_archs
 
 _MOST_ROWS = 200
@@ -155,15 +158,16 @@ def _in(subject: str) -> tuple[str, ...]:
 
 
 def _forbidden(change: Change) -> tuple[str, ...]:
+    place = (" (at ", Code(_example(change.places)), ")") if change.places else ()
+    return (f"{change.breaking}: {_moved(change)}", *_in(change.subject), *place)
+
+
+def _moved(change: Change) -> str:
+    """``architectures lost of sass: sm_70``, ``least driver: 525.60.13 to 580.65.06``."""
     old, new = _cells(change)
     about = f" of {change.about}" if change.about else ""
-    moved = f"{old} to {new}" if "-" not in (old, new) else old if new == "-" else new
-    place = (" (at ", Code(_example(change.places)), ")") if change.places else ()
-    return (
-        f"{change.breaking}: {KINDS[change.kind]}{about}: {moved}",
-        *_in(change.subject),
-        *place,
-    )
+    values = f"{old} to {new}" if "-" not in (old, new) else old if new == "-" else new
+    return f"{KINDS[change.kind]}{about}: {values}"
 
 
 def _example(places: tuple[Place, ...]) -> Place:
@@ -177,4 +181,29 @@ def _document(records: Iterable[Diff | Failure], options: Options) -> Iterator[s
     return document(records, options)
 
 
-REPORT: Report[Diff] = Report(blocks, _document)
+def judgements(records: Iterable[Diff | Failure]) -> Iterator[Judgement]:
+    """What is forbidden of all that moved, as findings on the newer release."""
+    for record in records:
+        if isinstance(record, Failure):
+            yield record
+            continue
+        if found := tuple(map(_finding, record.broken)):
+            verdict, path = Verdict.FAIL, record.new.path
+            yield Result(path, ANY_TARGET, None, None, verdict, Coverage(0), (), found, ())
+
+
+def _finding(change: Change) -> Finding:
+    subject = f" in {change.subject}" if change.subject else ""
+    return Finding(
+        rule=str(change.breaking),
+        verdict=Verdict.FAIL,
+        level=Level.ERROR,
+        message=f"{_moved(change)}{subject}",
+        remedy=f"take it back, or leave out --forbid {change.breaking}",
+        evidence="both releases",
+        source="--forbid",
+        example=_example(change.places) if change.places else None,
+    )
+
+
+REPORT: FindingReport[Diff] = FindingReport(blocks, _document, judgements)

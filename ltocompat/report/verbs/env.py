@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from ltocompat.report import Failure, Options, Report
+from ltocompat.report import Failure, Options
 from ltocompat.report.document import Block, Code, Column, Items, Table
+from ltocompat.report.grouped_findings import FindingReport, Judgement
 from ltocompat.report.verbs.env_json import document
 
 if TYPE_CHECKING:
@@ -144,4 +145,17 @@ def _flaw(problem: Problem) -> tuple[str, ...]:
     return (f"{level} {problem.rule}: {problem.message} (", Code(problem.evidence), f"){remedy}")
 
 
-REPORT: Report[Surroundings] = Report(blocks, document)
+def judgements(records: Iterable[Surroundings | Failure]) -> Iterator[Judgement]:
+    """The machine as a deploy target, and what is wrong there."""
+    from ltocompat.rules.engine.problems import machine_result
+
+    for record in records:
+        if isinstance(record, Failure):
+            yield record
+        else:
+            name, target = record.target.name, record.target
+            yield target
+            yield machine_result(name, target, record.problems, "the machine was looked at")
+
+
+REPORT: FindingReport[Surroundings] = FindingReport(blocks, document, judgements)

@@ -19,8 +19,7 @@ from ltocompat.report.document import (
     Row,
     Table,
 )
-from ltocompat.report.host_needs import HostNeeds
-from ltocompat.report.image_summary import ImageSummary, SummaryRow
+from ltocompat.report.image_summary import HostNeeds, ImageSummary, SummaryRow
 from ltocompat.report.text import (
     binary_size,
     brief,

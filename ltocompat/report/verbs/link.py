@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ltocompat.model.image import Skipped
-from ltocompat.report import Failure, Options, Report
+from ltocompat.model.place import Place
+from ltocompat.model.target import ANY_TARGET, Gpu, Target, VersionSet
+from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Route, Verdict, worst
+from ltocompat.report import Failure, Options
 from ltocompat.report.document import Block, Code, Column, Items, Paragraph, Table
 from ltocompat.report.formats.jsonstream import (
     Array,
@@ -17,6 +20,7 @@ from ltocompat.report.formats.jsonstream import (
     head,
     tail,
 )
+from ltocompat.report.grouped_findings import FindingReport, Judgement, rules_by_id
 from ltocompat.report.text import binary_size, brief, count
 from ltocompat.report.verbs.inspect_json import skipped_value
 
@@ -45,6 +49,9 @@ _EACH = (
     Column("why", width=24),
 )
 _MOST = 20
+_TRIAL = "TRIAL"
+_OPTIONS_DIFFER = "LTO-12"
+_ALL_INPUTS = "all inputs"
 
 
 @dataclass(slots=True)
@@ -84,10 +91,7 @@ def blocks(
         if not isinstance(record, Failure):
             fold.add(record)
     if fold.together:
-        yield Table(_TOGETHER, tuple(_row(linked) for linked in fold.together))
-        reasons = tuple(_why(each_linked) for each_linked in fold.together if each_linked.reason)
-        if reasons:
-            yield Items("why not", reasons)
+        yield from _together(fold.together)
     if fold.each:
         yield Table(_EACH, tuple(_count_row(key, value) for key, value in fold.each.items()))
     if fold.disagreements:
@@ -99,6 +103,13 @@ def blocks(
         yield Items("skipped", rows, f"and {more} more" if more else None)
     if not fold.together and not fold.each:
         yield Paragraph(("nothing was linked",))
+
+
+def _together(links: Sequence[Linked]) -> Iterator[Block]:
+    yield Table(_TOGETHER, tuple(map(_row, links)))
+    reasons = tuple(_why(linked) for linked in links if linked.reason)
+    if reasons:
+        yield Items("why not", reasons)
 
 
 def _row(linked: Linked) -> tuple[str, ...]:
@@ -213,4 +224,75 @@ def _disagreement_value(disagreement: Disagreement) -> dict[str, object]:
     return {"option": disagreement.option, "values": values}
 
 
-REPORT: Report[Linked | Disagreement | Skipped] = Report(blocks, document)
+def judgements(
+    records: Iterable[Linked | Disagreement | Skipped | Failure],
+) -> Iterator[Judgement]:
+    """Each nvJitLink, way and architecture as a target, and what it made of each file."""
+    from ltocompat.model.link_options import Disagreement
+
+    links: dict[tuple[str, Target], list[Linked]] = {}
+    differ: list[Finding] = []
+    for record in records:
+        if isinstance(record, Failure):
+            yield record
+        elif isinstance(record, Skipped):
+            yield Failure("unreadable", f"{record.place}: {record.reason}")
+        elif isinstance(record, Disagreement):
+            differ.append(_differ_finding(record))
+        else:
+            path = _ALL_INPUTS if record.place is None else record.place.path
+            links.setdefault((path, _link_target(record)), []).append(record)
+    yield from dict.fromkeys(target for _, target in links)
+    yield from (_link_result(path, target, tried) for (path, target), tried in links.items())
+    if differ:
+        yield _link_result(_ALL_INPUTS, ANY_TARGET, (), tuple(differ))
+
+
+def _link_target(linked: Linked) -> Target:
+    library, arch = linked.nvjitlink, linked.arch
+    return Target(
+        name=f"nvJitLink {library.version}, {linked.way}, {arch}",
+        nvjitlink=VersionSet(library.version, (library.release,), every=False, source=library.path),
+        gpus=(Gpu(str(arch), arch),),
+    )
+
+
+def _link_result(
+    path: str, target: Target, tried: Sequence[Linked], differ: tuple[Finding, ...] = ()
+) -> Result:
+    """What became of one file, or of all inputs together, with one nvJitLink."""
+    findings = (*(_refusal(linked) for linked in tried if linked.reason), *differ)
+    coverage = Coverage(len(tried), link=sum(not linked.reason for linked in tried))
+    verdict = worst(finding.verdict for finding in findings)
+    gpu = next(iter(target.gpus), None)
+    return Result(path, target, gpu, Route.LINK, verdict, coverage, (), findings, ())
+
+
+def _refusal(linked: Linked) -> Finding:
+    """A refusal is a failure; of a crash or of open symbols, nothing is known."""
+    answer = linked.answer
+    verdict = Verdict.FAIL if answer.outcome == "refused" else Verdict.UNKNOWN
+    place = Place.parse(answer.input_name) if answer.input_name else None
+    evidence = (
+        f"{answer.outcome} at {answer.step}, {answer.code_name or answer.signal or 'no code'}"
+    )
+    return _finding(_TRIAL, verdict, str(linked.reason), evidence, linked.place or place)
+
+
+def _differ_finding(disagreement: Disagreement) -> Finding:
+    _, places = disagreement.values[0]
+    message = f"LTO-IR of one link differs in {''.join(_differ(disagreement))}"
+    evidence = "compile options in the LTO-IR"
+    return _finding(_OPTIONS_DIFFER, Verdict.OK, message, evidence, places[0])
+
+
+def _finding(
+    rule_id: str, verdict: Verdict, message: str, evidence: str, place: Place | None
+) -> Finding:
+    rule = rules_by_id()[rule_id]
+    return Finding(
+        rule_id, verdict, LEVELS[verdict], message, rule.remedy, evidence, rule.source, 1, place
+    )
+
+
+REPORT: FindingReport[Linked | Disagreement | Skipped] = FindingReport(blocks, document, judgements)

@@ -1,0 +1,68 @@
+"""Grouped findings as blocks: what is wrong, worst first, then notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from ltocompat.model.verdict import Level, Verdict
+from ltocompat.report.document import Block, Code, Items, Paragraph
+from ltocompat.report.grouped_findings import GroupedFinding
+from ltocompat.report.matrix_cells import Cell
+from ltocompat.report.text import count
+
+_MOST_FINDINGS = 20
+_MOST_NOTES = 6
+
+CellWords = Callable[[Iterable[Cell]], str]
+"""Names some cells in few words; empty where there is only one."""
+
+
+def finding_blocks(groups: Iterable[GroupedFinding], cell_words: CellWords) -> Iterator[Block]:
+    """What is wrong, the worst verdict first, then notes; that there is nothing is said, too."""
+    worst_first = sorted(
+        groups,
+        key=lambda group: (-group.finding.verdict, group.finding.level, -group.module_count),
+    )
+    loud = [group for group in worst_first if group.finding.level is not Level.NOTE]
+    notes = [group for group in worst_first if group.finding.level is Level.NOTE]
+    if loud:
+        yield first_lines("findings", [_loud(group, cell_words) for group in loud], _MOST_FINDINGS)
+    else:
+        yield Paragraph(("no findings",))
+    if notes:
+        yield first_lines("notes", [_note(group, cell_words) for group in notes], _MOST_NOTES)
+
+
+def first_lines(title: str, lines: Sequence[tuple[str, ...]], most: int) -> Items:
+    """Up to ``most`` lines, and how many were left out."""
+    left_out = len(lines) - most
+    more = f"and {left_out:,} more; --format json lists all" if left_out > 0 else None
+    return Items(title, tuple(lines[:most]), more)
+
+
+def _loud(group: GroupedFinding, cell_words: CellWords) -> tuple[str, ...]:
+    finding = group.finding
+    word = finding.level if finding.verdict < Verdict.UNDOCUMENTED else finding.verdict
+    remedy = (". Remedy: ", group.remedy) if group.remedy else ()
+    opening = _opening(f"{word} {finding.rule}", group, cell_words)
+    return (*opening, group.message, *_where(group), *remedy)
+
+
+def _note(group: GroupedFinding, cell_words: CellWords) -> tuple[str, ...]:
+    return (*_opening(group.finding.rule, group, cell_words), group.message, *_where(group))
+
+
+def _opening(word: str, group: GroupedFinding, cell_words: CellWords) -> tuple[str, ...]:
+    cells = cell_words(group.cells)
+    return (f"{word} on ", cells, ": ") if cells else (f"{word}: ",)
+
+
+def _where(group: GroupedFinding) -> tuple[str, ...]:
+    example = group.finding.example
+    words = [count(group.module_count, "module")] if group.module_count > 1 else []
+    if len(group.modules) > 1:
+        words.append(f"in {count(len(group.modules), 'artifact')}")
+    number = " ".join(words)
+    if example is None:
+        return (f" ({number})",) if number else ()
+    return (f" ({number}, first at " if number else " (at ", Code(example), ")")
