@@ -95,7 +95,7 @@ def test_a_row_that_is_put_in_stands_where_it_stood(name: str, array: str, place
     assert put(without, array, row, lambda other: other in before) == whole
 
 
-def wheel(folder: Path, name: str, **members: bytes | str) -> Path:
+def wheel(folder: Path, name: str, members: dict[str, bytes]) -> Path:
     path = folder / name
     with zipfile.ZipFile(path, "w") as archive:
         for member, data in members.items():
@@ -112,7 +112,7 @@ def test_pins_are_read_by_package_with_their_extras(tmp_path: Path) -> None:
         "Requires-Dist: nvidia-cuda-nvrtc==13.6.2.*; extra == 'nvrtc'\n"
         "Requires-Dist: nvidia-cufft==12.7.*; extra == 'cufft'\n"
     )
-    path = wheel(tmp_path, "t.whl", **{"cuda_toolkit-13.6.0.dist-info/METADATA": metadata})
+    path = wheel(tmp_path, "t.whl", {"cuda_toolkit-13.6.0.dist-info/METADATA": metadata.encode()})
     assert published.pins(path) == [
         published.Pin("13.6.0", "nvjitlink", "nvidia-nvjitlink", ">=13.6.1,<14", ("all", "cufft")),
         published.Pin("13.6.0", "nvrtc", "nvidia-cuda-nvrtc", "==13.6.2.*", ("nvrtc",)),
@@ -121,7 +121,7 @@ def test_pins_are_read_by_package_with_their_extras(tmp_path: Path) -> None:
 
 def test_a_wheel_of_nvjitlink_is_summed_with_its_library(tmp_path: Path) -> None:
     library = "nvidia/cu13/lib/libnvJitLink.so.13"
-    path = wheel(tmp_path, "x.whl", **{library: b"abc", "nvidia/cu13/include/nvJitLink.h": ""})
+    path = wheel(tmp_path, "x.whl", {library: b"abc", "nvidia/cu13/include/nvJitLink.h": b""})
     row = published.nvjitlink_row(path)
     assert (row["library"], row["library_size"], row["source"]) == (library, 3, "x.whl")
     # The SHA-256 of "abc", from FIPS 180-2.
