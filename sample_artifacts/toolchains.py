@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 
@@ -23,17 +24,14 @@ def _cu12(package: str, *versions: str) -> dict[str, str]:
     return table
 
 
-NVRTC = _cu12(
-    "nvidia-cuda-nvrtc",
-    *("11.8.89", "12.0.140", "12.1.105", "12.2.140", "12.3.107", "12.4.127", "12.5.82"),
-    *("12.6.85", "12.8.93", "12.9.86"),
-    *("13.0.88", "13.1.115", "13.2.86", "13.3.33", "13.4.92", "13.5.37"),
-)
-NVFATBIN = _cu12(
-    "nvidia-nvfatbin",
-    *("12.4.127", "12.5.82", "12.6.77", "12.8.90", "12.9.82"),
-    *("13.0.85", "13.1.115", "13.2.86", "13.3.29", "13.4.92", "13.5.37"),
-)
+_COMPILERS = tomllib.loads(Path(__file__).with_name("compilers.toml").read_text("utf-8"))[
+    "compiler"
+]
+NVRTC: dict[str, str] = {row["release"]: row["nvrtc"] for row in _COMPILERS}
+NVFATBIN: dict[str, str] = {
+    row["release"]: row["nvfatbin"] for row in _COMPILERS if "nvfatbin" in row
+}
+PTX_ISA: dict[str, str] = {row["release"]: row["ptx_isa"] for row in _COMPILERS}
 NVJITLINK = _cu12(
     "nvidia-nvjitlink",
     *("12.4.127", "12.9.86", "13.0.88", "13.2.86", "13.3.33", "13.4.92", "13.5.37"),
@@ -56,26 +54,6 @@ NVCC = {
 }
 ZIG = "ziglang==0.15.2"
 ZSTANDARD = "zstandard==0.25.0"
-
-PTX_ISA = {
-    "11.8": "7.8",
-    "12.0": "8.0",
-    "12.1": "8.1",
-    "12.2": "8.2",
-    "12.3": "8.3",
-    "12.4": "8.4",
-    "12.5": "8.5",
-    "12.6": "8.5",
-    "12.8": "8.7",
-    "12.9": "8.8",
-    "13.0": "9.0",
-    "13.1": "9.1",
-    "13.2": "9.2",
-    "13.3": "9.3",
-    "13.4": "9.4",
-    "13.5": "9.5",
-}
-"""The PTX ISA that each release's compiler writes by default (PTX ISA documentation)."""
 
 
 class PackageCache:

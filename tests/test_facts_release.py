@@ -1,0 +1,143 @@
+"""A CUDA release in the tables: whole, without blanks, and written where a reader looks for it."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from facts_release import published
+from facts_release.draft import BLANKS, FACTS, SAMPLES
+from facts_release.table_text import Tables, insert_block, insert_line
+from measure_links import STORED
+
+from ltocompat import facts
+from ltocompat.facts import compat, drivers
+from ltocompat.facts.toolkit_pins import toolkit_pins
+
+NEWEST = facts.nvjitlink_minors()[-1]
+
+
+def rows() -> Iterator[tuple[str, dict[str, Any]]]:
+    for path in sorted(FACTS.glob("*.toml")):
+        for array, found in tomllib.loads(path.read_text("utf-8")).items():
+            for row in found:
+                yield f"{path.name}, {array}", row
+
+
+def test_no_row_has_a_blank() -> None:
+    blanks = [
+        f"{table}: fill in {key!r} of {row}"
+        for table, row in rows()
+        for key, value in row.items()
+        if value == ""
+    ]
+    assert not blanks, "\n".join(blanks)
+
+
+def test_every_row_has_a_source_and_a_date() -> None:
+    assert [(table, row) for table, row in rows() if not {"source", "date"} <= row.keys()] == []
+
+
+def test_the_newest_release_is_in_every_table_that_is_measured() -> None:
+    assert NEWEST in facts.ltoir_releases().values()
+    assert NEWEST in {row.cuda for row in drivers.toolkit_drivers()}
+    assert any(pin.toolkit.startswith(f"{NEWEST}.") for pin in toolkit_pins())
+    for table in json.loads(STORED.read_text("utf-8"))["tables"].values():
+        assert str(NEWEST) in table
+        assert all(str(NEWEST) in outcomes for outcomes in table.values())
+
+
+def test_what_is_not_known_of_the_newest_release_is_named_with_who_was_asked() -> None:
+    named = {
+        row["table"]
+        for table, row in rows()
+        if table == "blanks.toml, blank" and row["cuda"] == str(NEWEST)
+    }
+    assert named <= BLANKS.keys()
+    if drivers.cuda_branch(NEWEST) is None:
+        assert "drivers.toml, branch" in named
+    if NEWEST not in compat.compat_packages():
+        assert "compat.toml, package" in named
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("ltoir", "release"),
+        ("nvjitlink", "release"),
+        ("nvjitlink_results", "result"),
+        ("ptx", "isa"),
+        ("sm", "sm"),
+        ("drivers", "toolkit"),
+        ("toolkit_pins", "pin"),
+        ("compilers", "compiler"),
+    ],
+)
+@pytest.mark.parametrize("place", [0, 3, -1])
+def test_a_row_that_is_put_in_stands_where_it_stood(name: str, array: str, place: int) -> None:
+    """Its neighbours, and the comments and other arrays of the file, stay as they are."""
+    tables = Tables(FACTS, SAMPLES)
+    whole, known = tables.text(name), tables.rows(name, array)
+    row = known[place]
+    before = known[: known.index(row)]
+    lines = whole.splitlines(keepends=True)
+    starts = [number for number, line in enumerate(lines) if line == f"[[{array}]]\n"]
+    if starts:
+        put, first, size = insert_block, starts[known.index(row)], len(row) + 2
+    else:
+        put, first, size = insert_line, lines.index(f"{array} = [\n") + 1 + known.index(row), 1
+    without = "".join(lines[:first] + lines[first + size :])
+    assert put(without, array, row, lambda other: other in before) == whole
+
+
+def wheel(folder: Path, name: str, members: dict[str, bytes]) -> Path:
+    path = folder / name
+    with zipfile.ZipFile(path, "w") as archive:
+        for member, data in members.items():
+            archive.writestr(member, data)
+    return path
+
+
+def test_pins_are_read_by_package_with_their_extras(tmp_path: Path) -> None:
+    metadata = (
+        "Name: cuda-toolkit\nVersion: 13.6.0\n"
+        "Requires-Dist: nvidia-nvjitlink<14,>=13.6.1; (sys_platform == 'linux' or "
+        "sys_platform == 'win32') and extra == 'cufft'\n"
+        "Requires-Dist: nvidia-nvjitlink<14,>=13.6.1; sys_platform == 'linux' and extra == 'all'\n"
+        "Requires-Dist: nvidia-cuda-nvrtc==13.6.2.*; extra == 'nvrtc'\n"
+        "Requires-Dist: nvidia-cufft==12.7.*; extra == 'cufft'\n"
+    )
+    path = wheel(tmp_path, "t.whl", {"cuda_toolkit-13.6.0.dist-info/METADATA": metadata.encode()})
+    assert published.pins(path) == [
+        published.Pin("13.6.0", "nvjitlink", "nvidia-nvjitlink", ">=13.6.1,<14", ("all", "cufft")),
+        published.Pin("13.6.0", "nvrtc", "nvidia-cuda-nvrtc", "==13.6.2.*", ("nvrtc",)),
+    ]
+
+
+def test_a_wheel_of_nvjitlink_is_summed_with_its_library(tmp_path: Path) -> None:
+    library = "nvidia/cu13/lib/libnvJitLink.so.13"
+    path = wheel(tmp_path, "x.whl", {library: b"abc", "nvidia/cu13/include/nvJitLink.h": b""})
+    row = published.nvjitlink_row(path)
+    assert (row["library"], row["library_size"], row["source"]) == (library, 3, "x.whl")
+    # The SHA-256 of "abc", from FIPS 180-2.
+    assert row["library_sha256"] == (
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    )
+    assert row["size"] == path.stat().st_size
+
+
+def test_result_codes_are_read_from_the_header() -> None:
+    header = """
+    typedef enum { OTHER = 3 } nvJitLinkInputType;
+    typedef enum {
+      NVJITLINK_SUCCESS = 0, // {fine}
+      NVJITLINK_ERROR_UNRECOGNIZED_OPTION, /* one, two */
+      NVJITLINK_ERROR_NEW = 7,
+    } nvJitLinkResult;
+    """
+    assert published.result_names(header) == {0: "SUCCESS", 1: "UNRECOGNIZED_OPTION", 7: "NEW"}
