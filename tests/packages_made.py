@@ -13,16 +13,13 @@ from libraries_made import build
 from package_writer import tar_of, zip_of, zstd
 from samples import FOLDER
 
-from ltocompat.model.image import ImageKind
-from ltocompat.model.place import Place
-from ltocompat.model.signature import KernelsToCount, ModuleSignature
+from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.promise import Promise
 from ltocompat.packages.values import Package
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_package import problems_of
 from ltocompat.rules.rule import Problem
-from ltocompat.scan.summarize import Summarizer
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.nvjitlink import obtain
 from ltocompat.trial.narrow_makers import MakerNarrower
@@ -140,7 +137,7 @@ def judged(
         if trial:
             ask = functools.partial(obtain, install_missing=True)
             narrow = stack.enter_context(MakerNarrower(ask)).narrow
-        (summary,) = Summarizer(_ptx, narrow=narrow).summary(Place(str(path)), ScanSettings())
+        (summary,) = summaries([path], ScanOptions(ScanSettings(), narrow=narrow))
     return problems_of(str(path), summary, required(summary), others=others, promise=promise)
 
 
@@ -148,9 +145,3 @@ def told(problems: Sequence[Problem]) -> dict[str, Verdict]:
     """Rule -> verdict, where each speaks once."""
     assert len({problem.rule for problem in problems}) == len(problems), problems
     return {each_problem.rule: each_problem.verdict for each_problem in problems}
-
-
-def _ptx(signature: ModuleSignature) -> KernelsToCount:
-    return KernelsToCount(
-        tuple(n for n, image in enumerate(signature.images) if image.kind is ImageKind.PTX)
-    )

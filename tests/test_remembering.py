@@ -10,13 +10,10 @@ import pytest
 from kernels_project import Project
 from samples import FOLDER
 
+from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
-from ltocompat.model.image import ImageKind
-from ltocompat.model.place import Place
-from ltocompat.model.signature import KernelsToCount, ModuleSignature
 from ltocompat.model.trial_answer import TrialOutcome, link_key
-from ltocompat.scan.summarize import Summarizer
 from ltocompat.scan.summary_cache import SummaryCache
 from ltocompat.scan.walk import ScanSettings
 
@@ -25,13 +22,7 @@ FILES = sorted(path for path in FOLDER.glob("*/*") if path.parent.name not in ("
 
 
 def read(path: Path) -> list[ArtifactSummary]:
-    return list(Summarizer(_ptx, apart=True).summary(Place(str(path)), ScanSettings()))
-
-
-def _ptx(signature: ModuleSignature) -> KernelsToCount:
-    return KernelsToCount(
-        tuple(n for n, image in enumerate(signature.images) if image.kind is ImageKind.PTX)
-    )
+    return list(summaries([path], ScanOptions(ScanSettings(), apart=True)))
 
 
 @pytest.fixture

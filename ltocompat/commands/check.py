@@ -16,11 +16,11 @@ from ltocompat.model.verdict import Result, Route
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.scan.parallel import OnError
 from ltocompat.scan.progress import Progress, reporter
-from ltocompat.scan.summarize import Tries
 from ltocompat.scan.walk import ScanSettings
 
 if TYPE_CHECKING:
     from ltocompat.commands.this_machine import ThisMachine
+    from ltocompat.trial.module_trial import Tries
     from ltocompat.trial.try_loads import LoadTrial
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]

@@ -1,4 +1,9 @@
-"""Studies of all files at some paths, for the use cases that judge; several paths side by side."""
+"""Summaries of all files at some paths, for the use cases that judge; several paths side by side.
+
+Every file is read in two passes, a batch of modules at a time, while the batch's bytes are at hand:
+headers first; then, of the modules whose kernels decide a verdict, the kernels. Between the two the
+rules say whose kernels these are, and linkers and drivers are asked where trials are wanted.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +11,23 @@ import functools
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.errors import LtocompatError, UsageError
-from ltocompat.model.image import ImageKind
+from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
+from ltocompat.model.image import Skipped
 from ltocompat.model.place import Place
-from ltocompat.model.signature import KernelsToCount, ModuleSignature
+from ltocompat.model.signature import KernelsToCount, ModuleSignature, module_signature
 from ltocompat.model.target import Target
-from ltocompat.rules.engine.kernel_counts import code_images, kernels_to_count
+from ltocompat.model.trial_answer import Trials
+from ltocompat.rules.engine.kernel_counts import kernels_to_count
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.parallel import OnError
-from ltocompat.scan.summarize import Summarizer, Tries
+from ltocompat.scan.summarize import KernelReader, SummaryBuilder
 from ltocompat.scan.walk import ScanSettings
+
+if TYPE_CHECKING:
+    from ltocompat.trial.module_trial import Tries, TryModules
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +58,6 @@ class ScanOptions:
         """It asks somebody who can't be asked by several processes."""
         return self.tries is not None or self.narrow is not None
 
-    def student(self) -> Summarizer:
-        """Reads in this way."""
-        return Summarizer(self._interest, self.tries, self.narrow, apart=self.apart)
-
-    def _interest(self, signature: ModuleSignature) -> KernelsToCount:
-        ptx = {n for n, image in enumerate(signature.images) if image.kind is ImageKind.PTX}
-        if self.targets is None:
-            return KernelsToCount(tuple(sorted(ptx)), code_images(signature))
-        wanted = kernels_to_count(signature, self.targets)
-        if not self.for_require:
-            return wanted
-        return wanted._replace(picked=tuple(sorted({*wanted.picked, *ptx})))
-
 
 def summaries(
     paths: Sequence[str | os.PathLike[str]], reading: ScanOptions, on_error: OnError | None = None
@@ -80,34 +77,102 @@ def summaries(
     if not reading.alone and parallel.worth_it(texts):
         # A callback can't follow into another process.
         sent = replace(reading, settings=replace(reading.settings, progress=None))
-        work = functools.partial(_worked, reading=sent)
+        work = functools.partial(_read_in_process, reading=sent)
         yield from parallel.read(texts, work, reading.settings.progress, on_error)
         return
-    student = reading.student()
+    reader = _Reader(reading)
     for text in texts:
         try:
-            yield from _of_path(student, text, reading)
+            yield from reader.of_path(text)
         except LtocompatError as error:
             if on_error is None:
                 raise
             on_error(error)
 
 
-def _of_path(student: Summarizer, text: str, reading: ScanOptions) -> Iterator[ArtifactSummary]:
-    place = Place.parse(text)
-    found = False
-    for summary in student.summary(place, reading.settings):
-        says = bool(summary.groups or summary.skipped)
-        found = found or says
-        asks = any(host.nvjitlink_imports for host in summary.hosts)
-        if says or asks or (reading.named and summary.path == place.path):
-            yield summary
-    if not found and (place.members or place.offset is not None):
-        raise UsageError(
-            f"nothing lies at {place}; list what does with: ltocompat inspect {place.path}"
-        )
-
-
-def _worked(text: str, reading: ScanOptions) -> list[ArtifactSummary]:
+def _read_in_process(text: str, reading: ScanOptions) -> list[ArtifactSummary]:
     """The summaries of one path, in a process of its own."""
-    return list(_of_path(reading.student(), text, reading))
+    return list(_Reader(reading).of_path(text))
+
+
+class _Reader:
+    """Reads files in one way.
+
+    What a signature's kernels are wanted for depends on the targets alone, so that the answers are
+    kept from file to file; nothing else is.
+    """
+
+    def __init__(self, reading: ScanOptions) -> None:
+        self._reading = reading
+        self._wanted: dict[ModuleSignature, KernelsToCount] = {}
+
+    def of_path(self, text: str) -> Iterator[ArtifactSummary]:
+        """The summaries of the files at a path.
+
+        Raises:
+            UnreadableInput: it can't be opened.
+            UsageError: nothing lies at the place.
+        """
+        place = Place.parse(text)
+        found = False
+        for summary in self._files(place):
+            holds_something = bool(summary.groups or summary.skipped)
+            found = found or holds_something
+            imports_linker = any(host.nvjitlink_imports for host in summary.hosts)
+            named = self._reading.named and summary.path == place.path
+            if holds_something or imports_linker or named:
+                yield summary
+        if not found and (place.members or place.offset is not None):
+            raise UsageError(
+                f"nothing lies at {place}; list what does with: ltocompat inspect {place.path}"
+            )
+
+    def _files(self, place: Place) -> Iterator[ArtifactSummary]:
+        """One summary for each file at a place; last, one of what is no file and can't be read."""
+        outside = SummaryBuilder(apart=self._reading.apart)
+        for found in walk.files(place, self._reading.settings.limits):
+            if isinstance(found, Skipped):
+                outside.skip(found)
+            else:
+                yield self._file(found, named=found == place)
+        if outside.skipped:
+            yield outside.summary(place.path)
+
+    def _file(self, file: Place, *, named: bool) -> ArtifactSummary:
+        """The summary of one file: whatever is remembered while it is read ends with it."""
+        reading = self._reading
+        kernels = KernelReader()
+        summary = SummaryBuilder(apart=reading.apart)
+        try_modules = None if reading.tries is None else reading.tries()
+        try:
+            for found in walk.batches(file, reading.settings):
+                batch = found
+                if reading.narrow is not None:
+                    batch = batch.with_modules(reading.narrow(batch.modules))
+                trials = _trials(batch.modules, try_modules)
+                signatures = [module_signature(module) for _, module in batch.modules]
+                wanted = self._kernels_to_count(signatures)
+                summary.take(kernels.read(batch, signatures, wanted, trials), trials)
+        except UnreadableInput as error:
+            if named:
+                raise
+            summary.skip(Skipped(file, str(error)))
+        return summary.summary(file.path)
+
+    def _kernels_to_count(
+        self, signatures: Sequence[ModuleSignature]
+    ) -> dict[ModuleSignature, KernelsToCount]:
+        """Whose kernels decide something: a table with at least these signatures."""
+        reading = self._reading
+        for signature in signatures:
+            if signature not in self._wanted:
+                self._wanted[signature] = kernels_to_count(
+                    signature, reading.targets, all_ptx=reading.for_require
+                )
+        return self._wanted
+
+
+def _trials(modules: walk.Modules, try_modules: TryModules | None) -> Sequence[Trials]:
+    """What linkers and drivers did with modules, in their order; nothing where none are asked."""
+    nothing: Trials = {}
+    return [nothing] * len(modules) if try_modules is None else try_modules(modules)

@@ -1,120 +1,77 @@
-"""From paths to summaries: what verdicts rest on, gathered while the bytes are at hand."""
+"""From the records of a file to its summary: what verdicts rest on, however many modules it has.
+
+A file is read in two passes, batch by batch. The first describes modules by their headers (see
+``walk.batches``). The second, ``KernelReader``, reads the kernels of those modules that the caller
+names in a table; what matters to a verdict is not decided here.
+"""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
-from ltocompat.model.errors import UnreadableInput
-from ltocompat.model.image import Host, Image, ImageKind, Module, Record, Skipped
-from ltocompat.model.place import Place
+from ltocompat.model.image import Host, Image, ImageKind, Module, Skipped
 from ltocompat.model.signature import KernelsToCount, ModuleSignature, module_signature
 from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials
-from ltocompat.scan import walk
 from ltocompat.scan.describe import Detail, describe
+from ltocompat.scan.walk import Batch
 
 _MOST_SKIPPED = 20
 _LARGE = 16 << 10
 _MOST_HOSTS = 10_000
 
-Interest = Callable[[ModuleSignature], KernelsToCount]
-"""Tells whose kernels decide something."""
-Modules = Sequence[tuple[StoredModule, Module]]
-TryModules = Callable[[Modules], Sequence[Trials]]
-"""Asks linkers about modules of one file; what they did with each."""
-Tries = Callable[[], TryModules]
-"""Begins a file: what linkers are asked about it depends on no other file."""
+_Alike = tuple[tuple[str, ...], ModuleSignature, tuple[tuple[TrialKey, TrialOutcome], ...]]
+"""Modules of one innermost file that have a signature and that linkers treated alike."""
 
 
-class Summarizer:
-    """Studies files: folds their modules into groups as they pass.
-
-    Args:
-        interest: tells whose kernels to count; a PTX image without kernels harms nobody.
-        tries: asks linkers, None for no trials.
-        narrow: says more of makers before anything else looks at them.
-        apart: keep modules of different innermost files in groups of their own.
-    """
-
-    def __init__(
-        self,
-        interest: Interest,
-        tries: Tries | None = None,
-        narrow: walk.Refine | None = None,
-        *,
-        apart: bool = False,
-    ) -> None:
-        self._interest: Interest = functools.cache(interest)
-        self._tries = tries
-        self._narrow = narrow
-        self._apart = apart
-
-    def summary(self, place: Place, settings: walk.ScanSettings) -> Iterator[ArtifactSummary]:
-        """One summary for each file at a place; last, one of what is no file and can't be read.
-
-        Raises:
-            UnreadableInput: the path can't be opened.
-        """
-        outside = _Notes(apart=self._apart)
-        for found in walk.files(place, settings.limits):
-            if isinstance(found, Skipped):
-                outside.take(found, {})
-            else:
-                yield self._study_file(found, settings, named=found == place)
-        if outside.skipped:
-            yield outside.summary(place.path)
-
-    def _study_file(
-        self, file: Place, settings: walk.ScanSettings, *, named: bool
-    ) -> ArtifactSummary:
-        """The summary of one file: whatever is remembered while it is read ends with it."""
-        reader = _FileReader(self._interest, self._tries, self._narrow)
-        notes = _Notes(apart=self._apart)
-        try:
-            for record in walk.take(file, replace(settings, refine=reader.refine)):
-                notes.take(record, reader.tried)
-        except UnreadableInput as error:
-            if named:
-                raise
-            notes.take(Skipped(file, str(error)), {})
-        return notes.summary(file.path)
-
-
-class _FileReader:
-    """Says more of the modules of one file.
+class KernelReader:
+    """The second pass over one file: reads whether images have kernels, where that is asked for.
 
     Once a cubin with kernels has settled the verdict on modules that are alike, the others are not
     read. Alike are only modules of one innermost file: a library is judged the same alone and in a
     package.
     """
 
-    def __init__(self, interest: Interest, tries: Tries | None, narrow: walk.Refine | None) -> None:
-        self._interest = interest
-        self._try = None if tries is None else tries()
-        self._narrow = narrow
+    def __init__(self) -> None:
         self._settled: set[tuple[_Alike, int]] = set()
         self._filled: set[_Alike] = set()
-        self.tried: dict[Place, Trials] = {}
 
-    def refine(self, modules: Modules) -> list[Module]:
-        if self._narrow is not None:
-            narrowed = self._narrow(modules)
-            modules = [(stored, new) for (stored, _), new in zip(modules, narrowed, strict=True)]
-        if self._try is not None:
-            pairs = zip(modules, self._try(modules), strict=True)
-            self.tried.update((module.place, trials) for (_, module), trials in pairs if trials)
-        return [self._with_kernels(stored, module) for stored, module in modules]
+    def read(
+        self,
+        batch: Batch,
+        signatures: Sequence[ModuleSignature],
+        wanted: Mapping[ModuleSignature, KernelsToCount],
+        trials: Sequence[Trials],
+    ) -> Batch:
+        """The batch, with the kernels that are wanted.
 
-    def _with_kernels(self, stored: StoredModule, module: Module) -> Module:
-        signature = module_signature(module)
-        wanted = self._interest(signature)
+        Args:
+            batch: as ``walk.batches`` gave it; its bytes can still be read.
+            signatures: of its modules, in their order.
+            wanted: by signature, whose kernels to count; all of these signatures are in it.
+            trials: what linkers and drivers did with its modules, in their order.
+        """
+        modules = [
+            self._with_kernels(stored, module, signature, wanted[signature], outcomes)
+            for (stored, module), signature, outcomes in zip(
+                batch.modules, signatures, trials, strict=True
+            )
+        ]
+        return batch.with_modules(modules)
+
+    def _with_kernels(
+        self,
+        stored: StoredModule,
+        module: Module,
+        signature: ModuleSignature,
+        wanted: KernelsToCount,
+        trials: Trials,
+    ) -> Module:
         if not wanted.picked and not wanted.any_of:
             return module
-        trials = tuple(self.tried.get(module.place, {}).items())
-        alike = (module.place.members, signature, trials)
+        alike = (module.place.members, signature, tuple(trials.items()))
         images = list(module.images)
         for number in wanted.picked:
             if (alike, number) in self._settled or _surely_has_kernels(stored.images[number]):
@@ -123,26 +80,22 @@ class _FileReader:
             # PTX is little and is counted.
             if images[number].kind is ImageKind.SASS and images[number].kernels:
                 self._settled.add((alike, number))
-        if alike not in self._filled and self._any_kernels(stored, images, wanted.any_of):
+        if alike not in self._filled and _any_kernels(stored, images, wanted.any_of):
             self._filled.add(alike)
         return replace(module, images=tuple(images))
 
-    @staticmethod
-    def _any_kernels(stored: StoredModule, images: list[Image], numbers: Sequence[int]) -> bool:
-        """Whether one of these images has kernels; looks no further than to the first."""
-        for number in numbers:
-            if _surely_has_kernels(stored.images[number]):
-                return True
-            if images[number].kernels is None:
-                kernels = describe(stored.images[number], Detail(kernels=True))[0].kernels
-                images[number] = replace(images[number], kernels=kernels)
-            if images[number].kernels != ():  # None: they can't be read
-                return True
-        return False
 
-
-_Alike = tuple[tuple[str, ...], ModuleSignature, tuple[tuple[TrialKey, TrialOutcome], ...]]
-"""Modules of one innermost file that have a signature and that linkers treated alike."""
+def _any_kernels(stored: StoredModule, images: list[Image], numbers: Sequence[int]) -> bool:
+    """Whether one of these images has kernels; looks no further than to the first."""
+    for number in numbers:
+        if _surely_has_kernels(stored.images[number]):
+            return True
+        if images[number].kernels is None:
+            kernels = describe(stored.images[number], Detail(kernels=True))[0].kernels
+            images[number] = replace(images[number], kernels=kernels)
+        if images[number].kernels != ():  # None: they can't be read
+            return True
+    return False
 
 
 def _counted(stored: StoredImage, image: Image) -> Image:
@@ -160,8 +113,12 @@ def _surely_has_kernels(stored: StoredImage) -> bool:
     return stored.kind is ImageKind.SASS and (stored.stored_size or 0) > _LARGE
 
 
-class _Notes:
-    """What was noted of one file."""
+class SummaryBuilder:
+    """Folds the records of one file into its summary as they pass.
+
+    Args:
+        apart: keep modules of different innermost files in groups of their own.
+    """
 
     def __init__(self, *, apart: bool) -> None:
         self._apart = apart
@@ -173,19 +130,25 @@ class _Notes:
         self.skipped: list[Skipped] = []
         self._skipped_count = 0
 
-    def take(self, record: Record, tried: Mapping[Place, Trials]) -> None:
-        """Note a record."""
-        if isinstance(record, Module):
-            self._module(record, tried.get(record.place, {}))
-        elif isinstance(record, Host):
-            self._host(record)
-        elif isinstance(record, Skipped):
-            self._skipped_count += 1
-            if len(self.skipped) < _MOST_SKIPPED:
-                self.skipped.append(record)
+    def take(self, batch: Batch, trials: Sequence[Trials]) -> None:
+        """Add a batch, and what linkers and drivers did with its modules, in their order."""
+        outcomes = iter(trials)
+        for record in batch.records:
+            if isinstance(record, Module):
+                self._module(record, next(outcomes))
+            elif isinstance(record, Host):
+                self._host(record)
+            elif isinstance(record, Skipped):
+                self.skip(record)
+
+    def skip(self, skipped: Skipped) -> None:
+        """Add a place that can't be read."""
+        self._skipped_count += 1
+        if len(self.skipped) < _MOST_SKIPPED:
+            self.skipped.append(skipped)
 
     def summary(self, path: str) -> ArtifactSummary:
-        """The summary of what was noted."""
+        """The summary of all that was added."""
         self._flush()
         return ArtifactSummary(
             path,

@@ -1,7 +1,9 @@
 """From paths to modules: opens files, enters containers, and keeps memory constant.
 
-Each module is described as soon as it is found, while its bytes are at hand. Threads bring nothing
-here: measured on libcublasLt, handing over the interpreter's lock costs what decoding beside gains.
+Modules come in batches, described by their headers. The bytes of a batch can be read until the next
+one is taken, so that whoever asked for it may read more of it without entering a container twice.
+Threads bring nothing here: measured on libcublasLt, handing over the interpreter's lock costs what
+decoding beside gains.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from ltocompat.files.archives import container_of, distribution, folder
@@ -29,10 +31,11 @@ from ltocompat.model.place import Place
 from ltocompat.scan.describe import Detail, describe_module
 
 Stored = StoredModule | Skipped | Host
-Described = Module | Skipped | Host
-Refine = Callable[[Sequence[tuple[StoredModule, Module]]], list[Module]]
+Modules = Sequence[tuple[StoredModule, Module]]
+"""Modules as stored, and as described."""
+Refine = Callable[[Modules], list[Module]]
 
-_REFINED_TOGETHER = 1024
+_BATCH = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,31 @@ class ScanSettings:
     refine: Refine | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Records of one file, in file order, while the bytes of their modules can be read.
+
+    Attributes:
+        records: what was found, described as far as ``ScanSettings.detail`` asks.
+        stored: the modules among them, as stored.
+    """
+
+    records: tuple[Record, ...]
+    stored: tuple[StoredModule, ...] = ()
+
+    @property
+    def modules(self) -> list[tuple[StoredModule, Module]]:
+        """The modules, as stored and as described."""
+        described = (record for record in self.records if isinstance(record, Module))
+        return list(zip(self.stored, described, strict=True))
+
+    def with_modules(self, modules: Sequence[Module]) -> Batch:
+        """The same with other descriptions of its modules, which are in the same order."""
+        rest = iter(modules)
+        records = (next(rest) if isinstance(old, Module) else old for old in self.records)
+        return replace(self, records=tuple(records))
+
+
 def take(place: Place, settings: ScanSettings) -> Iterator[Record]:
     """Everything below a path: for each file its modules, skipped places and hosts, then the file.
 
@@ -64,11 +92,22 @@ def take(place: Place, settings: ScanSettings) -> Iterator[Record]:
             yield found
             continue
         try:
-            yield from _take_file(found, settings)
+            with opened(found.path, settings.limits) as view:
+                yield from take_view(view, found, settings)
         except UnreadableInput as error:
             if found == place:
                 raise
             yield Skipped(found, str(error))
+
+
+def batches(file: Place, settings: ScanSettings) -> Iterator[Batch]:
+    """The records of one file; each batch is to be done with when the next one is taken.
+
+    Raises:
+        UnreadableInput: the file can't be opened, or not be read to its end.
+    """
+    with opened(file.path, settings.limits) as view:
+        yield from _batches(view, file, settings, _BATCH)
 
 
 def files(place: Place, limits: Limits) -> Iterator[Place | Skipped]:
@@ -80,18 +119,23 @@ def files(place: Place, limits: Limits) -> Iterator[Place | Skipped]:
         yield found if isinstance(found, Skipped) else Place(found)
 
 
-def _take_file(place: Place, settings: ScanSettings) -> Iterator[Record]:
-    with opened(place.path, settings.limits) as view:
-        yield from take_view(view, place, settings)
-
-
 def take_view(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Record]:
     """The records of one file whose bytes are at hand; ``place`` names it, or a place in it."""
+    refine = settings.refine
+    for batch in _batches(view, place, settings, 1 if refine is None else _BATCH):
+        refined = batch if refine is None else batch.with_modules(refine(batch.modules))
+        yield from refined.records
+
+
+def _batches(view: ByteView, place: Place, settings: ScanSettings, size: int) -> Iterator[Batch]:
     counted = _Count(Place(place.path), settings.limits)
-    for record in _described(stored_in_file(view, place, settings), settings):
-        yield from counted.pass_on(record)
-    yield from counted.rest()
-    yield Artifact(place.path, view.size, counted.modules, counted.images, counted.skipped)
+    found = stored_in_file(view, place, settings)
+    while chunk := list(islice(found, size)):
+        described = (record for stored in chunk for record in _described(stored, settings.detail))
+        records = tuple(kept for record in described for kept in counted.pass_on(record))
+        yield Batch(records, tuple(stored for stored in chunk if isinstance(stored, StoredModule)))
+    file = Artifact(place.path, view.size, counted.modules, counted.images, counted.skipped)
+    yield Batch((*counted.rest(), file))
 
 
 class _Count:
@@ -259,35 +303,11 @@ def _whole_file(view: ByteView, place: Place, budget: Budget) -> StoredModule | 
     return StoredModule(place, None, None, (image,))
 
 
-def _described(stored: Iterator[Stored], settings: ScanSettings) -> Iterator[Described]:
+def _described(stored: Stored, detail: Detail) -> Iterator[Module | Skipped | Host]:
     """The same, with every image decoded as far as it takes to say who made it."""
-    if settings.refine is not None:
-        while chunk := list(islice(stored, _REFINED_TOGETHER)):
-            yield from _refined(chunk, settings.detail, settings.refine)
-        return
-    for record in stored:
-        if isinstance(record, StoredModule):
-            module, skipped = describe_module(record, settings.detail)
-            yield module
-            yield from skipped
-        else:
-            yield record
-
-
-def _refined(chunk: list[Stored], detail: Detail, refine: Refine) -> Iterator[Described]:
-    described = [
-        describe_module(stored_module, detail) if isinstance(stored_module, StoredModule) else None
-        for stored_module in chunk
-    ]
-    pairs = [
-        (each_record, found[0])
-        for each_record, found in zip(chunk, described, strict=True)
-        if isinstance(each_record, StoredModule) and found is not None
-    ]
-    modules = iter(refine(pairs))
-    for record, found in zip(chunk, described, strict=True):
-        if isinstance(record, StoredModule):
-            yield next(modules)
-            yield from () if found is None else found[1]
-        else:
-            yield record
+    if isinstance(stored, StoredModule):
+        module, skipped = describe_module(stored, detail)
+        yield module
+        yield from skipped
+    else:
+        yield stored

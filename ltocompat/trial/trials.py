@@ -6,8 +6,9 @@ import functools
 from collections.abc import Sequence
 
 from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials
-from ltocompat.scan.summarize import Modules, Tries, TryModules
+from ltocompat.scan.walk import Modules
 from ltocompat.trial.answer_cache import TrialCache
+from ltocompat.trial.module_trial import Tries, TryModules
 from ltocompat.trial.try_links import LinkTrial
 from ltocompat.trial.try_loads import LoadTrial
 

@@ -25,12 +25,13 @@ from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.judge_module import ways
 from ltocompat.rules.selection import pick_for_linker
 from ltocompat.scan.extract_bytes import cut
-from ltocompat.scan.summarize import Modules, TryModules
+from ltocompat.scan.walk import Modules
 from ltocompat.targets.nvjitlink import obtain, resolve
 from ltocompat.trial import InputKind, Request, TrialInput
 from ltocompat.trial.answer_cache import TrialCache
 from ltocompat.trial.cached_linker import Linker
 from ltocompat.trial.link_inputs import trial_input
+from ltocompat.trial.module_trial import TryModules
 
 # NCCL's 10 MB of LTO-IR takes minutes; what the rules are sure of need not be linked for that.
 _SMALL = 1 << 20

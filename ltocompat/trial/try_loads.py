@@ -15,8 +15,9 @@ from ltocompat.rules.engine.judge_module import possible_ways
 from ltocompat.rules.selection import pick_for_driver
 from ltocompat.scan.describe import Detail, describe
 from ltocompat.scan.extract_bytes import cut
-from ltocompat.scan.summarize import Modules, TryModules
+from ltocompat.scan.walk import Modules
 from ltocompat.trial.loading import LoadAnswer, LoadOutcome, LoadPool, LoadRequest
+from ltocompat.trial.module_trial import TryModules
 
 _WORDS = {
     LoadOutcome.LOADED: "loaded",

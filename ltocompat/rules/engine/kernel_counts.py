@@ -12,13 +12,28 @@ from ltocompat.rules.engine.judge_module import judge, ways
 from ltocompat.rules.selection import Missed, pick_for_driver
 
 
-def kernels_to_count(signature: ModuleSignature, targets: Iterable[Target]) -> KernelsToCount:
-    """Whose kernels decide about a verdict on these targets.
+def kernels_to_count(
+    signature: ModuleSignature, targets: Iterable[Target] | None, *, all_ptx: bool = False
+) -> KernelsToCount:
+    """Whose kernels decide about a verdict on these targets; None: about what is required of any.
 
     PTX that a driver would pick always does; of SASS only what a rule objects to, since reading the
     kernels of every cubin costs ten times as much as reading its headers. Of a module that is not
     for a GPU it decides whether it has any: compilers leave modules without kernels everywhere.
+
+    Args:
+        signature: of the module, as its headers show it.
+        targets: where it may go.
+        all_ptx: count those of all its PTX, so that what is required of any target can be said.
     """
+    ptx = (n for n, image in enumerate(signature.images) if image.kind is ImageKind.PTX)
+    if targets is None:
+        return KernelsToCount(tuple(ptx), _code_images(signature))
+    wanted = _for_targets(signature, targets)
+    return wanted._replace(picked=tuple(sorted({*wanted.picked, *ptx}))) if all_ptx else wanted
+
+
+def _for_targets(signature: ModuleSignature, targets: Iterable[Target]) -> KernelsToCount:
     if Route.LOAD not in ways(signature):
         return KernelsToCount()
     found: set[int] = set()
@@ -27,15 +42,15 @@ def kernels_to_count(signature: ModuleSignature, targets: Iterable[Target]) -> K
         for gpu in target.gpus:
             pick = pick_for_driver(signature, gpu.arch.number)
             missed = missed or pick.missed is Missed.NOT_FOR_GPU
-            objected = judge(signature, target, gpu, Route.LOAD, {}).verdict
+            verdict = judge(signature, target, gpu, Route.LOAD, {}).verdict
+            objected = (verdict or Verdict.OK) > Verdict.OK
             for image in pick.images:
-                ptx = image.kind is ImageKind.PTX
-                if image.has_kernels is None and (ptx or (objected or Verdict.OK) > Verdict.OK):
+                if image.has_kernels is None and (image.kind is ImageKind.PTX or objected):
                     found.add(signature.images.index(image))
-    return KernelsToCount(tuple(sorted(found)), code_images(signature) if missed else ())
+    return KernelsToCount(tuple(sorted(found)), _code_images(signature) if missed else ())
 
 
-def code_images(signature: ModuleSignature) -> tuple[int, ...]:
+def _code_images(signature: ModuleSignature) -> tuple[int, ...]:
     """The images that show their kernels, the first of them first."""
     code = (ImageKind.SASS, ImageKind.PTX)
     return tuple(n for n, image in enumerate(signature.images) if image.kind in code)
