@@ -34,7 +34,7 @@ def lint(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Write the pages of docs/ that are generated."""
     _install(session)
-    session.run("python", "docs/write_rules.py", *session.posargs)
+    session.run("python", "docs/generate_rules.py", *session.posargs)
 
 
 @nox.session
@@ -62,4 +62,4 @@ def benchmarks(session: nox.Session) -> None:
 def facts(session: nox.Session) -> None:
     """Draft the tables of a CUDA release: ``nox -s facts -- 13.6``."""
     _install(session)
-    session.run("python", "tests/tools/draft_release.py", *session.posargs)
+    session.run("python", "tests/draft_release.py", *session.posargs)
