@@ -1,0 +1,196 @@
+"""Every rule has a case in which it strikes and one in which it spares.
+
+``data/rule_tests.toml`` says which tests those are; the cases that no other file has stand here.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import tomllib
+from pathlib import Path
+
+import pytest
+from report_values import valid_json
+from samples import FOLDER
+
+import ltocompat
+from ltocompat.cli import run
+from ltocompat.commands.explain import explain
+from ltocompat.model.errors import UsageError
+from ltocompat.rules.catalogue import RULES
+
+HERE = Path(__file__).parent
+CASES: dict[str, dict[str, str]] = tomllib.loads((HERE / "data/rule_tests.toml").read_text("utf-8"))
+# No code emits these yet: they are there to be explained.
+NEVER_EMITTED = {"PTX-07"}
+
+
+@functools.cache
+def names_of_tests(file: str) -> frozenset[str]:
+    """The names of the test functions of a file."""
+    tree = ast.parse((HERE / f"{file}.py").read_text("utf-8"))
+    found = (node.name for node in tree.body if isinstance(node, ast.FunctionDef))
+    return frozenset(name for name in found if name.startswith("test_"))
+
+
+def test_every_rule_of_the_catalogue_has_a_row_in_its_order() -> None:
+    assert list(CASES) == [rule.id for rule in RULES if rule.id not in NEVER_EMITTED]
+
+
+@pytest.mark.parametrize("rule_id", CASES)
+def test_every_rule_has_a_test_that_strikes_and_one_that_spares(rule_id: str) -> None:
+    row = CASES[rule_id]
+    assert list(row) == ["strikes", "spares"]
+    for case in row.values():
+        file, _, name = case.partition("::")
+        assert name in names_of_tests(file), f"{case} is no test"
+
+
+def found(target: str, *paths: str, together: bool = False) -> set[str]:
+    """The rules that speak of samples on a target, be it by a note."""
+    names = [str(FOLDER / path) for path in paths]
+    results = ltocompat.check(names, [target], together=together)
+    return {finding.rule for result in results for finding in result.findings}
+
+
+AXPY, SCALE = "objects/nvcc-13.5-lto.o", "objects/nvcc-13.5-rdc-scale.o"
+OPTIONS = "fatbin-ltoir/nvfatbin-13.0-options.fatbin"  # its LTO-IR: -ftz=1 -prec-div=0
+PROGRAM = "objects/nvcc-13.5-lto+sass.o"  # its LTO-IR: -ftz=0 -prec_div=1
+
+
+@pytest.mark.parametrize(
+    ("rule_id", "strikes", "spares", "paths"),
+    [
+        (
+            "SASS-06",
+            "driver=580,gpu=b200",
+            "driver=580,gpu=h100",
+            ["cubin/nvrtc-13.0-sm_90a.cubin"],
+        ),
+        ("BLD-03", "nvlink=13.5,gpu=sm_75", "nvlink=13.5,gpu=sm_80", ["objects/nvcc-13.5-lto.o"]),
+        ("TGT-01", "gpu=h100", "driver=580,gpu=h100", ["cubin/nvrtc-13.0-sm_90.cubin"]),
+        (
+            "LTO-03",
+            "nvjitlink=13.0,gpu=h100",
+            "nvjitlink=13.0,gpu=b200",
+            ["ltoir/nvrtc-13.0-lto_100.ltoir"],
+        ),
+        (
+            "LTO-14",
+            "nvjitlink=13.0,gpu=sm_120",
+            "nvjitlink=13.0,gpu=sm_120a",
+            ["fatbin-ltoir/nvfatbin-13.0-of-13.0-lto_120a-none.fatbin"],
+        ),
+        # CUDA 13 has one name for the architecture, CUDA 12.9 the other; sm_100 is another one.
+        (
+            "LTO-03",
+            "nvjitlink=13.0,gpu=sm_103",
+            "nvjitlink=12.9,gpu=sm_101",
+            ["fatbin-ltoir/nvfatbin-13.0-of-13.0-lto_110f-none.fatbin"],
+        ),
+    ],
+)
+def test_a_rule_strikes_on_one_target_and_spares_another(
+    rule_id: str, strikes: str, spares: str, paths: list[str]
+) -> None:
+    assert rule_id in found(strikes, *paths)
+    assert rule_id not in found(spares, *paths)
+
+
+def test_lto_is_partial_where_one_of_two_objects_has_none() -> None:
+    target = "nvlink=13.5,gpu=sm_80"
+    assert "LTO-08" in found(target, AXPY, SCALE, together=True)
+    assert "LTO-08" not in found(target, AXPY, together=True)
+    assert "LTO-08" not in found(target, SCALE, together=True)
+
+
+def test_an_object_with_ltoir_wants_dlto_again_and_a_finished_program_does_not() -> None:
+    target = "nvlink=13.5,gpu=sm_80,driver=580"
+    assert "BLD-05" in found(target, AXPY)
+    assert "BLD-05" not in found(target, "objects/nvcc-13.5-lto-program")
+
+
+def test_options_of_one_link_are_compared() -> None:
+    target = "nvjitlink=13.5,gpu=sm_90"
+    assert "LTO-12" in found(target, OPTIONS, PROGRAM, together=True)
+    assert "LTO-12" not in found(target, OPTIONS, together=True)
+    assert "LTO-12" not in found(target, PROGRAM, together=True)
+
+
+def test_what_can_not_be_read_is_told_and_what_can_is_not() -> None:
+    target = "nvjitlink=13.5,gpu=sm_80,driver=580"
+    assert "IMG-02" in found(target, "broken/archive-member-size.a")
+    assert "IMG-02" not in found(target, "objects/libaxpy.a")
+
+
+def test_sass_05_names_of_one_architecture_serve_each_other_and_no_neighbour() -> None:
+    thor = "fatbin-ltoir/nvfatbin-13.0-of-13.0-lto_110f-none.fatbin"
+    excluding = {"LTO-03", "LTO-14"}
+    for name, linker in (("sm_110", "13.0"), ("sm_101", "12.9")):
+        assert not found(f"nvjitlink={linker},gpu={name}", thor) & excluding
+    for neighbour in ("sm_100", "sm_103"):
+        assert found(f"nvjitlink=13.0,gpu={neighbour}", thor) & excluding
+
+
+@pytest.mark.parametrize(
+    ("rule_id", "strikes", "spares"),
+    [
+        # What nvlink 13.0.88 and nvcc 12.6 say; the last words are those of other programs.
+        (
+            "BLD-04",
+            "nvlink fatal   : Link target of 'lto_80' is virtual target that is not JIT-able",
+            "the target of this link is a virtual machine",
+        ),
+        (
+            "BLD-07",
+            "nvcc fatal   : Unsupported gpu architecture 'compute_100f'",
+            "error: unrecognized command-line option '-fgpu'",
+        ),
+    ],
+)
+def test_a_rule_on_the_log_of_a_build_knows_its_message(
+    rule_id: str, strikes: str, spares: str
+) -> None:
+    assert explain(strikes)[0].id == rule_id
+    try:
+        others = {entry.id for entry in explain(spares)}
+    except UsageError:
+        others = set()
+    assert rule_id not in others
+
+
+@pytest.mark.parametrize(
+    ("policy", "path", "rule_id", "verdict"),
+    [
+        # measured: CUDA 13 needs driver 580.65.06 (require says the same)
+        ('least-driver = "535"', "cubin/nvrtc-13.0-sm_90.cubin", "POL-02", "fail"),
+        ('least-driver = "580"', "cubin/nvrtc-13.0-sm_90.cubin", "POL-02", None),
+        ('least-driver = "535"', "ptx/nvrtc-12.4-compute_80.ptx", "POL-02", "fail"),
+        ('least-driver = "580"', "ptx/nvrtc-12.4-compute_80.ptx", "POL-02", None),
+        # PTX 9.5 is newer than every driver of the tables
+        ('least-driver = "580"', "ptx/nvrtc-13.5-compute_80.ptx", "POL-02", "unknown"),
+        ('require-archs = ["sm_90"]', "fatbin/nvcc-13.2-none.fatbin", "POL-01", "fail"),
+        ('require-archs = ["sm_80"]', "objects/nvcc-13.0-plain.o", "POL-01", None),
+    ],
+)
+def test_a_policy_strikes_and_spares(  # noqa: PLR0917 - a table and two fixtures
+    policy: str,
+    path: str,
+    rule_id: str,
+    verdict: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    targets = '[targets.prod]\ndriver = "580.95.05"\ngpu = "h100"\n'
+    (tmp_path / "ltocompat.toml").write_text(f"{targets}[audit]\n{policy}\n", "utf-8")
+    run(["audit", str(FOLDER / path), "--format", "json"])
+    value = valid_json(capsys.readouterr().out)
+    verdicts = {
+        finding["rule"]: finding["verdict"]
+        for result in value["results"]
+        for finding in result["findings"]
+    }
+    assert verdicts.get(rule_id) == verdict
