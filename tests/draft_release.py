@@ -38,7 +38,8 @@ def main() -> None:
 
 
 def _run(script: Path, *words: str | Path) -> None:
-    subprocess.run([sys.executable, script, *words], check=True)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}  # the tables of this checkout
+    subprocess.run([sys.executable, script, *words], check=True, env=environment)
 
 
 if __name__ == "__main__":

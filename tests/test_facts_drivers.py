@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from newest import from_on
 
 from ltocompat import facts
 from ltocompat.facts import compat, drivers
@@ -32,7 +33,7 @@ def test_the_stock_driver_is_that_of_the_first_release(cuda: str, linux: str, wi
     assert drivers.stock_driver(Release.parse(cuda), "windows") == version(windows)
 
 
-@pytest.mark.parametrize("cuda", ["13.0", "13.1", "13.2", "13.3", "13.4", "13.5"])
+@pytest.mark.parametrize("cuda", from_on("13.0"))
 def test_no_windows_driver_comes_with_cuda_13(cuda: str) -> None:
     assert drivers.stock_driver(Release.parse(cuda), "windows") is None
 
@@ -58,7 +59,8 @@ def test_rows_rise_with_their_releases() -> None:
 
 def test_a_branch_is_one_cuda_release_and_back() -> None:
     branches = drivers.driver_branches()
-    assert (branches[0], branches[-1]) == (450, 615)
+    assert branches[0] == 450
+    assert branches[-1] >= 615
     assert list(branches) == sorted(set(branches))
     for branch in branches:
         cuda = drivers.branch_cuda(branch)
@@ -147,7 +149,7 @@ def test_what_a_compat_package_is_over_a_driver(package: str, branch: int, use: 
 
 def test_the_compat_table_follows_its_rule() -> None:
     """Usable is what is newer than its base; native what is of the same branch."""
-    assert compat.compat_bases() == (535, 570, 580, 590, 595, 610, 615)
+    assert {535, 570, 580, 590, 595, 610, 615} <= set(compat.compat_bases())
     for package, base in itertools.product(compat.compat_packages(), compat.compat_bases()):
         built_from = compat.compat_branch(package)
         assert built_from is not None

@@ -150,8 +150,8 @@ def test_a_name_of_several_architectures_is_refused_with_each(text: str, words: 
         ("lto_80", "write sm_80"),
         ("sm_91", "sm_88, sm_89, sm_90"),
         ("sm_1", "sm_30, sm_32, sm_35"),
-        ("sm_9999", "sm_110, sm_120, sm_121"),
-        ("9999", "sm_121"),
+        ("sm_9999", f"sm_{gpus.newest_sm()}"),
+        ("9999", f"sm_{gpus.newest_sm()}"),
         ("sm_80a", "sm_90a"),
         ("sm_90f", "sm_100f"),
     ],
@@ -186,11 +186,14 @@ def test_every_model_is_found_by_its_own_name() -> None:
 def test_architectures_are_sorted_and_of_one_family() -> None:
     numbers = [sm.number for sm in gpus.sms()]
     assert numbers == sorted(set(numbers))
-    assert gpus.newest_sm() == 121
+    assert gpus.newest_sm() == numbers[-1] >= 121
     families = {each_sm.number: each_sm.family for each_sm in gpus.sms() if len(each_sm.family) > 1}
-    assert set(families.values()) == {(100, 103, 107), (101, 110), (120, 121)}
+    pairs = {(low, high) for family in families.values() for low in family for high in family}
+    assert {(100, 103), (100, 107), (101, 110), (120, 121)} <= pairs
+    assert not {(100, 110), (100, 120), (110, 120)} & pairs
     assert all(one.number in one.family for one in gpus.sms())
-    assert {one.number for one in gpus.sms() if one.tegra} == {32, 53, 62, 72, 87, 88, 101, 110}
+    until_121 = {sm.number for sm in gpus.sms() if sm.tegra and sm.number <= 121}
+    assert until_121 == {32, 53, 62, 72, 87, 88, 101, 110}
 
 
 @pytest.mark.parametrize(
@@ -237,7 +240,7 @@ def test_the_first_ptx_of_an_architecture_is_not_newer_than_its_first_toolkit() 
         ("12.9", {50, 101, 103, 121}, {88, 110}),
         ("13.0", {75, 88, 110}, {70, 72, 101, 107}),
         ("13.4", {75, 107}, {70}),
-        ("13.9", {75, 107, 121}, {70}),  # newer than the table
+        ("99.0", {gpus.newest_sm()}, {70}),  # newer than the table
     ],
 )
 def test_what_a_linker_can_target(cuda: str, yes: set[int], no: set[int]) -> None:

@@ -108,20 +108,21 @@ def test_imported_symbols_are_a_lower_bound(tmp_path: Path, loading: bytes) -> N
 def test_where_several_compilers_are_possible_a_trial_decides(
     tmp_path: Path, opening: bytes
 ) -> None:
-    """Container 1.67 is that of 13.3, 13.4 and 13.5, and a scrambled image shows no more."""
-    code = (FOLDER / "fatbin-ltoir" / "nvfatbin-13.5-of-13.5-lto_80.fatbin").read_bytes()
-    problems = judged(wheel(tmp_path, files(opening, code), ["nvidia-nvjitlink>=13.3,<14"]))
+    """Container 1.66 is that of 13.1 and 13.2, and a scrambled image shows no more."""
+    code = (FOLDER / "fatbin-ltoir" / "nvfatbin-13.2-of-13.2-lto_80.fatbin").read_bytes()
+    problems = judged(wheel(tmp_path, files(opening, code), ["nvidia-nvjitlink>=13.1,<14"]))
     assert told(problems) == {"NJL-06": UNKNOWN}
+    right = "nvidia-nvjitlink>=13.2,<14"
     assert problems[0].message == (
-        "nvidia-nvjitlink may be 13.3, but LTO-IR made by 13.3, 13.4 or 13.5 is inside, so that "
-        "it may have to be 13.5: a trial tells"
+        "nvidia-nvjitlink may be 13.1, but LTO-IR made by 13.1 or 13.2 is inside, so that it may "
+        "have to be 13.2: a trial tells"
     )
     assert problems[0].remedy == (
-        f"write Requires-Dist: {RIGHT}, or ask by --trial-link whether 13.3 is enough"
+        f"write Requires-Dist: {right}, or ask by --trial-link whether 13.1 is enough"
     )
-    low = judged(wheel(tmp_path, files(opening, code), ["nvidia-nvjitlink>=13.2,<14"]))
+    low = judged(wheel(tmp_path, files(opening, code), ["nvidia-nvjitlink>=13.0,<14"]))
     assert told(low) == {"NJL-06": FAIL}
-    assert judged(wheel(tmp_path, files(opening, code), [RIGHT])) == ()
+    assert judged(wheel(tmp_path, files(opening, code), [right])) == ()
 
 
 def test_code_for_a_device_link_asks_for_no_nvjitlink_at_run_time(tmp_path: Path) -> None:

@@ -22,10 +22,10 @@ LTO = image(ImageKind.LTOIR, "lto_80", "12.9")
         ("ltoir/nvrtc-12.8-lto_80.ltoir", "12.8", OK),
         ("ltoir/nvrtc-12.8-lto_80.ltoir", "12.6", FAIL),
         ("ltoir/nvrtc-12.8-lto_80.ltoir", "13.0", OK),
-        # a container that 13.3, 13.4 and 13.5 write
-        ("fatbin-ltoir/nvfatbin-13.5-of-13.5-lto_80.fatbin", "13.2", FAIL),
-        ("fatbin-ltoir/nvfatbin-13.5-of-13.5-lto_80.fatbin", "13.3", UNKNOWN),
-        ("fatbin-ltoir/nvfatbin-13.5-of-13.5-lto_80.fatbin", "13.5", OK),
+        # a container that 13.1 and 13.2 write
+        ("fatbin-ltoir/nvfatbin-13.2-of-13.2-lto_80.fatbin", "13.0", FAIL),
+        ("fatbin-ltoir/nvfatbin-13.2-of-13.2-lto_80.fatbin", "13.1", UNKNOWN),
+        ("fatbin-ltoir/nvfatbin-13.2-of-13.2-lto_80.fatbin", "13.2", OK),
     ],
 )
 def test_lto_01_a_linker_is_no_older_than_the_compiler(

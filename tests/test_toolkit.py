@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from newest import NEWEST
 
 from ltocompat import LtoIrVersions, Role
 from ltocompat.files.images.cubin_notes import ToolNote
@@ -26,7 +27,7 @@ def made_by(
     [
         ("1.61", "{12.4, 12.5}"),
         ("1.65", "13.0"),
-        ("1.99", "newer than 13.5"),
+        ("1.255", f"newer than {NEWEST}"),
         ("1.10", "older than 11.7"),
         ("1.58", "between 12.1 and 12.2"),
         ("unknown", "unknown release"),

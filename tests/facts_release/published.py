@@ -47,8 +47,11 @@ class Index:
         """The versions of a package that belong to a CUDA release (``13.5``), oldest first."""
         try:
             answer = _pip("index", "versions", package, *_wheels_for(platform))
-        except subprocess.CalledProcessError:
-            return []  # no wheel for this platform
+        except subprocess.CalledProcessError as error:
+            if "No matching distribution" in error.stderr:
+                return []  # no wheel for this platform
+            sys.stderr.write(error.stderr)
+            raise
         listed = re.search(r"^Available versions: (.+)$", answer, re.MULTILINE)
         found = listed[1].split(", ") if listed else []
         return sorted((v for v in found if f"{v}.".startswith(f"{release}.")), key=Version)
@@ -67,8 +70,10 @@ class Index:
         wheel = self.wheel(requirement)
         folder = wheel.parent / "unpacked"
         if not folder.exists():
+            part = folder.with_suffix(".part")
             with zipfile.ZipFile(wheel) as archive:
-                archive.extractall(folder)
+                archive.extractall(part)
+            part.rename(folder)
         return folder
 
 

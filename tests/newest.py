@@ -1,0 +1,23 @@
+"""The newest CUDA release in the tables, for tests that hold whichever it is."""
+
+from __future__ import annotations
+
+from ltocompat.facts import ltoir_containers, nvjitlink_minors
+from ltocompat.facts.ptx import newest_ptx
+from ltocompat.model.arch import Release
+
+NEWEST = nvjitlink_minors()[-1]
+NEXT = Release(NEWEST.major, NEWEST.minor + 1)
+NEWEST_PTX = newest_ptx()
+NEXT_PTX = "{}.{}".format(NEWEST_PTX.split(".")[0], int(NEWEST_PTX.split(".")[1]) + 1)
+
+
+def from_on(first: str) -> list[str]:
+    """The nvJitLinks that were published from ``first`` on, within its major, oldest first."""
+    start = Release.parse(first)
+    return [str(r) for r in nvjitlink_minors() if r >= start and r.major == start.major]
+
+
+def writers(container: str) -> list[str]:
+    """The releases that write a container of LTO-IR, oldest first."""
+    return [str(release) for release in ltoir_containers()[container]]
