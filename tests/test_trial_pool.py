@@ -28,9 +28,10 @@ from ltocompat.trial import (
     TrialImpossible,
     TrialInput,
     TrialLimits,
-    worker,
 )
-from ltocompat.trial.classify import LibraryReport, judge
+from ltocompat.trial import pool as pool_module
+from ltocompat.trial.classify import judge
+from ltocompat.trial.protocol import Report
 
 ROOT = Path(__file__).parent.parent
 
@@ -106,7 +107,7 @@ child.main()
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "fake_child.py"
     path.write_text(CHILD)
-    monkeypatch.setattr(worker, "PROGRAM", (str(path),))
+    monkeypatch.setattr(pool_module, "PROGRAM", (str(path),))
     return path
 
 
@@ -212,7 +213,7 @@ def test_garbage_is_a_crash() -> None:
 
 def test_wild_notes_are_a_crash_all_the_same() -> None:
     reply = {"died": -11, "step": 1734698849, "input": 1734698849}
-    answer = judge(request("fine"), LibraryReport(reply), Release(12, 9), QUICK)
+    answer = judge(request("fine"), Report(reply), Release(12, 9), QUICK)
     assert (answer.outcome, answer.input_name) == (LinkOutcome.CRASHED, None)
 
 
@@ -284,8 +285,8 @@ def test_an_error_of_the_caller_passes_through() -> None:
 SCRIPT = """
 import sys
 from ltocompat.trial import *
-from ltocompat.trial import worker
-worker.PROGRAM = (sys.argv[1],)
+from ltocompat.trial import pool as pool_module
+pool_module.PROGRAM = (sys.argv[1],)
 if __name__ == "__main__":
     word = TrialInput("x", InputKind.LTOIR, sys.argv[2].encode())
     with Pool("fake", workers=2) as pool:

@@ -151,7 +151,7 @@ class _Reader:
                     batch = batch.with_modules(reading.narrow(batch.modules))
                 trials = _trials(batch.modules, try_modules)
                 signatures = [module_signature(module) for _, module in batch.modules]
-                wanted = self._kernels_to_count(signatures)
+                wanted = [self._kernels_to_count(signature) for signature in signatures]
                 summary.take(kernels.read(batch, signatures, wanted, trials), trials)
         except UnreadableInput as error:
             if named:
@@ -159,17 +159,14 @@ class _Reader:
             summary.skip(Skipped(file, str(error)))
         return summary.summary(file.path)
 
-    def _kernels_to_count(
-        self, signatures: Sequence[ModuleSignature]
-    ) -> dict[ModuleSignature, KernelsToCount]:
-        """Whose kernels decide something: a table with at least these signatures."""
-        reading = self._reading
-        for signature in signatures:
-            if signature not in self._wanted:
-                self._wanted[signature] = kernels_to_count(
-                    signature, reading.targets, all_ptx=reading.for_require
-                )
-        return self._wanted
+    def _kernels_to_count(self, signature: ModuleSignature) -> KernelsToCount:
+        """Whose kernels decide something of a module, as the rules say."""
+        wanted = self._wanted.get(signature)
+        if wanted is None:
+            reading = self._reading
+            wanted = kernels_to_count(signature, reading.targets, all_ptx=reading.for_require)
+            self._wanted[signature] = wanted
+        return wanted
 
 
 def _trials(modules: walk.Modules, try_modules: TryModules | None) -> Sequence[Trials]:

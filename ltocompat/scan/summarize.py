@@ -2,12 +2,12 @@
 
 A file is read in two passes, batch by batch. The first describes modules by their headers (see
 ``walk.batches``). The second, ``KernelReader``, reads the kernels of those modules that the caller
-names in a table; what matters to a verdict is not decided here.
+names; what matters to a verdict is not decided here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ltocompat.files.fatbin import StoredImage, StoredModule
@@ -42,7 +42,7 @@ class KernelReader:
         self,
         batch: Batch,
         signatures: Sequence[ModuleSignature],
-        wanted: Mapping[ModuleSignature, KernelsToCount],
+        wanted: Sequence[KernelsToCount],
         trials: Sequence[Trials],
     ) -> Batch:
         """The batch, with the kernels that are wanted.
@@ -50,28 +50,22 @@ class KernelReader:
         Args:
             batch: as ``walk.batches`` gave it; its bytes can still be read.
             signatures: of its modules, in their order.
-            wanted: by signature, whose kernels to count; all of these signatures are in it.
+            wanted: of which images of its modules to count the kernels, in their order.
             trials: what linkers and drivers did with its modules, in their order.
         """
-        modules = [
-            self._with_kernels(stored, module, signature, wanted[signature], outcomes)
-            for (stored, module), signature, outcomes in zip(
-                batch.modules, signatures, trials, strict=True
-            )
-        ]
-        return batch.with_modules(modules)
+        rows = zip(batch.modules, signatures, wanted, trials, strict=True)
+        return batch.with_modules(
+            [
+                self._with_kernels(stored, module, _alike(module, signature, outcomes), images)
+                if images.picked or images.any_of
+                else module
+                for (stored, module), signature, images, outcomes in rows
+            ]
+        )
 
     def _with_kernels(
-        self,
-        stored: StoredModule,
-        module: Module,
-        signature: ModuleSignature,
-        wanted: KernelsToCount,
-        trials: Trials,
+        self, stored: StoredModule, module: Module, alike: _Alike, wanted: KernelsToCount
     ) -> Module:
-        if not wanted.picked and not wanted.any_of:
-            return module
-        alike = (module.place.members, signature, tuple(trials.items()))
         images = list(module.images)
         for number in wanted.picked:
             if (alike, number) in self._settled or _surely_has_kernels(stored.images[number]):
@@ -83,6 +77,10 @@ class KernelReader:
         if alike not in self._filled and _any_kernels(stored, images, wanted.any_of):
             self._filled.add(alike)
         return replace(module, images=tuple(images))
+
+
+def _alike(module: Module, signature: ModuleSignature, trials: Trials) -> _Alike:
+    return module.place.members, signature, tuple(trials.items())
 
 
 def _any_kernels(stored: StoredModule, images: list[Image], numbers: Sequence[int]) -> bool:

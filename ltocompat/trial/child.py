@@ -1,77 +1,64 @@
-"""The process that loads nvJitLink: ``python -m ltocompat.trial.child LIBRARY SETTINGS``.
-
-It reads frames of requests and answers each frame with a frame of replies. A fresh child (see
-``ChildSettings``) serves each request in a fork of itself, made when the library was loaded but
-never
-used: as good as a new process, for a few milliseconds.
-"""
+"""The process that loads nvJitLink: ``python -m ltocompat.trial.child LIBRARY SETTINGS``."""
 
 from __future__ import annotations
 
-import json
-import mmap
-import os
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from time import perf_counter
-from typing import Any
+from typing import NamedTuple
 
-from ltocompat.trial import confinement, protocol
+from ltocompat.trial import confinement, protocol, serving
 from ltocompat.trial.drivers import Driver, load
-from ltocompat.trial.protocol import RequestFrame
-from ltocompat.trial.values import TrialImpossible, TrialLimits
+from ltocompat.trial.protocol import Message
+from ltocompat.trial.serving import ChildSettings, Reply
+from ltocompat.trial.values import TrialLimits
 
-Reply = dict[str, Any]
 
-
-@dataclass(frozen=True, slots=True)
-class ChildSettings:
-    """What a child is told on its command line.
+class _LinkRequest(NamedTuple):
+    """A request as it is read here: cheaper to make than ``Request``, which is for people.
 
     Attributes:
-        parent: process that it must not outlive, 0 to leave that to the clock.
-        notes: descriptor of the memory for notes, see ``protocol``.
-        fresh: serve each request in a process that served none before.
-        limits: of each request.
+        inputs: name, kind and bytes of each.
+        options: see ``Request``.
+        complete: see ``Request``.
+        keep_output: see ``Request``.
     """
 
-    parent: int
-    notes: int
-    fresh: bool
-    limits: TrialLimits
-
-    def dump(self) -> str:
-        """As one argument."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def parse(cls, text: str) -> ChildSettings:
-        """The reverse of ``dump``."""
-        values = json.loads(text)
-        return cls(**{**values, "limits": TrialLimits(**values["limits"])})
+    inputs: list[tuple[str, int, bytes]]
+    options: list[str]
+    complete: bool
+    keep_output: bool
 
 
 class LinkServer:
-    """Makes the calls of each request, and notes each step before it is taken."""
+    """Makes nvJitLink's calls for each request."""
 
-    def __init__(self, driver: Driver, notes: memoryview, limits: TrialLimits) -> None:
-        self._driver = driver
-        self.notes = notes
+    forks = True
+    reserves_memory = False
+
+    def __init__(self, library: str) -> None:
+        self._library = library
+
+    def start(self, notes: memoryview, limits: TrialLimits) -> Reply:
+        """See ``Server``."""
+        confinement.keep_memory()
+        self._notes = notes
         self._limits = limits
+        self._driver: Driver = load(self._library)
+        release = self._driver.release
+        return {"release": [release.major, release.minor], "driver": self._driver.name}
 
-    def serve(self, request: RequestFrame) -> tuple[Reply, bytes]:
-        """The reply to one request, and its output; only what is not the usual is in a reply."""
+    def serve(self, message: Message) -> tuple[Reply, bytes]:
+        """See ``Server``; only what is not the usual is in a reply."""
+        named, options, complete, keep_output = message.fields
+        inputs = [
+            (name, kind, data) for (name, kind), data in zip(named, message.pieces, strict=True)
+        ]
         reply: Reply = {}
-        output = self._link(request, reply)
-        self.notes[protocol.NOTE_STEP] = protocol.AT_REST
-        if printed := confinement.printed():
-            reply["printed"] = printed.decode("utf-8", "replace")
-        return reply, output
+        return reply, self._link(_LinkRequest(inputs, options, complete, keep_output), reply)
 
-    def _link(self, request: RequestFrame, reply: Reply) -> bytes:
+    def _link(self, request: _LinkRequest, reply: Reply) -> bytes:
         """Call the library, and write what it did into ``reply``; returns the output to keep."""
-        driver, notes = self._driver, self.notes
+        driver, notes = self._driver, self._notes
         notes[protocol.NOTE_STEP] = protocol.AT_CREATE
         start = perf_counter()
         code, handle, log = driver.create(request.options)
@@ -87,12 +74,12 @@ class LinkServer:
         driver.destroy(handle)
         return output
 
-    def _added(self, handle: int, request: RequestFrame, reply: Reply) -> bool:
-        self.notes[protocol.NOTE_STEP] = protocol.AT_ADD
+    def _added(self, handle: int, request: _LinkRequest, reply: Reply) -> bool:
+        self._notes[protocol.NOTE_STEP] = protocol.AT_ADD
         start = perf_counter()
         code = number = 0
         for number, (name, kind, data) in enumerate(request.inputs):
-            self.notes[protocol.NOTE_INPUT] = number
+            self._notes[protocol.NOTE_INPUT] = number
             code = self._driver.add(handle, kind, data, name)
             if code:
                 break
@@ -101,15 +88,15 @@ class LinkServer:
             reply.update(step=protocol.AT_ADD, input=number, code=code)
         return not code
 
-    def _completed(self, handle: int, request: RequestFrame, reply: Reply) -> bytes:
-        self.notes[protocol.NOTE_STEP] = protocol.AT_COMPLETE
+    def _completed(self, handle: int, request: _LinkRequest, reply: Reply) -> bytes:
+        self._notes[protocol.NOTE_STEP] = protocol.AT_COMPLETE
         start = perf_counter()
         code = self._driver.complete(handle)
         reply.update(step=protocol.AT_COMPLETE, complete=_microseconds(start))
         if code:
             reply["code"] = code
             return b""
-        self.notes[protocol.NOTE_STEP] = protocol.AT_GET
+        self._notes[protocol.NOTE_STEP] = protocol.AT_GET
         want = "ptx" if "-ptx" in request.options else "cubin"
         code, size = self._driver.output_size(handle, want)
         output = b""
@@ -140,89 +127,9 @@ def _microseconds(start: float) -> int:
     return int((perf_counter() - start) * 1e6)
 
 
-def send(descriptor: int, header: object, body: bytes = b"") -> None:
-    """Write a whole frame."""
-    data = memoryview(protocol.head_of(header, len(body)) + body)
-    while data:
-        data = data[os.write(descriptor, data) :]
-
-
-def serve_each(
-    server: LinkServer, requests: Iterator[RequestFrame], replies: int, limits: TrialLimits
-) -> None:
-    """Serve the requests of a frame one after the other, and answer with one frame.
-
-    They share the time of one request: those that travel together only add their inputs, and one
-    that is wrongly taken for late is asked again in a process of its own.
-    """
-    rows: list[Reply] = []
-    outputs: list[bytes] = []
-    confinement.start_clocks(limits.cpu_seconds, limits.wall_seconds)
-    for request in requests:
-        reply, output = server.serve(request)
-        if output:
-            reply["output"] = len(output)
-            outputs.append(output)
-        rows.append(reply)
-        server.notes[protocol.NOTE_REQUEST] += 1
-    confinement.stop_clock()
-    send(replies, rows, b"".join(outputs))
-
-
-def serve_in_forks(
-    server: LinkServer, requests: Iterator[RequestFrame], replies: int, limits: TrialLimits
-) -> None:
-    """Serve each request in a fork, and answer for those that end without an answer."""
-    notes = server.notes
-    zygote = os.getpid()
-    for request in requests:
-        notes[protocol.NOTE_STEP] = notes[protocol.NOTE_REPLIED] = 0
-        child = os.fork()
-        if child == 0:
-            confinement.die_with(zygote)
-            confinement.start_clocks(limits.cpu_seconds, limits.wall_seconds)
-            reply, output = server.serve(request)
-            confinement.stop_clock()
-            reply["output"] = len(output)
-            notes[protocol.NOTE_REPLIED] = 1
-            send(replies, [reply], output)
-            os._exit(0)
-        _, status = os.waitpid(child, 0)
-        if not notes[protocol.NOTE_REPLIED]:
-            send(replies, [death(notes, os.waitstatus_to_exitcode(status))])
-        notes[protocol.NOTE_REQUEST] += 1
-
-
-def death(notes: memoryview, status: int) -> Reply:
-    """The reply for a process that ended with ``status`` (below 0: minus a signal)."""
-    printed = confinement.printed().decode("utf-8", "replace")
-    step, number = notes[protocol.NOTE_STEP], notes[protocol.NOTE_INPUT]
-    return {"died": status, "step": step, "input": number, "printed": printed}
-
-
 def main() -> None:
-    """Load the library and serve until the parent hangs up."""
-    library, settings = sys.argv[1], ChildSettings.parse(sys.argv[2])
-    limits = settings.limits
-    requests, replies = confinement.take_protocol()
-    confinement.die_with(settings.parent)
-    confinement.confine(limits.memory_bytes, limits.printed_bytes)
-    confinement.unbuffer_stdout()
-    confinement.keep_memory()
-    notes = memoryview(mmap.mmap(settings.notes, protocol.NOTES_SIZE)).cast("I")
-    os.close(settings.notes)
-    try:
-        driver = load(library)
-    except TrialImpossible as error:
-        send(replies, {"impossible": str(error)})
-        return
-    confinement.printed()
-    release = [driver.release.major, driver.release.minor]
-    send(replies, {"release": release, "driver": driver.name})
-    server = LinkServer(driver, notes, limits)
-    serve = serve_in_forks if settings.fresh else serve_each
-    while (frame := protocol.read_requests(requests)) is not None:
-        serve(server, frame, replies, limits)
+    """Serve until the parent hangs up."""
+    serving.run(LinkServer(sys.argv[1]), ChildSettings.parse(sys.argv[2]))
 
 
 if __name__ == "__main__":

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from ltocompat import facts
 from ltocompat.model.arch import Release
 from ltocompat.trial import logs, protocol
+from ltocompat.trial.protocol import Report
 from ltocompat.trial.values import Answer, LinkOutcome, Request, Seconds, Step, TrialLimits
+
+if TYPE_CHECKING:
+    from ltocompat.trial.loading.values import LoadAnswer
 
 _STEPS = {
     # A process that ends at rest was brought down by the step that it took last.
@@ -26,15 +30,7 @@ _LOGS = ("error", "info", "printed")
 _OUT_OF_TIME = {signal.SIGALRM, signal.SIGXCPU}
 
 
-@dataclass(frozen=True, slots=True)
-class LibraryReport:
-    """A child's reply (see ``child.Server``; what is usual is left out) and its output."""
-
-    reply: Mapping[str, Any]
-    output: bytes = b""
-
-
-def judge(request: Request, report: LibraryReport, release: Release, limits: TrialLimits) -> Answer:
+def judge(request: Request, report: Report, release: Release, limits: TrialLimits) -> Answer:
     """The answer that a report amounts to, not yet confirmed."""
     reply = report.reply
     if "died" in reply:
@@ -100,10 +96,13 @@ def confirm(first: Answer, second: Answer) -> Answer:
     says = (second.outcome, second.step, second.input_name, second.code)
     if row == says:
         return replace(second, confirmed=True)
+    return replace(second, note=disagreement(first))
+
+
+def disagreement(first: Answer | LoadAnswer) -> str:
+    """What a process that had served other requests answered, where a fresh one did not."""
     what = first.code_name or first.signal or first.code or first.exit_status
-    return replace(
-        second, note=f"a process that had served other requests answered: {first.outcome} ({what})"
-    )
+    return f"a process that had served other requests answered: {first.outcome} ({what})"
 
 
 def _seconds(microseconds: int | None) -> float | None:

@@ -18,9 +18,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from ltocompat.model.errors import Malformed
+from ltocompat.model.errors import Malformed, Missing
 from ltocompat.model.limits import MIB
-from ltocompat.trial import child, confinement, protocol
+from ltocompat.trial import confinement, protocol, serving
 from ltocompat.trial.protocol import Frame
 from ltocompat.trial.values import TrialImpossible, TrialLimits
 
@@ -35,7 +35,7 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Process:
-    """One child, and what is on its way to it; the sorts of children build on this.
+    """One child, and what is on its way to it.
 
     Args:
         words: the child's program as Python takes it, and its arguments but for ``Settings``.
@@ -46,6 +46,7 @@ class Process:
 
     Attributes:
         ready: whether it has loaded the library.
+        greeting: what it found out about the library, once it has loaded it.
         heard: number of requests that it has replied to.
         notes: what the child is at, see ``protocol``.
         last_words: what was printed before it ended; empty while it lives.
@@ -63,6 +64,7 @@ class Process:
         self._subject = subject
         self._limits = limits
         self.ready = False
+        self.greeting: dict[str, Any] = {}
         self.heard = 0
         self.last_words = ""
         self._unsent: deque[memoryview] = deque()
@@ -95,7 +97,7 @@ class Process:
     ) -> subprocess.Popen[bytes]:
         # The kernel would end a child with the thread that started it, not with its process.
         parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
-        settings = child.ChildSettings(parent, notes, fresh, self._limits)
+        settings = serving.ChildSettings(parent, notes, fresh, self._limits)
         imports = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         return subprocess.Popen(  # noqa: S603 - our own program
             [*command, settings.dump()],
@@ -113,6 +115,7 @@ class Process:
 
         Raises:
             TrialImpossible: it can't.
+            Missing: the library is not at hand.
         """
         poll = select.poll()
         poll.register(self.replies_fd, select.POLLIN)
@@ -121,25 +124,25 @@ class Process:
                 raise TrialImpossible(self._why_not("it takes too long"))
             self.read()
 
-    def hello(self, header: dict[str, Any]) -> None:
-        """The child's first frame; each sort of child adds what it reads there.
-
-        Raises:
-            TrialImpossible: the child could not load the library.
-        """
-        if "impossible" in header:
-            raise TrialImpossible(f"{self._subject}: {header['impossible']}")
+    def _greet(self, greeting: dict[str, Any]) -> None:
+        if "impossible" in greeting:
+            raise TrialImpossible(f"{self._subject}: {greeting['impossible']}")
+        if "missing" in greeting:
+            raise Missing(greeting["missing"])
+        self.greeting = greeting
+        self.ready = True
+        self._renew_deadline()
 
     def _why_not(self, reason: str) -> str:
         status = self.end()
         words = self.last_words.strip()
         return f"{self._subject} can't be loaded: {reason} (status {status}) {words}".rstrip()
 
-    def send_parts(self, parts: Sequence[protocol.Raw], *, idle: bool) -> None:
-        """Queue a frame, given in parts, and write what the pipe takes."""
+    def send(self, messages: Sequence[protocol.Message], *, idle: bool) -> None:
+        """Queue a frame of requests, and write what the pipe takes."""
         if idle and self.ready:
             self._renew_deadline()
-        self._unsent.extend(memoryview(part) for part in parts)
+        self._unsent.extend(memoryview(part) for part in protocol.encode_requests(messages))
         self.write()
 
     @property
@@ -179,9 +182,7 @@ class Process:
                     if self.ready:
                         frames.append(frame)
                     else:
-                        self.hello(frame.header)
-                        self.ready = True
-                        self._renew_deadline()
+                        self._greet(frame.header)
         except BlockingIOError:
             alive = True
         except Malformed:
@@ -189,26 +190,6 @@ class Process:
         if not self.ready and not alive:
             raise TrialImpossible(self._why_not("its process ended"))
         return frames, alive
-
-    def ask(self, parts: Sequence[protocol.Raw]) -> Frame | None:
-        """Send one frame and wait for the reply; None when the child ended, or did not in time."""
-        self.wait_ready()
-        self.send_parts(parts, idle=True)
-        while (left := self.seconds_left()) > 0:
-            poll = select.poll()
-            poll.register(self.replies_fd, select.POLLIN)
-            if self.wants_to_write:
-                poll.register(self.requests_fd, select.POLLOUT)
-            ready = {fd for fd, _ in poll.poll(left * 1000 + 1)}
-            if self.requests_fd in ready:
-                self.write()
-            if self.replies_fd in ready:
-                frames, alive = self.read()
-                if frames:
-                    return frames[0]
-                if not alive:
-                    return None
-        return None
 
     def _renew_deadline(self) -> None:
         """Start the clock of the request that the child is at."""

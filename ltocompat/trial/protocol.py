@@ -1,5 +1,8 @@
 """Frames between the parent and a child: a JSON header and raw bytes, each with its length.
 
+A frame of requests has a row for each: its fields, and the sizes of its pieces, which follow one
+after the other. A frame of replies has a row for each, too, with the size of its ``output``.
+
 No pickle: a child that ran foreign code must not be able to make its parent do anything but read.
 """
 
@@ -7,17 +10,14 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import MIB
-from ltocompat.trial.values import Request
 
 Raw = bytes | bytearray | memoryview
-# Of each request: its inputs as name, kind and bytes; options; complete; keep_output.
-Rows = list[tuple[list[tuple[str, int, int]], list[str], bool, bool]]
 
 # Mark of a frame, bytes of the header, bytes of the body.
 _HEAD = struct.Struct("<4sIQ")
@@ -85,62 +85,41 @@ def _header(text: bytes) -> Any:  # noqa: ANN401 - JSON is anything
         raise Malformed("a trial process sent a reply that is no JSON") from error
 
 
-def encode_requests(requests: Sequence[Request]) -> list[Raw]:
-    """A frame with many requests, as parts to write one after the other (inputs aren't copied)."""
-    rows = [
-        [
-            [[input_.name, int(input_.kind), len(input_.data)] for input_ in request.inputs],
-            request.options,
-            request.complete,
-            request.keep_output,
-        ]
-        for request in requests
-    ]
-    data = [trial_input.data for request in requests for trial_input in request.inputs]
-    return [head_of(rows, sum(map(len, data))), *data]
-
-
-class RequestFrame(NamedTuple):
-    """A request as a child reads it: cheaper to make than ``Request``, which is for people.
+class Message(NamedTuple):
+    """A request on its way.
 
     Attributes:
-        inputs: name, kind and bytes of each.
-        options: see ``Request``.
-        complete: see ``Request``.
-        keep_output: see ``Request``.
+        fields: any JSON value; each sort of child has its own.
+        pieces: its bytes; those that a child gets end with a zero byte of their own, which readers
+            of PTX rely on.
     """
 
-    inputs: list[tuple[str, int, bytes]]
-    options: list[str]
-    complete: bool
-    keep_output: bool
+    fields: Any
+    pieces: Sequence[bytes]
 
 
-def read_requests(stream: BinaryIO) -> Iterator[RequestFrame] | None:
+def encode_requests(messages: Sequence[Message]) -> list[Raw]:
+    """A frame of requests, as parts to write one after the other (no piece is copied)."""
+    rows = [[message.fields, [len(piece) for piece in message.pieces]] for message in messages]
+    pieces = [piece for message in messages for piece in message.pieces]
+    return [head_of(rows, sum(map(len, pieces))), *pieces]
+
+
+def read_requests(stream: BinaryIO) -> Iterator[Message] | None:
     """The requests of the next frame of a blocking stream; None at its end.
 
-    They must be taken one by one until the last, since each reads its inputs when it is taken.
+    They must be taken one by one until the last, since each reads its pieces when it is taken.
     """
     head = stream.read(_HEAD.size)
     if len(head) < _HEAD.size:
         return None
     header_size, _ = _sizes(head, _NO_LIMIT)
-    return _requests(stream, _header(stream.read(header_size)))
+    rows = _header(stream.read(header_size))
+    return (Message(fields, [stream.read(size) for size in sizes]) for fields, sizes in rows)
 
 
-def read_frame(stream: BinaryIO) -> Frame | None:
-    """The next frame of a blocking stream, whole; None at its end."""
-    head = stream.read(_HEAD.size)
-    if len(head) < _HEAD.size:
-        return None
-    header_size, body_size = _sizes(head, _NO_LIMIT)
-    header = _header(stream.read(header_size))
-    return Frame(header, memoryview(stream.read(body_size)))
+class Report(NamedTuple):
+    """A child's reply to one request, and its output; what is usual is left out of replies."""
 
-
-def _requests(stream: BinaryIO, rows: Rows) -> Iterator[RequestFrame]:
-    read = stream.read
-    for inputs, options, complete, keep_output in rows:
-        # Bytes objects end with a zero byte of their own, which readers of PTX rely on.
-        given = [(name, kind, read(size)) for name, kind, size in inputs]
-        yield RequestFrame(given, options, complete, keep_output)
+    reply: Mapping[str, Any]
+    output: bytes = b""

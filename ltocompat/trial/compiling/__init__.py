@@ -9,13 +9,14 @@ from __future__ import annotations
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from ltocompat.model.arch import Release
 from ltocompat.model.closing import Closing
-from ltocompat.model.errors import Missing, UsageError
-from ltocompat.trial import protocol
-from ltocompat.trial.process import Process
+from ltocompat.model.errors import UsageError
+from ltocompat.trial.child_pool import ChildPool
+from ltocompat.trial.kind import TrialKind
+from ltocompat.trial.protocol import Message, Report
 from ltocompat.trial.values import DEFAULT_TRIAL_LIMITS, TrialLimits
 
 __all__ = ["Compiled", "CompilerProcess", "LoadedNvrtc"]
@@ -53,28 +54,54 @@ class Compiled:
     output: bytes | None
 
 
-class _Worker(Process):
-    nvrtc: LoadedNvrtc | None = None
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """One translation unit; see ``CompilerProcess.compile``."""
 
-    def hello(self, header: dict[str, Any]) -> None:
-        """See ``Process``.
+    name: str
+    text: str
+    options: Sequence[str]
+    want: str
 
-        Raises:
-            Missing: there is no NVRTC.
-        """
-        super().hello(header)
-        if "missing" in header:
-            raise Missing(header["missing"])
-        self.nvrtc = LoadedNvrtc(header["library"], Release(*header["version"]))
+
+class _Compilations(TrialKind[_Source, Compiled]):
+    """Compilations with the NVRTC that ``cuda.bindings`` finds; no failure is asked twice."""
+
+    def encode(self, request: _Source) -> Message:
+        """See ``TrialKind``."""
+        return Message(
+            {"name": request.name, "options": list(request.options), "want": request.want},
+            [request.text.encode()],
+        )
+
+    def judge(self, request: _Source, report: Report) -> Compiled:
+        """See ``TrialKind``."""
+        del request
+        reply, printed = report.reply, str(report.reply.get("printed", ""))
+        if "died" in reply:
+            status = int(reply["died"])
+            how = signal.Signals(-status).name if status < 0 else f"status {status}"
+            return Compiled(None, f"its process ended ({how})", printed, None)
+        output = None if reply["code"] else report.output
+        return Compiled(reply["code"], reply["code_name"], reply["log"] + printed, output)
+
+    def failed(self, answer: Compiled) -> bool:
+        """See ``TrialKind``."""
+        del answer
+        return False
+
+    def confirm(self, first: Compiled, second: Compiled) -> Compiled:
+        """See ``TrialKind``."""
+        del first
+        return second
 
 
 class CompilerProcess(Closing):
     """A child with the NVRTC that ``cuda.bindings`` finds; use it as a context manager."""
 
     def __init__(self, *, limits: TrialLimits = DEFAULT_TRIAL_LIMITS) -> None:
-        self._limits = limits
-        self._worker: _Worker | None = None
-        self._nvrtc: LoadedNvrtc | None = None
+        self._compilations = _Compilations(PROGRAM, "NVRTC")
+        self._pool = ChildPool(self._compilations, limits)
 
     def __enter__(self) -> Self:
         """Start the child.
@@ -83,46 +110,24 @@ class CompilerProcess(Closing):
             Missing: there is no NVRTC.
             TrialImpossible: its process ended before it could say so.
         """
-        try:
-            self._nvrtc = self._started().nvrtc
-        except BaseException:
-            self._end()
-            raise
+        self._pool.__enter__()
         return self
 
     def close(self) -> None:
         """End all children."""
-        self._end()
+        self._pool.close()
 
     @property
     def nvrtc(self) -> LoadedNvrtc:
         """The NVRTC that answers."""
-        if self._nvrtc is None:
+        greeting = self._compilations.greeting
+        if not greeting:
             raise UsageError("a CompilerProcess starts its child in a with statement")
-        return self._nvrtc
+        return LoadedNvrtc(greeting["library"], Release(*greeting["version"]))
 
     def compile(
         self, name: str, source: str, options: Sequence[str], *, want: Literal["ptx", "ltoir"]
     ) -> Compiled:
         """Compile one translation unit; any failure is a value."""
-        worker = self._started()
-        body = source.encode()
-        header = {"name": name, "options": list(options), "want": want}
-        frame = worker.ask([protocol.head_of(header, len(body)), body])
-        if frame is None:
-            status = self._end()
-            how = signal.Signals(-status).name if status < 0 else f"status {status}"
-            return Compiled(None, f"its process ended ({how})", worker.last_words, None)
-        reply = frame.header
-        output = None if reply["code"] else bytes(frame.body)
-        return Compiled(reply["code"], reply["code_name"], reply["log"], output)
-
-    def _started(self) -> _Worker:
-        if self._worker is None:
-            self._worker = _Worker(PROGRAM, "NVRTC", self._limits, fresh=False)
-        self._worker.wait_ready()
-        return self._worker
-
-    def _end(self) -> int:
-        worker, self._worker = self._worker, None
-        return worker.end() if worker else 0
+        (compiled,) = self._pool.run([_Source(name, source, options, want)])
+        return compiled

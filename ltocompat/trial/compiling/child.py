@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
-import mmap
-import os
 import sys
 from typing import Any
 
-from ltocompat.trial import confinement, protocol
-from ltocompat.trial.child import ChildSettings, send
+from ltocompat.model.errors import Missing
+from ltocompat.trial import serving
+from ltocompat.trial.protocol import Message
+from ltocompat.trial.serving import ChildSettings, Reply
+from ltocompat.trial.values import TrialLimits
 
 _GETTERS = {"ptx": "PTX", "ltoir": "LTOIR"}
 
 
-class Nvrtc:
-    """NVRTC as ``cuda.bindings`` finds it.
+class CompileServer:
+    """Makes NVRTC's calls for each request: one translation unit."""
 
-    Attributes:
-        version: major and minor.
+    forks = True
+    reserves_memory = False
 
-    Raises:
-        ImportError: ``cuda.bindings`` is not installed.
-        RuntimeError: NVRTC is not found.
-    """
+    def start(self, notes: memoryview, limits: TrialLimits) -> Reply:
+        """See ``Server``."""
+        del notes, limits
+        try:
+            from cuda.bindings import nvrtc  # type: ignore[import-untyped, unused-ignore]
 
-    def __init__(self) -> None:
-        from cuda.bindings import nvrtc  # type: ignore[import-untyped, unused-ignore]
-
+            _, major, minor = nvrtc.nvrtcVersion()
+        except ImportError as error:
+            raise Missing(
+                "cuda.bindings, which drives NVRTC, is not installed; install cuda-python"
+            ) from error
+        except RuntimeError as error:
+            raise Missing(
+                "NVRTC is not found here; install it, e.g. with pip install nvidia-cuda-nvrtc"
+            ) from error
         self._calls: Any = nvrtc
-        _, major, minor = nvrtc.nvrtcVersion()
-        self.version = [int(major), int(minor)]
+        return {"version": [int(major), int(minor)], "library": _path()}
 
-    def compile(self, table: dict[str, Any], source: bytes) -> tuple[dict[str, Any], bytes]:
-        """Compile one translation unit; the reply, and the output."""
-        calls = self._calls
+    def serve(self, message: Message) -> tuple[Reply, bytes]:
+        """See ``Server``."""
+        calls, table, (source,) = self._calls, message.fields, message.pieces
         code, program = calls.nvrtcCreateProgram(source, table["name"].encode(), 0, [], [])
         if int(code):
             return self._reply(code, b""), b""
@@ -70,33 +77,7 @@ def _path() -> str:
 
 def main() -> None:
     """Serve until the parent hangs up."""
-    settings = ChildSettings.parse(sys.argv[1])
-    limits = settings.limits
-    requests, replies = confinement.take_protocol()
-    confinement.die_with(settings.parent)
-    confinement.confine(limits.memory_bytes, limits.printed_bytes)
-    confinement.unbuffer_stdout()
-    notes = memoryview(mmap.mmap(settings.notes, protocol.NOTES_SIZE)).cast("I")
-    os.close(settings.notes)
-    try:
-        nvrtc = Nvrtc()
-    except ImportError:
-        words = "cuda.bindings, which drives NVRTC, is not installed; install cuda-python"
-        send(replies, {"missing": words})
-        return
-    except RuntimeError:
-        words = "NVRTC is not found here; install it, e.g. with pip install nvidia-cuda-nvrtc"
-        send(replies, {"missing": words})
-        return
-    send(replies, {"version": nvrtc.version, "library": _path()})
-    while (frame := protocol.read_frame(requests)) is not None:
-        confinement.start_clocks(limits.cpu_seconds, limits.wall_seconds)
-        reply, output = nvrtc.compile(frame.header, bytes(frame.body))
-        confinement.stop_clock()
-        if printed := confinement.printed():
-            reply["log"] += printed.decode("utf-8", "replace")
-        send(replies, reply, output)
-        notes[protocol.NOTE_REQUEST] += 1
+    serving.run(CompileServer(), ChildSettings.parse(sys.argv[1]))
 
 
 if __name__ == "__main__":

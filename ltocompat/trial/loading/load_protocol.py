@@ -1,11 +1,11 @@
-"""Requests to load as frames (see ``protocol``), and the numbers of the steps in the notes."""
+"""Requests to load as messages (see ``protocol``), and the numbers of the steps in the notes."""
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
-from ltocompat.trial import protocol
 from ltocompat.trial.loading.values import Argument, Launch, LoadRequest
+from ltocompat.trial.protocol import Message
 
 # 0 is ``protocol.AT_REST``.
 AT_START, AT_LOAD, AT_FUNCTION, AT_LAUNCH, AT_UNLOAD = range(1, 6)
@@ -27,36 +27,25 @@ class LoadFrame(NamedTuple):
     launch: Launch | None
 
 
-def encode_request(request: LoadRequest, gpu: int) -> list[protocol.Raw]:
-    """One module for one GPU, as parts to write one after the other (the data aren't copied)."""
+def encode(request: LoadRequest, gpu: int) -> Message:
+    """One module for one GPU."""
     launch = request.launch
-    buffers = launch.buffers if launch else ()
-    header: dict[str, Any] = {"gpu": gpu, "kernels": request.kernels, "size": len(request.data)}
+    fields: dict[str, Any] = {"gpu": gpu, "kernels": request.kernels}
     if launch:
-        # A buffer is told by its size, in a list so that it is no number.
-        arguments = [[len(a)] if isinstance(a, bytes) else a for a in launch.arguments]
-        header["launch"] = [launch.kernel, launch.blocks, launch.threads, arguments]
-    size = len(request.data) + sum(map(len, buffers))
-    return [protocol.head_of(header, size), request.data, *buffers]
+        # null stands for the next buffer, which is a piece.
+        arguments = [None if isinstance(a, bytes) else a for a in launch.arguments]
+        fields["launch"] = [launch.kernel, launch.blocks, launch.threads, arguments]
+    return Message(fields, [request.data, *(launch.buffers if launch else ())])
 
 
-def read_request(stream: BinaryIO) -> LoadFrame | None:
-    """The next request of a blocking stream; None at its end."""
-    frame = protocol.read_frame(stream)
-    if frame is None:
-        return None
-    header = frame.header
-    position = int(header["size"])
-    data = bytes(frame.body[:position])
+def decode(message: Message) -> LoadFrame:
+    """The reverse of ``encode``."""
+    fields = message.fields
+    data, *buffers = message.pieces
     launch = None
-    if "launch" in header:
-        kernel, blocks, threads, given = header["launch"]
-        arguments: list[Argument] = []
-        for value in given:
-            if isinstance(value, list):
-                arguments.append(bytes(frame.body[position : position + value[0]]))
-                position += value[0]
-            else:
-                arguments.append(value)
+    if "launch" in fields:
+        kernel, blocks, threads, given = fields["launch"]
+        rest = iter(buffers)
+        arguments: list[Argument] = [next(rest) if value is None else value for value in given]
         launch = Launch(kernel, blocks, threads, tuple(arguments))
-    return LoadFrame(data, header["gpu"], header["kernels"], launch)
+    return LoadFrame(data, fields["gpu"], fields["kernels"], launch)
