@@ -12,8 +12,7 @@ from verdict_values import matrix
 
 from ltocompat.model.verdict import Verdict
 from ltocompat.report import Failure, Options
-from ltocompat.report.formats.svg import picture
-from ltocompat.report.formats.svg_cells import merged
+from ltocompat.report.formats.svg import merged, picture
 from ltocompat.report.verbs.matrix import REPORT
 
 LINKS = matrix("fffffff fffffff f??u??f fooooof", tried=True)

@@ -1,15 +1,19 @@
-"""Grids of ``matrix`` as one SVG picture, which is legible in black and white too."""
+"""Grids of ``matrix`` as one SVG picture, which is legible in black and white too.
+
+Neighbouring cells that say the same are one block. Colour is never all: every block has the shape
+of its verdict, the word too where there is room, and what works is dark where what fails is light.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import NamedTuple
 from xml.sax.saxutils import escape as escape_xml
 
 from ltocompat.facts.gpus import sm
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.verdict import Verdict
-from ltocompat.report.formats.svg_cells import STYLE, Block, merged, pattern, swatch
 from ltocompat.report.text import clip_middle, count, escape
 from ltocompat.report.verbs.matrix import MEANINGS, row_runs, subject
 
@@ -20,6 +24,18 @@ _HEIGHT = 21  # of a cell
 _LETTER = 7.0  # mean width of a letter of 12 px
 _SMALL = 6.2  # of 11 px
 _GAP = 10  # between the names of rows and the cells
+_SHORT = 58  # the least width of a block that holds its word
+_BOLD = 9.0  # width of a bold letter of 12 px, in wide fonts too
+# Title, subtitle, axes, generations, words.
+_STYLE = (
+    "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif;"
+    "fill:#1f2328}"
+    ".t{font-size:16px;font-weight:600}"
+    ".s{font-size:13px;fill:#59636e}"
+    ".a{font-size:12px}"
+    ".g{font-size:11px;fill:#59636e}"
+    ".w{font-size:12px;font-weight:600}"
+)
 
 
 def picture(matrices: Sequence[Matrix]) -> str:
@@ -88,7 +104,7 @@ class _Drawing:
             self._text(center, "a", escape(name.removeprefix("sm_")), "middle")
         self._y += 7
 
-    def _block(self, matrix: Matrix, rows: Sequence[range], block: Block) -> None:
+    def _block(self, matrix: Matrix, rows: Sequence[range], block: _Block) -> None:
         down = block.rows
         names = _name(matrix, range(rows[down.start].start, rows[down.stop - 1].stop))
         columns = [matrix.columns[block.columns.start], matrix.columns[block.columns.stop - 1]]
@@ -103,7 +119,7 @@ class _Drawing:
         why = f" ({', '.join(rules)})" if (rules := list(dict.fromkeys(found))) else ""
         text = f"{matrix.what} {names}, {across}: {block.verdict}{why}"
         self._parts.append(
-            swatch(
+            _swatch(
                 block.verdict,
                 self._left(block.columns.start),
                 self._y + down.start * _HEIGHT,
@@ -122,7 +138,7 @@ class _Drawing:
             if x + taken > _WIDTH and x > _MARGIN:
                 x = _MARGIN
                 self._y += _HEIGHT + 7
-            self._parts.append(swatch(verdict, x, self._y, 28, _HEIGHT - 2))
+            self._parts.append(_swatch(verdict, x, self._y, 28, _HEIGHT - 2))
             self._text(x + 36, "a", text, y=self._y + 14)
             x += taken
         self._y += _HEIGHT
@@ -142,8 +158,8 @@ class _Drawing:
             head,
             f'<title id="lc-title">{escape_xml(title)}</title>',
             f'<desc id="lc-desc">{escape_xml(description)}</desc>',
-            f"<style>{STYLE}</style>",
-            f"<defs>{pattern()}</defs>",
+            f"<style>{_STYLE}</style>",
+            f"<defs>{_hatching()}</defs>",
             ground,
             *self._parts,
             "</svg>",
@@ -187,3 +203,94 @@ def _description(matrices: Sequence[Matrix]) -> str:
         parts = [f"{cells.count(verdict)} {verdict}" for verdict in Verdict if verdict in cells]
         words.append(f"{escape(matrix.path)}, {subject(matrix)}: {', '.join(parts)}.")
     return " ".join(words)
+
+
+class _Look(NamedTuple):
+    """How a verdict looks: ground, edge, ink, and a shape around the origin."""
+
+    ground: str
+    edge: str
+    ink: str
+    shape: str
+
+
+_LOOKS = {
+    Verdict.OK: _Look("#1a7f37", "#1a7f37", "#ffffff", "M-5 .5l3.4 3.5L5-4"),
+    Verdict.JIT: _Look("#8cc4ff", "#4a90d9", "#0a3069", "M-3-5H3M1-5v7.2a2.8 2.8 0 0 1-5.4 0"),
+    Verdict.UNDOCUMENTED: _Look(
+        "#ffd866", "#c99700", "#4d3800", "M-6 1.5c2-4.5 4-4.5 6-1.5s4 3 6-1.5"
+    ),
+    Verdict.UNKNOWN: _Look(
+        "#eceef1", "#8b949e", "#24292f", "M-3-2.6a3 3 0 1 1 4.4 2.7Q0 .9 0 2.3M0 5.6v.1"
+    ),
+    Verdict.FAIL: _Look("#fff1ef", "#e5a59d", "#a40e26", "M-4-4l8 8M4-4l-8 8"),
+}
+
+
+class _Block(NamedTuple):
+    """Cells of one verdict that form a rectangle.
+
+    Attributes:
+        verdict: their verdict.
+        rows: the rows that it spans.
+        columns: its columns.
+    """
+
+    verdict: Verdict
+    rows: range
+    columns: range
+
+
+def merged(cells: Sequence[Sequence[Verdict]]) -> Iterator[_Block]:
+    """Rectangles of equal cells that cover a matrix, each as wide and then as high as it can be."""
+    free = [[True] * len(row) for row in cells]
+    for top, row in enumerate(cells):
+        for left, verdict in enumerate(row):
+            if not free[top][left]:
+                continue
+            right = left
+            while right < len(row) and free[top][right] and row[right] is verdict:
+                right += 1
+            bottom = top + 1
+            while bottom < len(cells) and all(
+                free[bottom][index] and cells[bottom][index] is verdict
+                for index in range(left, right)
+            ):
+                bottom += 1
+            for taken in free[top:bottom]:
+                taken[left:right] = [False] * (right - left)
+            yield _Block(verdict, range(top, bottom), range(left, right))
+
+
+def _hatching() -> str:
+    """The hatching of what is unknown."""
+    return (
+        '<pattern id="lc-hatch" width="7" height="7" patternUnits="userSpaceOnUse">'
+        '<path d="M-1 1L1-1M0 7L7 0M6 8L8 6" stroke="#c4cad1" stroke-width="1.2"/></pattern>'
+    )
+
+
+def _swatch(  # noqa: PLR0917 - a verdict and a rectangle
+    verdict: Verdict, x: float, y: float, wide: float, high: float, tooltip: str = ""
+) -> str:
+    """A block with its shape, and its word where there is room."""
+    look = _LOOKS[verdict]
+    size = f'width="{wide:.1f}" height="{high:.1f}" rx="3"'
+    hatch = f'<rect {size} fill="url(#lc-hatch)"/>' if verdict is Verdict.UNKNOWN else ""
+    word = ""
+    center = wide / 2
+    taken = 20 + len(str(verdict)) * _BOLD
+    if wide >= max(_SHORT, taken):
+        center = (wide - taken) / 2 + 7
+        word = (
+            f'<text class="w" x="{center + 12:.1f}" y="{high / 2 + 4:.1f}" '
+            f'style="fill:{look.ink}">{verdict}</text>'
+        )
+    title = f"<title>{escape_xml(tooltip)}</title>" if tooltip else ""
+    return (
+        f'<g transform="translate({x:.1f} {y:.1f})">{title}'
+        f'<rect {size} fill="{look.ground}" stroke="{look.edge}"/>{hatch}'
+        f'<path transform="translate({center:.1f} {high / 2:.1f})" d="{look.shape}" fill="none" '
+        f'stroke="{look.ink}" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"/>'
+        f"{word}</g>"
+    )

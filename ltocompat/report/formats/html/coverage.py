@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Result
-from ltocompat.report.formats.html_words import said, scrolling, section
+from ltocompat.report.formats.html.elements import escaped, scrolling, section
 from ltocompat.report.grouped_findings import Judgements
 from ltocompat.report.text import count
 
@@ -36,7 +36,7 @@ class _Column(NamedTuple):
     driver: str
 
     @property
-    def told(self) -> tuple[int, int, int, str]:
+    def served_by(self) -> tuple[int, int, int, str]:
         """All but its name."""
         return (self.sass, self.ptx, self.link, self.driver)
 
@@ -44,15 +44,15 @@ class _Column(NamedTuple):
 _ROWS = (("SASS", "sass"), ("PTX", "ptx"), ("LTO-IR and other links", "link"))
 
 
-def coverage(judgements: Judgements) -> str:
+def coverage_section(judgements: Judgements) -> str:
     """The section with a picture an artifact; empty where nothing is known."""
     paths = dict.fromkeys((*(result.path for result in judgements.results), *judgements.required))
     drawn: list[str] = []
     for path in paths:
         required = judgements.required.get(path)
-        own = [each_result for each_result in judgements.results if each_result.path == path]
-        columns = list(_asked(required) if required else _seen(own))
-        modules = required.modules if required else max(one.coverage.modules for one in own)
+        own = [result for result in judgements.results if result.path == path]
+        columns = list(_required_columns(required) if required else _columns_of_targets(own))
+        modules = required.modules if required else max(result.coverage.modules for result in own)
         if columns and modules:
             drawn.append(_picture(path, columns, modules, unfolded=len(drawn) < _OPEN))
     if not drawn:
@@ -64,7 +64,7 @@ def coverage(judgements: Judgements) -> str:
     return section("coverage", "Coverage", [intro, *drawn])
 
 
-def _asked(required: Required) -> Iterator[_Column]:
+def _required_columns(required: Required) -> Iterator[_Column]:
     for service in required.services:
         driver = f"{service.driver}" if service.driver else "none known" if service.beyond else ""
         arch = "next" if service.name == "next" else f"sm_{service.number}"
@@ -72,45 +72,45 @@ def _asked(required: Required) -> Iterator[_Column]:
         yield _Column(arch, name, service.sass, service.ptx, service.link, driver)
 
 
-def _seen(results: Iterable[Result]) -> Iterator[_Column]:
+def _columns_of_targets(results: Iterable[Result]) -> Iterator[_Column]:
     """The architectures of the targets' GPUs; of several verdicts on one, the most modules."""
     found: dict[str, _Column] = {}
     for result in results:
         if result.gpu is None:
             continue
-        arch, told = str(result.gpu.arch), result.coverage
+        arch, served = str(result.gpu.arch), result.coverage
         old = found.get(arch, _Column(arch, "", 0, 0, 0, ""))
-        numbers = (max(old.sass, told.sass), max(old.ptx, told.ptx), max(old.link, told.link))
+        numbers = (max(old.sass, served.sass), max(old.ptx, served.ptx), max(old.link, served.link))
         found[arch] = _Column(arch, "", *numbers, "")
     yield from sorted(found.values(), key=lambda column: (len(column.arch), column.arch))
 
 
 def _picture(path: str, columns: Sequence[_Column], modules: int, *, unfolded: bool) -> str:
     """A table in which neighbours that are served alike share a column."""
-    runs = [tuple(run) for _, run in groupby(columns, key=lambda column: column.told)]
+    runs = [tuple(run) for _, run in groupby(columns, key=lambda column: column.served_by)]
     heads = "".join(_head(run) for run in runs)
     rows = []
     for word, field in _ROWS:
         cells = "".join(_cell(getattr(run[0], field), modules) for run in runs)
         rows.append(f'<tr class="by-{field}"><th scope="row">{word}</th>{cells}</tr>')
-    if any(each_column.driver for each_column in columns):
-        cells = "".join(f"<td>{said(run[0].driver) or _nothing()}</td>" for run in runs)
+    if any(column.driver for column in columns):
+        cells = "".join(f"<td>{escaped(run[0].driver) or _nothing()}</td>" for run in runs)
         rows.append(f'<tr class="least"><th scope="row">least driver</th>{cells}</tr>')
     table = (
-        f'<table class="coverage"><caption class="unseen">Modules of {said(path)} that serve each '
-        f"architecture</caption><thead><tr><td></td>{heads}</tr></thead>"
+        f'<table class="coverage"><caption class="unseen">Modules of {escaped(path)} that serve '
+        f"each architecture</caption><thead><tr><td></td>{heads}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
     return (
         f'<details class="card"{" open" if unfolded else ""}><summary>'
-        f'<span class="where">{said(path)}</span>: {count(modules, "module")}</summary>'
+        f'<span class="where">{escaped(path)}</span>: {count(modules, "module")}</summary>'
         f"{scrolling(f'Coverage of {path}', table)}</details>"
     )
 
 
 def _head(run: Sequence[_Column]) -> str:
     archs = _span([column.arch for column in run])
-    names = _span(list(dict.fromkeys(each_column.name for each_column in run if each_column.name)))
+    names = _span(list(dict.fromkeys(column.name for column in run if column.name)))
     return f'<th scope="col">{archs} <small>{names}</small></th>'
 
 
@@ -118,7 +118,7 @@ def _span(names: Sequence[str]) -> str:
     if not names:
         return ""
     last = names[-1].removeprefix("sm_")
-    return said(names[0]) if len(names) == 1 else f"{said(names[0])} to {said(last)}"
+    return escaped(names[0]) if len(names) == 1 else f"{escaped(names[0])} to {escaped(last)}"
 
 
 def _cell(number: int, modules: int) -> str:

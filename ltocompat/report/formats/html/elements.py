@@ -1,4 +1,4 @@
-"""Words of an HTML page: everything that comes from a file passes ``said`` on its way."""
+"""Elements of an HTML page: everything that comes from a file passes ``escaped`` on its way."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SHAPES = {
 }
 
 
-def said(text: object) -> str:
+def escaped(text: object) -> str:
     """A text that may hold anything, as HTML; also good inside of a quoted attribute."""
     return html.escape(escape(brief(str(text))))
 
 
 def code(text: object) -> str:
     """A place, a path or a version."""
-    return f"<code>{said(text)}</code>"
+    return f"<code>{escaped(text)}</code>"
 
 
 def badge(word: Verdict | Level, more: str = "") -> str:
@@ -77,5 +77,5 @@ def section(name: str, title: str, parts: Iterable[str]) -> str:
 
 def scrolling(label: str, table: str) -> str:
     """A table that may be wider than the page; the keyboard reaches it to scroll."""
-    about = f'role="region" tabindex="0" aria-label="{said(label)}"'
+    about = f'role="region" tabindex="0" aria-label="{escaped(label)}"'
     return f'<div class="scroll" {about}>{table}</div>'

@@ -1,6 +1,6 @@
 """One HTML page that needs nothing else: no network, no server, and no script to be read.
 
-Every text passes ``html_words.said``; a policy in the page forbids all that it does not bring
+Every text passes ``elements.escaped``; a policy in the page forbids all that it does not bring
 itself, so that even a name that slipped through could load and run nothing.
 """
 
@@ -16,14 +16,15 @@ from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.version import VERSION
 from ltocompat.report import Failure, Options, Writable
-from ltocompat.report.formats.html_coverage import coverage
-from ltocompat.report.formats.html_findings import findings
-from ltocompat.report.formats.html_verdicts import key, targets, verdicts
-from ltocompat.report.formats.html_words import badge, said, section, sprite
+from ltocompat.report.formats.html.coverage import coverage_section
+from ltocompat.report.formats.html.elements import badge, escaped, section, sprite
+from ltocompat.report.formats.html.findings import findings_section
+from ltocompat.report.formats.html.verdicts import targets_section, verdict_sections
 from ltocompat.report.grouped_findings import (
     FindingReport,
     GroupedFinding,
     Judgements,
+    finding_key,
     grouped_findings,
     sort_out,
 )
@@ -82,25 +83,26 @@ def _sections(judgements: Judgements, found: list[GroupedFinding]) -> list[tuple
     """ID, title and HTML of each section that has something to say."""
     names = judgements.names
     every = list(dict.fromkeys(cell_of(result) for result in judgements.results))
-    ids = {key(group.finding): f"finding-{number}" for number, group in enumerate(found)}
+    ids = {finding_key(group.finding): f"finding-{number}" for number, group in enumerate(found)}
     facts = {target.name: target_facts(target) for target in judgements.targets}
     parts = []
     if judgements.failures:
         parts.append(("errors", "Errors", _errors(judgements.failures)))
     if judgements.targets:
-        parts.append(("targets", "Deploy targets", targets(judgements, facts)))
+        parts.append(("targets", "Deploy targets", targets_section(judgements, facts)))
     if judgements.results:
-        matrix, why = verdicts(judgements, ids)
+        matrix, why = verdict_sections(judgements, ids)
         parts.append(("verdicts", "Verdicts", matrix))
-        parts.append(("coverage", "Coverage", coverage(judgements)))
-        parts.append(("findings", "Findings", findings(found, every, names)))
+        parts.append(("coverage", "Coverage", coverage_section(judgements)))
+        parts.append(("findings", "Findings", findings_section(found, every, names)))
         parts.append(("why", "Why", why))
     return [part for part in parts if part[2]]
 
 
 def _errors(failures: Iterable[Failure]) -> str:
     lines = "".join(
-        f"<li><b>{said(failure.kind)}</b>: {said(failure.message)}</li>" for failure in failures
+        f"<li><b>{escaped(failure.kind)}</b>: {escaped(failure.message)}</li>"
+        for failure in failures
     )
     return section("errors", "Errors", [f'<ul class="errors">{lines}</ul>'])
 
@@ -109,7 +111,9 @@ def _title(judgements: Judgements) -> str:
     paths = list(dict.fromkeys(result.path for result in judgements.results))
     if not paths:
         return "Nothing was judged"
-    what = said(paths[0].rsplit("/", 1)[-1]) if len(paths) == 1 else count(len(paths), "artifact")
+    what = (
+        escaped(paths[0].rsplit("/", 1)[-1]) if len(paths) == 1 else count(len(paths), "artifact")
+    )
     on = count(len(judgements.targets), "deploy target") if judgements.targets else ANY_TARGET.name
     return f"{what} on {on}"
 
@@ -120,22 +124,22 @@ def _lede(judgements: Judgements, found: list[GroupedFinding]) -> str:
     for result in judgements.results:
         worst[result.path] = max(worst.get(result.path, Verdict.OK), result.verdict)
     fates = list(worst.values())
-    said_ = [
+    parts = [
         badge(verdict, f"<small>{count(fates.count(verdict), 'artifact')}</small>")
         for verdict in reversed(Verdict)
         if verdict in fates
     ]
     if judgements.results:
-        said_.append(f"<span>{count(len(found), 'finding') if found else 'no findings'}</span>")
+        parts.append(f"<span>{count(len(found), 'finding') if found else 'no findings'}</span>")
     if judgements.empty:
-        said_.append(f"<span>{count(len(judgements.empty), 'file')} without device code</span>")
+        parts.append(f"<span>{count(len(judgements.empty), 'file')} without device code</span>")
     if judgements.failures:
-        said_.append(f"<span>{count(len(judgements.failures), 'error')}</span>")
-    return f'<p class="lede">{" ".join(said_)}</p>'
+        parts.append(f"<span>{count(len(judgements.failures), 'error')}</span>")
+    return f'<p class="lede">{" ".join(parts)}</p>'
 
 
 def _asset(name: str) -> str:
-    return (files("ltocompat.report.formats") / name).read_text("utf-8")
+    return (files("ltocompat.report.formats.html") / name).read_text("utf-8")
 
 
 def _policy(style: str, script: str) -> str:

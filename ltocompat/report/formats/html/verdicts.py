@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Finding, Result, Verdict
-from ltocompat.report.formats.html_words import badge, code, said, scrolling, section, shorten
-from ltocompat.report.grouped_findings import Judgements
+from ltocompat.report.formats.html.elements import badge, code, escaped, scrolling, section, shorten
+from ltocompat.report.grouped_findings import Judgements, finding_key
 from ltocompat.report.matrix_cells import Cell, cell_of, words_for_cells
 from ltocompat.report.text import count
 from ltocompat.report.verbs.matrix import MEANINGS
@@ -17,11 +17,6 @@ _OPEN = 4  # artifacts up to which the cells of each are listed at once
 
 FindingIds = Mapping[tuple[object, ...], str]
 """Key of a finding -> ID of its element in the page."""
-
-
-def key(finding: Finding) -> tuple[object, ...]:
-    """What makes findings of several cells one in the page."""
-    return (finding.rule, finding.verdict, finding.level, finding.message)
 
 
 @dataclass(slots=True)
@@ -39,7 +34,7 @@ class _Alike:
     cells: list[Cell] = field(default_factory=list)
 
 
-def verdicts(judgements: Judgements, ids: FindingIds) -> tuple[str, str]:
+def verdict_sections(judgements: Judgements, ids: FindingIds) -> tuple[str, str]:
     """Two sections: the matrix, and the reasons that its cells lead to."""
     names = judgements.names
     alike = _alike(judgements.results)
@@ -65,7 +60,12 @@ def _alike(results: Sequence[Result]) -> dict[str, list[_Alike]]:
     number = 0
     for result in results:
         of_path = groups.setdefault(result.path, {})
-        same = (result.verdict, result.not_judged, result.why, tuple(map(key, result.findings)))
+        same = (
+            result.verdict,
+            result.not_judged,
+            result.why,
+            tuple(map(finding_key, result.findings)),
+        )
         if same not in of_path:
             number += 1
             of_path[same] = _Alike(f"why-{number}", result)
@@ -96,11 +96,11 @@ def _matrix(judgements: Judgements, alike: dict[str, list[_Alike]], names: dict[
             span = f' rowspan="{len(own)}"' if len(own) > 1 else ""
             scope = "rowgroup" if len(own) > 1 else "row"
             head = (
-                f'<th scope="{scope}"{span} class="artifact">{said(path)}</th>'
+                f'<th scope="{scope}"{span} class="artifact">{escaped(path)}</th>'
                 if number == 0
                 else ""
             )
-            way = f'<th scope="row" class="way">{said(route) or "any"}</th>' if routed else ""
+            way = f'<th scope="row" class="way">{escaped(route) or "any"}</th>' if routed else ""
             rows.append(f"<tr>{head}{way}{''.join(cells)}</tr>")
     table = (
         '<table class="matrix"><caption class="unseen">Verdicts on artifacts by deploy target and '
@@ -119,14 +119,14 @@ def _heads(columns: list[tuple[str, str]], names: dict[str, str], *, routed: boo
     targets = list(dict.fromkeys(target for target, _ in columns))
     for target in targets:
         wide = sum(text == target for text, _ in columns)
-        name = said(names.get(target, target))
+        name = escaped(names.get(target, target))
         kind = "colgroup" if gpus else "col"
         first += f'<th scope="{kind}" colspan="{wide}" class="target">{name}</th>'
     if not gpus:
         return f"<tr>{first}</tr>"
     unnamed = {ANY_TARGET.name: "any GPU"}
     second = "".join(
-        f'<th scope="col">{said(gpu) or unnamed.get(target, "no GPU")}</th>'
+        f'<th scope="col">{escaped(gpu) or unnamed.get(target, "no GPU")}</th>'
         for target, gpu in columns
     )
     return f"<tr>{first}</tr><tr>{second}</tr>"
@@ -153,15 +153,15 @@ def _reasons(
     unfolded: bool,
 ) -> str:
     every = [cell for group in groups for cell in group.cells]
-    text = "".join(_told(path, group, every, names, ids) for group in groups)
+    text = "".join(_cells_alike(path, group, every, names, ids) for group in groups)
     worst = max(group.result.verdict for group in groups)
     return (
         f'<details class="card"{" open" if unfolded else ""}><summary>{badge(worst)} '
-        f"<h3>{said(path)}</h3></summary>{text}</details>"
+        f"<h3>{escaped(path)}</h3></summary>{text}</details>"
     )
 
 
-def _told(
+def _cells_alike(
     path: str, group: _Alike, every: list[Cell], names: dict[str, str], ids: FindingIds
 ) -> str:
     result = group.result
@@ -170,7 +170,7 @@ def _told(
     halves = f"; not judged: {', '.join(result.not_judged)}" if result.not_judged else ""
     return (
         f'<details id="{group.id}"><summary>{badge(result.verdict)} '
-        f'<span class="where">on {said(where)}{halves}</span></summary>'
+        f'<span class="where">on {escaped(where)}{halves}</span></summary>'
         f'<div class="body">{"".join(_because(path, result, ids))}</div></details>'
     )
 
@@ -184,18 +184,20 @@ def _because(path: str, result: Result, ids: FindingIds) -> Iterator[str]:
             "</p>"
         )
     if result.findings:
-        links = "".join(
-            f'<li>{badge(each.level)} <a href="#{ids[key(each)]}">{said(each.rule)}</a>: '
-            f"{said(each.message)}</li>"
-            for each in {key(each): each for each in result.findings}.values()
-        )
+        distinct = {finding_key(finding): finding for finding in result.findings}
+        links = "".join(_link(finding, ids[key]) for key, finding in distinct.items())
         yield f'<ul class="links">{links}</ul>'
     if result.why:
-        lines = "".join(f"<li>{said(shorten(line, path))}</li>" for line in result.why)
+        lines = "".join(f"<li>{escaped(shorten(line, path))}</li>" for line in result.why)
         yield f'<ul class="reasons">{lines}</ul>'
 
 
-def targets(judgements: Judgements, facts: Mapping[str, str]) -> str:
+def _link(finding: Finding, element_id: str) -> str:
+    text = f'<a href="#{element_id}">{escaped(finding.rule)}</a>: {escaped(finding.message)}'
+    return f"<li>{badge(finding.level)} {text}</li>"
+
+
+def targets_section(judgements: Judgements, facts: Mapping[str, str]) -> str:
     """The section that says what each target is.
 
     Args:
@@ -206,6 +208,6 @@ def targets(judgements: Judgements, facts: Mapping[str, str]) -> str:
     rows = []
     for target in judgements.targets:
         label = names[target.name]
-        letter = f"<b>{said(label)}</b> " if label != target.name else ""
-        rows.append(f"<dt>{letter}{code(target.name)}</dt><dd>{said(facts[target.name])}</dd>")
+        letter = f"<b>{escaped(label)}</b> " if label != target.name else ""
+        rows.append(f"<dt>{letter}{code(target.name)}</dt><dd>{escaped(facts[target.name])}</dd>")
     return section("targets", "Deploy targets", [f'<dl class="targets">{"".join(rows)}</dl>'])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ltocompat.report.formats.html_words import badge, code, inside, said, section
+from ltocompat.report.formats.html.elements import badge, code, escaped, inside, section
 from ltocompat.report.grouped_findings import LEVELS, GroupedFinding, rules_by_id
 from ltocompat.report.matrix_cells import Cell, words_for_cells
 from ltocompat.report.text import count
@@ -14,7 +14,9 @@ _OPEN = 25  # findings of a rule up to which they are shown at once
 _MOST_PLACES = 20  # places of a finding that are listed
 
 
-def findings(found: Sequence[GroupedFinding], every: Sequence[Cell], names: dict[str, str]) -> str:
+def findings_section(
+    found: Sequence[GroupedFinding], every: Sequence[Cell], names: dict[str, str]
+) -> str:
     """The section; the ID of a finding is its number in ``found``.
 
     Args:
@@ -58,12 +60,12 @@ def _group(
     names: dict[str, str],
 ) -> str:
     rule = rules_by_id().get(rule_id)
-    title = f": {said(rule.title)}" if rule else ""
-    about = f"<p>{said(rule.statement)}</p>" if rule else ""
+    title = f": {escaped(rule.title)}" if rule else ""
+    about = f"<p>{escaped(rule.statement)}</p>" if rule else ""
     unfolded = " open" if len(held) <= _OPEN else ""
     inner = "".join(_finding(number, group, every, names) for number, group in held)
     return (
-        f'<details class="card rule"{unfolded}><summary><h3>{said(rule_id)}{title}</h3> '
+        f'<details class="card rule"{unfolded}><summary><h3>{escaped(rule_id)}{title}</h3> '
         f'<span class="number">{count(len(held), "finding")}</span></summary>'
         f'<div class="about">{about}</div>{inner}</details>'
     )
@@ -76,7 +78,7 @@ def _finding(
     rows = "".join(f"<dt>{word}</dt><dd>{text}</dd>" for word, text in _facts(group, every, names))
     return (
         f'<details class="finding" id="finding-{number}" data-level="{finding.level}"><summary>'
-        f"{badge(finding.level)} <span>{said(finding.message)}</span></summary>"
+        f"{badge(finding.level)} <span>{escaped(finding.message)}</span></summary>"
         f'<dl class="body">{rows}</dl></details>'
     )
 
@@ -86,11 +88,11 @@ def _facts(
 ) -> Iterator[tuple[str, str]]:
     finding = group.finding
     if group.remedies:
-        yield "Remedy", "<br>".join(said(remedy) for remedy in group.remedies)
+        yield "Remedy", "<br>".join(escaped(remedy) for remedy in group.remedies)
     yield "Verdict", badge(finding.verdict)
     cells = words_for_cells(group.cells, every, names)
     if cells:
-        yield "On", "all targets" if cells == "all" else said(cells)
+        yield "On", "all targets" if cells == "all" else escaped(cells)
     yield "In", "<br>".join(_artifacts(group))
     places = [inside(place, place.path) for place in group.places.values()]
     listed = "<br>".join(code(place) for place in places[:_MOST_PLACES])
@@ -98,9 +100,9 @@ def _facts(
         more = len(places) - _MOST_PLACES
         yield "First at", listed + (f"<br>and {more:,} more" if more > 0 else "")
     if finding.evidence:
-        yield "Evidence", said(finding.evidence)
+        yield "Evidence", escaped(finding.evidence)
     if finding.source:
-        yield "Source", said(finding.source)
+        yield "Source", escaped(finding.source)
 
 
 def _artifacts(group: GroupedFinding) -> Iterator[str]:
@@ -108,4 +110,4 @@ def _artifacts(group: GroupedFinding) -> Iterator[str]:
         if number == _MOST_PLACES:
             yield f"and {len(group.modules) - number:,} more"
             return
-        yield said(path) + (f" ({count(modules, 'module')})" if modules else "")
+        yield escaped(path) + (f" ({count(modules, 'module')})" if modules else "")
