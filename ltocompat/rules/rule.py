@@ -31,6 +31,10 @@ class Component(enum.StrEnum):
     NONE = "device code"  # no target changes it
 
 
+ABOUT_LOADING = frozenset({Component.DRIVER, Component.KERNEL, Component.COMPAT})
+"""Components that say whether code loads, which no linker tells."""
+
+
 class Unbounded(enum.StrEnum):
     """Why a constraint names no least version."""
 
@@ -203,6 +207,11 @@ class Problem:
     message: str
     remedy: str
     evidence: str
+
+    @property
+    def decided_by_trial(self) -> bool:
+        """Whether its text tells the reader to ask a trial link."""
+        return "--trial-link" in f"{self.message} {self.remedy}"
 
 
 def nothing(_: Subject) -> Iterable[Requirement]:
