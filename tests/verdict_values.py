@@ -180,7 +180,7 @@ def _services() -> Iterator[Service]:
     yield Service(75, "Turing", "none", 0, 0, 0, 2000, None)
     for number, name in ((80, "Ampere"), (86, "Ampere"), (90, "Hopper")):
         yield Service(number, name, "sass", 1600, 17, 0, 383, sass)
-    yield Service(107, "Rubin", "link", 0, 0, 2000, 0, late)
+    yield Service(107, "Rubin", "link", 0, 0, 2000, 0, late, nvjitlink=Release(13, 5))
     yield Service(110, "Blackwell", "none", 0, 0, 0, 2000, None)
     yield Service(130, "next", "ptx", 0, 17, 0, 1983, None)
 

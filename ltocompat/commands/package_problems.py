@@ -13,8 +13,9 @@ from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Result, Verdict, worst
 from ltocompat.packages.promise import Promise
 from ltocompat.packages.reading import package_of
+from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
 from ltocompat.rules.engine.collect_requirements import required
-from ltocompat.rules.engine.judge_artifact import LEFT_OPEN, results
+from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.judge_package import packages_beside, problems_of
 from ltocompat.rules.engine.problems import machine_result, with_problems
 from ltocompat.rules.rule import Problem
@@ -70,7 +71,9 @@ def on_any_target(summary: ArtifactSummary, problems: Sequence[Problem]) -> Resu
     """What is wrong with an artifact wherever it goes: nothing that only a target could tell."""
     found = [finding for result in results(summary, ANY_TARGET) for finding in result.findings]
     kept = tuple(
-        dict.fromkeys(each_finding for each_finding in found if each_finding.rule != LEFT_OPEN)
+        dict.fromkeys(
+            each_finding for each_finding in found if each_finding.rule != TARGET_LEAVES_OPEN
+        )
     )
     something = kept or problems or summary.modules
     verdict = worst(one.verdict for one in kept) if something else Verdict.UNKNOWN

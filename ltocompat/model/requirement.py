@@ -23,6 +23,7 @@ class Asked:
         evidence: the bytes that say so.
         module_count: how many modules ask it.
         example: the first of them.
+        names_compiler: it compares with the release that compiled the code.
     """
 
     component: str
@@ -33,6 +34,7 @@ class Asked:
     evidence: str
     module_count: int
     example: Place
+    names_compiler: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,9 @@ class Service:
         link: by a link.
         none: not at all (those without kernels are left out).
         driver: the least driver there; None where nothing serves, or no floor is known.
-        beyond: no known driver is new enough there.
+        beyond: no known driver does there.
+        nvjitlink: the least nvJitLink that links for it; None where nothing is linked, or none
+            is known.
     """
 
     number: int
@@ -83,6 +87,7 @@ class Service:
     none: int
     driver: DriverVersion | None
     beyond: bool = False
+    nvjitlink: Release | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,7 @@ class Required:
     Attributes:
         path: the artifact.
         modules: how many it has.
-        nvjitlink: the least nvJitLink; None where nothing is linked.
+        nvjitlink: the least nvJitLink; None where nothing is linked, or none is known.
         driver_sass: the least driver for its SASS; None where it has none or no floor is known.
         driver_ptx: the least driver that compiles all of its PTX with kernels; likewise.
         ptx_beyond: some PTX is newer than the tables, so that no known driver compiles it.
@@ -116,6 +121,7 @@ class Required:
         asked: every requirement, each once.
         lines: to paste.
         skipped: places that could not be read and are missing from all this.
+        no_nvjitlink: why no nvJitLink is known for what is linked; empty where one is.
     """
 
     path: str
@@ -129,3 +135,4 @@ class Required:
     asked: tuple[Asked, ...]
     lines: tuple[PasteLine, ...]
     skipped: int
+    no_nvjitlink: str = ""

@@ -59,7 +59,7 @@ class Route(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule says of modules of an artifact on a target.
+    """What a rule finds in modules of an artifact on a target.
 
     Attributes:
         rule: ID of the rule.
@@ -71,6 +71,8 @@ class Finding:
         source: where the rule comes from.
         module_count: number of modules that it holds for; 0 for a finding about the target.
         example: the first of them, None for a finding about the target.
+        about_loading: it is about what a driver does later, of which a trial link says nothing.
+        decided_by_trial: a trial link would settle it.
     """
 
     rule: str
@@ -82,6 +84,8 @@ class Finding:
     source: str
     module_count: int = 0
     example: Place | None = None
+    about_loading: bool = False
+    decided_by_trial: bool = False
 
 
 @dataclass(frozen=True, slots=True)

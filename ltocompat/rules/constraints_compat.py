@@ -1,83 +1,10 @@
-"""What a package of cuda-compat in front of a kernel driver has to be."""
+"""Another name of ``constraints``, until all import from there."""
 
-from __future__ import annotations
+from ltocompat.rules.constraints import (
+    CompatNewerThanKernel,
+    CompatOnLinux,
+    CompatOnSupportedGpu,
+    CompatPairProvided,
+)
 
-from dataclasses import dataclass
-
-from ltocompat.facts.compat import compat_branch, compat_use
-from ltocompat.model.verdict import Verdict
-from ltocompat.rules.constraints import Silent
-from ltocompat.rules.rule import CompatUse
-
-_LINUX = "linux"
-
-
-@dataclass(frozen=True, slots=True)
-class CompatPairProvided(Silent):
-    """A package that NVIDIA provides for the kernel driver beneath."""
-
-    def __str__(self) -> str:
-        return "in a pair with its kernel driver that NVIDIA provides"
-
-    def judge(self, value: CompatUse) -> Verdict:
-        """``fail`` for a pair that the table rules out, ``unknown`` for one that it lacks.
-
-        A package that is no newer than the driver, and systems without cuda-compat, are left to
-        other rules.
-        """
-        if value.system != _LINUX or is_shadowing(value):
-            return Verdict.OK
-        if value.kernel is None:
-            return Verdict.UNKNOWN
-        use = compat_use(value.package, value.kernel.branch)
-        return {"usable": Verdict.OK, "none": Verdict.FAIL}.get(use or "", Verdict.UNKNOWN)
-
-
-@dataclass(frozen=True, slots=True)
-class CompatOnSupportedGpu(Silent):
-    """A GPU that forward compatibility is made for."""
-
-    def __str__(self) -> str:
-        return "on a data centre GPU, an NGC-ready RTX or a Jetson"
-
-    def judge(self, value: CompatUse) -> Verdict:
-        """``fail`` on other GPUs, ``unknown`` where the name of the GPU doesn't tell."""
-        if value.system != _LINUX:
-            return Verdict.OK
-        if value.gpu.data_center is None:
-            return Verdict.UNKNOWN
-        return Verdict.OK if value.gpu.data_center else Verdict.FAIL
-
-
-@dataclass(frozen=True, slots=True)
-class CompatNewerThanKernel(Silent):
-    """A package of a newer driver branch than the kernel driver."""
-
-    def __str__(self) -> str:
-        return "of a newer branch than the kernel driver"
-
-    def judge(self, value: CompatUse) -> Verdict:
-        """``fail`` for the same or an older branch, ``unknown`` where one of both is not known."""
-        if value.system != _LINUX:
-            return Verdict.OK
-        if value.kernel is None or compat_branch(value.package) is None:
-            return Verdict.UNKNOWN
-        return Verdict.FAIL if is_shadowing(value) else Verdict.OK
-
-
-@dataclass(frozen=True, slots=True)
-class CompatOnLinux(Silent):
-    """A Linux: there is no cuda-compat elsewhere."""
-
-    def __str__(self) -> str:
-        return "on Linux itself"
-
-    def judge(self, value: CompatUse) -> Verdict:
-        """``fail`` on Windows and in WSL 2."""
-        return Verdict.OK if value.system == _LINUX else Verdict.FAIL
-
-
-def is_shadowing(use: CompatUse) -> bool:
-    """Whether a package hides a driver that is as new as itself, or newer."""
-    branch = compat_branch(use.package)
-    return branch is not None and use.kernel is not None and branch <= use.kernel.branch
+__all__ = ["CompatNewerThanKernel", "CompatOnLinux", "CompatOnSupportedGpu", "CompatPairProvided"]

@@ -1,18 +1,19 @@
-"""A rule, what it looks at, and the requirements that it finds: the vocabulary of this room."""
+"""Rules, what they look at, and what they find: the types that this room shares."""
 
 from __future__ import annotations
 
 import enum
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Generic, TypeVar
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import Host
 from ltocompat.model.project import rule_url
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
-from ltocompat.model.verdict import Level, Route, Verdict
+from ltocompat.model.verdict import LEVELS, Level, Route, Verdict
 from ltocompat.packages.values import Shipped
 from ltocompat.rules.prose import Prose, family_prose
 from ltocompat.rules.selection import Missed
@@ -32,14 +33,80 @@ class Component(enum.StrEnum):
     NONE = "device code"  # no target changes it
 
 
-class Constraint(Protocol):
-    """What the value on a component has to be; ``str`` gives it as ``>= 550.54.14``."""
+ABOUT_LOADING = frozenset({Component.DRIVER, Component.KERNEL, Component.COMPAT})
+"""Components that say whether code loads, which no linker tells."""
 
+
+class Unbounded(enum.StrEnum):
+    """Why a constraint names no least version."""
+
+    ANY = "any version does, or no version changes it"
+    NOT_KNOWN = "the tables don't tell which version does"
+    NONE_KNOWN = "no known version does"
+
+
+VersionT = TypeVar("VersionT", Release, DriverVersion)
+
+
+@dataclass(frozen=True, slots=True)
+class Floor(Generic[VersionT]):
+    """The least versions that meet a constraint: the answer that ``require`` folds.
+
+    Attributes:
+        possible: every older version fails.
+        sure: the least that surely meets it.
+    """
+
+    possible: VersionT
+    sure: VersionT
+
+
+class Constraint(ABC):
+    """What the value on a component has to be; ``str`` gives it as ``>= 550.54.14``.
+
+    ``check`` asks ``judge``, ``require`` asks ``floor``; both are abstract, so that no constraint
+    can answer one question and not the other.
+
+    Attributes:
+        components: the components whose values it can judge.
+        of_gpu: it is about the GPU, so that it holds in that GPU's row of ``require`` only.
+        hides_concatenated: a driver that fails it reads on as if concatenated entries were not
+            there.
+        names_compiler: it compares with the release that compiled the code.
+    """
+
+    __slots__ = ()
+
+    components: ClassVar[frozenset[Component]]
+    of_gpu: ClassVar[bool] = False
+    hides_concatenated: ClassVar[bool] = False
+    names_compiler: ClassVar[bool] = False
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """The value that is wanted, as it stands behind the name of the component."""
+
+    @abstractmethod
     def judge(self, value: Any, /) -> Verdict:  # noqa: ANN401 - each component has its own type
         """What a known value on the component makes of it."""
 
+    @abstractmethod
+    def floor(self) -> Floor[Any] | Unbounded:
+        """The least value that ``judge`` doesn't fail, or why there is none."""
+
     def noted(self, value: Any, /) -> bool:  # noqa: ANN401 - as above
         """Whether a value that is ``ok`` is worth a note all the same."""
+        del value
+        return False
+
+    def level(self, verdict: Verdict) -> Level:
+        """How loud a finding with this verdict is."""
+        return LEVELS[verdict]
+
+    def decided_by_trial(self, verdict: Verdict) -> bool:
+        """Whether a trial link would replace this verdict by a certain one."""
+        del verdict
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +139,9 @@ class Requirement:
         remedy: what to do then.
         evidence: the bytes that say so.
         doubt: what to say instead of the consequence where the verdict is unknown.
+
+    Raises:
+        TypeError: the constraint can't judge values on the component.
     """
 
     component: Component
@@ -83,18 +153,25 @@ class Requirement:
     evidence: str
     doubt: str = ""
 
+    def __post_init__(self) -> None:
+        if self.component not in self.constraint.components:
+            kind = type(self.constraint).__name__
+            raise TypeError(
+                f"{self.rule}: {kind} can't judge the {self.component}; give a constraint on it"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a rule looks at: a module on its way to a GPU.
+    """What a rule looks at: a module, a GPU, and the route between them.
 
     Attributes:
         signature: the module.
-        route: the way that it goes.
+        route: how it gets onto the GPU.
         gpu: the GPU.
         picked: the images that the driver or the linker picks; empty when there is none.
         missed: why none is picked, else None.
-        linker: on the way of a link: the release of the linker; None when it is not known.
+        linker: on the route of a link: the release of the linker; None when it is not known.
         offline: that linker is nvlink rather than nvJitLink.
         linker_refused: a trial with this linker said that LTO-IR is too new for it (True), or not
             (False); None without a trial.
@@ -132,6 +209,11 @@ class Problem:
     message: str
     remedy: str
     evidence: str
+
+    @property
+    def decided_by_trial(self) -> bool:
+        """Whether its text tells the reader to ask a trial link."""
+        return "--trial-link" in f"{self.message} {self.remedy}"
 
 
 def nothing(_: Subject) -> Iterable[Requirement]:

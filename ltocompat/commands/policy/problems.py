@@ -12,6 +12,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.values import Package
+from ltocompat.rules.emitted import ARCH_MISSING, DRIVER_ROSE
 from ltocompat.rules.rule import Problem
 
 _KINDS = {
@@ -77,7 +78,7 @@ def _archs(
         f"-gencode arch=compute_{arch.number}{arch.suffix},code={arch}" for arch in missing
     )
     yield Problem(
-        "POL-01",
+        ARCH_MISSING,
         Verdict.FAIL,
         f"{word} for {lost} is required, but "
         + (f"there is {word} only for {has}" if there else f"there is no {word}"),
@@ -96,7 +97,7 @@ def _driver(policy: Policy, required: Required) -> Iterator[Problem]:
         floor, word = required.driver_ptx, "PTX"
     if floor is not None and floor > least:
         yield Problem(
-            "POL-02",
+            DRIVER_ROSE,
             Verdict.FAIL,
             f"driver {least} is the least to keep, but the {word} needs {floor}",
             f'build with an older toolkit, or write least-driver = "{floor}"',
@@ -104,7 +105,7 @@ def _driver(policy: Policy, required: Required) -> Iterator[Problem]:
         )
     elif floor is None and required.ptx_beyond:
         yield Problem(
-            "POL-02",
+            DRIVER_ROSE,
             Verdict.UNKNOWN,
             f"driver {least} is the least to keep, but the PTX is newer than every known driver",
             "build with an older toolkit",

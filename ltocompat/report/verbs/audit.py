@@ -23,11 +23,11 @@ from ltocompat.report.grouped_findings import (
 )
 from ltocompat.report.text import brief, count
 from ltocompat.report.verbs.check import blocks as checked
+from ltocompat.rules.emitted import ASKED_BY_PROJECT
 
 _FORGIVEN = (Standing.KNOWN, Standing.IGNORED)
 _MOST = 20
 _TRIAL = "--trial-link"
-_OWN = ("POL-01", "POL-02", "PKG-09", "PKG-10")  # rules on what a project itself asks
 
 
 def report(audit: Audit) -> FindingReport[Judgement]:
@@ -131,10 +131,8 @@ def _is_open(finding: Finding) -> bool:
 
 def _needs_trial(group: GroupedFinding, policy: Policy) -> bool:
     """Whether a finding says that a trial link decides it, and none was made."""
-    words = (group.finding.message, *group.remedies)
-    return (
-        _is_open(group.finding) and not policy.trial_links and any(_TRIAL in text for text in words)
-    )
+    finding = group.finding
+    return _is_open(finding) and finding.decided_by_trial and not policy.trial_links
 
 
 def _ask_linkers(policy: Policy) -> tuple[str, ...]:
@@ -165,7 +163,7 @@ def _not_counted(audit: Audit) -> Iterator[str]:
 def _again(group: GroupedFinding, policy: Policy) -> str:
     """The command that finds the same: what a project asks of its code is seen in its needs."""
     (path,) = group.modules
-    if group.finding.rule in _OWN:
+    if group.finding.rule in ASKED_BY_PROJECT:
         return f"ltocompat require {shlex.quote(path)}"
     known = [target.name for target in policy.targets]
     (name, *_) = [cell.target for cell in group.cells if cell.target in known] or known

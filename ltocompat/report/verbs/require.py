@@ -59,7 +59,7 @@ def _artifact(required: Required) -> Iterator[Block]:
     yield Heading((Code(Place(required.path)), f": {text}", unread if required.skipped else ""))
     yield Table((Column("needs"), Column("at least", width=24)), tuple(_floors(required)))
     if required.services:
-        yield Table(_GPU_COLUMNS, tuple(_gpus(required.services)))
+        yield Table(_GPU_COLUMNS, tuple(_gpus(required)))
     if required.lines:
         yield Items("to paste", tuple(_line(line) for line in required.lines))
     if required.asked:
@@ -69,10 +69,8 @@ def _artifact(required: Required) -> Iterator[Block]:
 
 
 def _floors(required: Required) -> Iterator[tuple[str, str]]:
-    yield (
-        "nvJitLink",
-        "nothing is linked" if required.nvjitlink is None else _linker(required.nvjitlink),
-    )
+    nothing = required.no_nvjitlink or "nothing is linked"
+    yield "nvJitLink", nothing if required.nvjitlink is None else _linker(required.nvjitlink)
     yield "driver for SASS", _driver(required.driver_sass, required.services, "sass")
     beyond = "newer than every known driver" if required.ptx_beyond else None
     yield "driver for PTX", beyond or _driver(required.driver_ptx, required.services, "ptx")
@@ -102,11 +100,13 @@ def _driver(floor: DriverVersion | None, services: Iterable[Service], how: str) 
     return "no floor is known" if used else f"no {how.upper()} is loaded"
 
 
-def _gpus(services: Iterable[Service]) -> Iterator[tuple[str, ...]]:
+def _gpus(required: Required) -> Iterator[tuple[str, ...]]:
     """A row for architectures that fare alike."""
     alike: dict[tuple[str, str, str], list[Service]] = {}
-    for service in services:
-        alike.setdefault((*_served(service), _from(service)), []).append(service)
+    for service in required.services:
+        by, modules = _served(service)
+        by += _own_linker(service, required.nvjitlink)
+        alike.setdefault((by, modules, _from(service)), []).append(service)
     for (by, modules, driver), several in alike.items():
         yield (_archs(several), by, modules, driver)
 
@@ -119,6 +119,16 @@ def _archs(several: list[Service]) -> str:
         if each_service.name == _NEXT
     )
     return ", ".join(part for part in (f"sm_{known}" if known else "", coming) if part)
+
+
+def _own_linker(service: Service, floor: LinkerFloor | None) -> str:
+    """The nvJitLink of a GPU that needs another one than the artifact's least."""
+    if not service.link or floor is None:
+        return ""
+    if service.nvjitlink is None:
+        return " by no known nvJitLink"
+    least = floor.sure or floor.possible
+    return f" from nvJitLink {service.nvjitlink}" if service.nvjitlink > least else ""
 
 
 def _served(service: Service) -> tuple[str, str]:

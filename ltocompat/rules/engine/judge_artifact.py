@@ -15,13 +15,18 @@ from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Level, Result, Route, Verdict, worst
 from ltocompat.rules.catalogue import RULES, rule
+from ltocompat.rules.emitted import (
+    ABSENT_FROM_DEVICE_LINK,
+    BYTES_UNREAD,
+    NOTHING_SERVES,
+    OPTIONS_DIFFER,
+    PARTIAL_LTO,
+    TARGET_LEAVES_OPEN,
+)
 from ltocompat.rules.engine.judge_host import judge_host
 from ltocompat.rules.engine.judge_module import ModuleVerdict, judge, possible_ways, ways
 
-UNREADABLE = "IMG-02"
 HALVES = ("load", "link")
-LEFT_OPEN = "TGT-01"
-_NOTHING_SERVES = "SASS-06"
 
 
 class _GroupVerdict(NamedTuple):
@@ -155,7 +160,7 @@ def _lacking(judged: list[_GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
     ]
     if gpu is None or not missing or len(missing) == len(waiting):
         return
-    said = rule("BLD-03")
+    said = rule(ABSENT_FROM_DEVICE_LINK)
     yield Finding(
         said.id,
         Verdict.UNKNOWN,
@@ -233,10 +238,12 @@ def _nothing_serves(judged: list[_GroupVerdict], gpu: Gpu) -> Finding:
             rule_id, reason = _excluded(image, gpu, way)
             obstacles.add(rule_id)
             reasons.setdefault(str(image), reason)
-    (only,) = obstacles if len(obstacles) == 1 else (_NOTHING_SERVES,)
+    (only,) = obstacles if len(obstacles) == 1 else (NOTHING_SERVES,)
     route = judged[0].way
     objects = all(group_verdict.group.signature.needs_device_link for group_verdict in judged)
-    said = rule("BLD-03" if objects else only if route is Route.LINK else _NOTHING_SERVES)
+    said = rule(
+        ABSENT_FROM_DEVICE_LINK if objects else only if route is Route.LINK else NOTHING_SERVES
+    )
     end = " (error 209, no kernel image is available)" if route is Route.LOAD else ""
     listed = "; ".join(f"{image} {reason}" for image, reason in list(reasons.items())[:4])
     more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""
@@ -259,8 +266,8 @@ def _excluded(image: ImageSignature, gpu: Gpu, way: Route) -> tuple[str, str]:
         if reason:
             return one.id, reason
     if image.kind is ImageKind.LTOIR and way is Route.LOAD:
-        return _NOTHING_SERVES, "is not linked by the driver"
-    return _NOTHING_SERVES, "is not picked"
+        return NOTHING_SERVES, "is not linked by the driver"
+    return NOTHING_SERVES, "is not picked"
 
 
 def _left_open(
@@ -282,7 +289,7 @@ def _left_open(
         words.append("loading it" if keys else "loading its Tile IR")
     lacks = f": the target lacks {' and '.join(keys)}" if keys else ""
     verdict = Verdict.UNKNOWN if alone else Verdict.OK
-    rule_ = rule(LEFT_OPEN)
+    rule_ = rule(TARGET_LEAVES_OPEN)
     return Finding(
         rule_.id,
         verdict,
@@ -296,9 +303,9 @@ def _left_open(
 
 def _unreadable(summary: ArtifactSummary) -> Finding:
     first = summary.skipped[0]
-    said = rule(UNREADABLE)
+    said = rule(BYTES_UNREAD)
     return Finding(
-        UNREADABLE,
+        BYTES_UNREAD,
         Verdict.UNKNOWN,
         Level.ERROR,
         f"{_places(summary.skipped_count)} can't be read and may hold device code: {first.reason}",
@@ -330,7 +337,7 @@ def _notes(summary: ArtifactSummary, judged: list[_GroupVerdict]) -> Iterator[Fi
                 f"LTO-IR of one link differs in {disagreement.option} ({values}), and nvJitLink "
                 "links it without a word"
             )
-            yield _note("LTO-12", message, 0, disagreement.values[0][1][0])
+            yield _note(OPTIONS_DIFFER, message, 0, disagreement.values[0][1][0])
     kinds = {
         image.kind for _, each_module_verdict in linked for image in each_module_verdict.picked
     }
@@ -338,7 +345,7 @@ def _notes(summary: ArtifactSummary, judged: list[_GroupVerdict]) -> Iterator[Fi
         plain = [(g, o) for g, o in linked if o.picked[0].kind is not ImageKind.LTOIR]
         count = sum(group.count for group, _ in plain)
         text = "modules without LTO-IR are linked as they are: the link is optimised only in part"
-        yield _note("LTO-08", text, count, plain[0][0].example)
+        yield _note(PARTIAL_LTO, text, count, plain[0][0].example)
 
 
 def _note(rule_id: str, message: str, count: int, example: Place | None) -> Finding:

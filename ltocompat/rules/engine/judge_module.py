@@ -13,11 +13,10 @@ from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key, load_key, narrowed
 from ltocompat.model.verdict import LEVELS, Finding, Level, Route, Verdict, worst
 from ltocompat.rules.catalogue import requirements_of, rule
+from ltocompat.rules.emitted import TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.engine.evaluate import Evaluation, evaluate
-from ltocompat.rules.rule import Component, Subject
+from ltocompat.rules.rule import ABOUT_LOADING, Component, Subject
 from ltocompat.rules.selection import Missed, pick_for_driver, pick_for_linker
-
-_LINK_AXES = (Component.LINKER, Component.NONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +32,7 @@ class ModuleVerdict:
         picked: the images that were picked.
         why: the reasoning in one sentence.
         empty: it is not for the GPU, and has no kernels that could be missed there.
+        blind_to_concatenated: the driver reads on as if concatenated entries were not there.
     """
 
     verdict: Verdict | None
@@ -42,6 +42,7 @@ class ModuleVerdict:
     picked: tuple[ImageSignature, ...] = ()
     why: str = ""
     empty: bool = False
+    blind_to_concatenated: bool = False
 
 
 def ways(signature: ModuleSignature) -> tuple[Route, ...]:
@@ -125,11 +126,8 @@ def _seen_by_old_drivers(
     signature: ModuleSignature, judged: ModuleVerdict
 ) -> ModuleSignature | None:
     """What is left of a module for a driver that sees no concatenated entries; None for nothing."""
-    blind = any(
-        finding.rule == "FB-03" and finding.verdict is Verdict.FAIL for finding in judged.findings
-    )
     left = tuple(image for image in signature.images if not image.concatenated)
-    return replace(signature, images=left) if blind and left else None
+    return replace(signature, images=left) if judged.blind_to_concatenated and left else None
 
 
 def _without_kernels(images: Iterable[ImageSignature]) -> bool:
@@ -199,22 +197,35 @@ def _ruled(
         ]
     findings = tuple(map(finding_of, evaluations))
     why = _why(subject, rulings)
-    return ModuleVerdict(verdict, how, findings, frozenset(not_judged), subject.picked, why)
+    blind = any(
+        ruling.verdict is Verdict.FAIL and ruling.requirement.constraint.hides_concatenated
+        for ruling in rulings
+    )
+    return ModuleVerdict(
+        verdict,
+        how,
+        findings,
+        frozenset(not_judged),
+        subject.picked,
+        why,
+        blind_to_concatenated=blind,
+    )
 
 
 def finding_of(ruling: Evaluation) -> Finding:
     """The finding behind a ruling that has a message; the fold counts its modules."""
     requirement = ruling.requirement
     verdict = ruling.verdict or Verdict.OK
-    said = rule(requirement.rule)
     return Finding(
         requirement.rule,
         verdict,
-        LEVELS[verdict],
+        requirement.constraint.level(verdict),
         ruling.message,
         requirement.remedy,
         requirement.evidence,
-        said.source,
+        rule(requirement.rule).source,
+        about_loading=requirement.component in ABOUT_LOADING,
+        decided_by_trial=requirement.constraint.decided_by_trial(verdict),
     )
 
 
@@ -272,28 +283,27 @@ def _with_trial(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
     text = f"the {tried.who}" if tried.who.startswith("driver") else tried.who
     if tried.outcome in ("crashed", "timed out"):
         said = f"{text} {tried.outcome} on it: {tried.said}"
-        return _add(judged, max(verdict, Verdict.UNKNOWN), "TRIAL", Verdict.UNKNOWN, said)
+        return _add(judged, max(verdict, Verdict.UNKNOWN), TRIAL_REFUSED, Verdict.UNKNOWN, said)
     if not tried.worked and by_rules < Verdict.FAIL:
         said = f"{text} refuses it: {tried.said}"
         if by_rules is Verdict.UNKNOWN:
-            return _add(_settled(judged, tried), Verdict.FAIL, "TRIAL", Verdict.FAIL, said)
+            return _add(_settled(judged, tried), Verdict.FAIL, TRIAL_REFUSED, Verdict.FAIL, said)
         said = f"by the rules it is {by_rules}, but {said}"
-        return _add(judged, Verdict.FAIL, "TRIAL-DISAGREES", Verdict.FAIL, said)
+        return _add(judged, Verdict.FAIL, TRIAL_DISAGREES, Verdict.FAIL, said)
     if tried.worked and by_rules is Verdict.FAIL:
         said = f"by the rules it fails, but {text} {tried.outcome} it"
-        return _add(judged, verdict, "TRIAL-DISAGREES", verdict, said)
+        return _add(judged, verdict, TRIAL_DISAGREES, verdict, said)
     if tried.proves and by_rules is Verdict.UNKNOWN:
         settled = _settled(judged, tried)
         said = f"{text} {tried.outcome} it, which is outside of what is documented"
         least = max(settled.verdict or Verdict.OK, Verdict.UNDOCUMENTED)
-        return _add(settled, least, "TRIAL", Verdict.UNDOCUMENTED, said)
+        return _add(settled, least, TRIAL_REFUSED, Verdict.UNDOCUMENTED, said)
     return judged
 
 
 def _about(tried: TrialOutcome, finding: Finding) -> bool:
     """Whether a trial answers a finding: one of a link says nothing of what is loaded later."""
-    later = finding.rule.startswith(("DRV", "CMP", "LTO-10b"))
-    return tried.who.startswith("driver") or not later
+    return tried.who.startswith("driver") or not finding.about_loading
 
 
 def _settled(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:

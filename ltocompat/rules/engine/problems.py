@@ -1,4 +1,4 @@
-"""Flaws of a machine, or of a library on it, as findings."""
+"""Problems of a machine, of a library on it, or of a package, as findings."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def finding_of_flaw(problem: Problem) -> Finding:
         problem.remedy,
         problem.evidence,
         source,
+        decided_by_trial=problem.decided_by_trial,
     )
 
 

@@ -212,10 +212,10 @@ def _floor_of(name: str) -> Release | None:
 
 def _ltoir_of(shipped: Shipped) -> str:
     """The LTO-IR that asks for the newest linker, as requirements call it."""
-    askeds = [each_asked for each_asked in shipped.required.asked if each_asked.rule == "LTO-01"]
-    if not askeds:
+    subjects = [asked.subject for asked in shipped.required.asked if asked.names_compiler]
+    if not subjects:
         return ""
-    return f"{askeds[0].subject if len(askeds) == 1 else 'LTO-IR'} is inside"
+    return f"{subjects[0] if len(subjects) == 1 else 'LTO-IR'} is inside"
 
 
 def _is_copy(how: str, library: str, name: str) -> bool:

@@ -1,0 +1,59 @@
+"""What a value on a component of a target can be asked to be: a module for each component."""
+
+from __future__ import annotations
+
+from ltocompat.rules.constraints.any_component import Always, Remark, Untold
+from ltocompat.rules.constraints.compat import (
+    CompatNewerThanKernel,
+    CompatOnLinux,
+    CompatOnSupportedGpu,
+    CompatPairProvided,
+    is_shadowing,
+)
+from ltocompat.rules.constraints.driver import (
+    DriverFrom,
+    DriverOfCuda,
+    DriverOfWriter,
+    DriverSureFrom,
+    KernelKnows,
+    KernelStillServes,
+    driver_cuda,
+)
+from ltocompat.rules.constraints.linker import (
+    FIRST_NVJITLINK,
+    LinkerExporting,
+    LinkerFrom,
+    LinkerNamed,
+    LinkerNotOlderThan,
+    LinkerOfCubin,
+    LinkerOfMajor,
+    LinkerTargets,
+)
+from ltocompat.rules.constraints.nvrtc import NvrtcOfMinor
+
+__all__ = [
+    "FIRST_NVJITLINK",
+    "Always",
+    "CompatNewerThanKernel",
+    "CompatOnLinux",
+    "CompatOnSupportedGpu",
+    "CompatPairProvided",
+    "DriverFrom",
+    "DriverOfCuda",
+    "DriverOfWriter",
+    "DriverSureFrom",
+    "KernelKnows",
+    "KernelStillServes",
+    "LinkerExporting",
+    "LinkerFrom",
+    "LinkerNamed",
+    "LinkerNotOlderThan",
+    "LinkerOfCubin",
+    "LinkerOfMajor",
+    "LinkerTargets",
+    "NvrtcOfMinor",
+    "Remark",
+    "Untold",
+    "driver_cuda",
+    "is_shadowing",
+]

@@ -1,0 +1,74 @@
+"""Constraints that fit every component of a target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ltocompat.model.verdict import Verdict
+from ltocompat.rules.rule import Component, Constraint, Unbounded
+
+_EVERY = frozenset(Component)
+
+
+@dataclass(frozen=True, slots=True)
+class Remark(Constraint):
+    """Nothing that has to be so; something that is worth a note on any target."""
+
+    components: ClassVar = _EVERY
+
+    def __str__(self) -> str:
+        return "noted"
+
+    def judge(self, value: object) -> Verdict:
+        """``ok``."""
+        del value
+        return Verdict.OK
+
+    def noted(self, value: object) -> bool:
+        """True."""
+        del value
+        return True
+
+    def floor(self) -> Unbounded:
+        """None: every value is ``ok``."""
+        return Unbounded.ANY
+
+
+@dataclass(frozen=True, slots=True)
+class Always(Constraint):
+    """Nothing that a target has changes this verdict."""
+
+    components: ClassVar = _EVERY
+    verdict: Verdict
+
+    def __str__(self) -> str:
+        return "anything"
+
+    def judge(self, value: object) -> Verdict:
+        """The verdict."""
+        del value
+        return self.verdict
+
+    def floor(self) -> Unbounded:
+        """None: no value changes the verdict."""
+        return Unbounded.ANY
+
+
+@dataclass(frozen=True, slots=True)
+class Untold(Constraint):
+    """A version that the tables don't tell."""
+
+    components: ClassVar = _EVERY
+
+    def __str__(self) -> str:
+        return "of a release that the tables don't tell"
+
+    def judge(self, value: object) -> Verdict:
+        """``unknown``."""
+        del value
+        return Verdict.UNKNOWN
+
+    def floor(self) -> Unbounded:
+        """None that the tables tell."""
+        return Unbounded.NOT_KNOWN

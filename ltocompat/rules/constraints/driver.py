@@ -1,0 +1,191 @@
+"""What a driver has to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ltocompat.facts import drivers, gpus
+from ltocompat.model.arch import Release
+from ltocompat.model.target import DriverVersion
+from ltocompat.model.verdict import Verdict
+from ltocompat.rules.rule import Component, Constraint, Floor, Unbounded
+
+
+@dataclass(frozen=True, slots=True)
+class DriverFrom(Constraint):
+    """A driver of this version or newer."""
+
+    components: ClassVar = frozenset({Component.DRIVER})
+    least: DriverVersion
+
+    def __str__(self) -> str:
+        return f">= {self.least}"
+
+    def judge(self, value: DriverVersion) -> Verdict:
+        """``fail`` below the floor."""
+        return Verdict.OK if value.numbers >= self.least.numbers else Verdict.FAIL
+
+    def floor(self) -> Floor[DriverVersion]:
+        """That version."""
+        return Floor(self.least, self.least)
+
+
+@dataclass(frozen=True, slots=True)
+class DriverOfCuda(Constraint):
+    """A driver that comes from this CUDA release or a newer one."""
+
+    components: ClassVar = frozenset({Component.DRIVER})
+    cuda: Release
+
+    def __str__(self) -> str:
+        branch = drivers.cuda_branch(self.cuda)
+        named = f">= {branch}" if branch else f"newer than {drivers.driver_branches()[-1]}"
+        return f"{named} (CUDA {self.cuda})"
+
+    def judge(self, value: DriverVersion) -> Verdict:
+        """``fail`` for an older one; ``unknown`` for one above the tables that may be too old."""
+        known = driver_cuda(value)
+        if known is not None and known >= self.cuda:
+            return Verdict.OK
+        newer = value.branch > drivers.driver_branches()[-1]
+        return Verdict.UNKNOWN if newer or known is None else Verdict.FAIL
+
+    def floor(self) -> Floor[DriverVersion] | Unbounded:
+        """The first driver of the branch; none where no known driver is of that release."""
+        branch = drivers.cuda_branch(self.cuda)
+        if branch is None:
+            return Unbounded.NONE_KNOWN
+        first = drivers.first_production(branch)
+        return Floor(first, first)
+
+
+@dataclass(frozen=True, slots=True)
+class DriverOfWriter(Constraint):
+    """A driver that is as new as the toolkit that wrote the code, where its major is enough."""
+
+    components: ClassVar = frozenset({Component.DRIVER})
+    cuda: Release
+
+    def __str__(self) -> str:
+        return f"of CUDA {self.cuda} for everything that this release has"
+
+    def judge(self, value: object) -> Verdict:
+        """``ok``: minor-version compatibility is documented."""
+        del value
+        return Verdict.OK
+
+    def noted(self, value: DriverVersion) -> bool:
+        """Whether the driver is of the same major and an older minor."""
+        known = driver_cuda(value)
+        return known is not None and known.major == self.cuda.major and known < self.cuda
+
+    def floor(self) -> Unbounded:
+        """None: every driver is ``ok``."""
+        return Unbounded.ANY
+
+
+@dataclass(frozen=True, slots=True)
+class DriverSureFrom(Constraint):
+    """A driver from this CUDA release on surely works.
+
+    Attributes:
+        cuda: that release.
+        blind: the newest release whose driver is known not to work; what lies between is unknown.
+    """
+
+    components: ClassVar = frozenset({Component.DRIVER})
+    hides_concatenated: ClassVar = True
+    cuda: Release
+    blind: Release
+
+    def __str__(self) -> str:
+        return f"of CUDA {self.cuda} or newer, to be sure"
+
+    def judge(self, value: DriverVersion) -> Verdict:
+        """``fail`` up to ``blind``, ``unknown`` between both."""
+        known = driver_cuda(value)
+        if known is not None and known >= self.cuda:
+            return Verdict.OK
+        return Verdict.FAIL if known is None or known <= self.blind else Verdict.UNKNOWN
+
+    def floor(self) -> Floor[DriverVersion] | Unbounded:
+        """The first branch after those that fail, and the first that surely works."""
+        sure = drivers.cuda_branch(self.cuda)
+        later = [
+            branch
+            for branch in drivers.driver_branches()
+            if self.judge(DriverVersion((branch,))) is not Verdict.FAIL
+        ]
+        if sure is None or not later:
+            return Unbounded.NONE_KNOWN
+        return Floor(drivers.first_production(later[0]), drivers.first_production(sure))
+
+
+@dataclass(frozen=True, slots=True)
+class KernelKnows(Constraint):
+    """A kernel driver that is new enough for GPUs of this compute capability (10 * major + minor).
+
+    The floors are derived from the first toolkit that targets the GPU.
+    """
+
+    components: ClassVar = frozenset({Component.KERNEL})
+    of_gpu: ClassVar = True
+    number: int
+
+    def __str__(self) -> str:
+        row = gpus.sm(self.number)
+        if row is None:
+            return f"newer than {drivers.driver_branches()[-1]}"
+        return f">= {row.first_branch}" if row.first_branch else "any"
+
+    def judge(self, value: DriverVersion) -> Verdict:
+        """``fail`` below the first branch; ``unknown`` with GPU and driver above the tables."""
+        row = gpus.sm(self.number)
+        if row is None:
+            newer = value.branch > drivers.driver_branches()[-1]
+            return Verdict.UNKNOWN if newer else Verdict.FAIL
+        too_old = row.first_branch is not None and value.branch < row.first_branch
+        return Verdict.FAIL if too_old else Verdict.OK
+
+    def floor(self) -> Floor[DriverVersion] | Unbounded:
+        """The first driver of the first branch; none for a GPU above the tables."""
+        row = gpus.sm(self.number)
+        if row is None:
+            return Unbounded.NONE_KNOWN
+        if row.first_branch is None:
+            return Unbounded.ANY
+        first = drivers.first_production(row.first_branch)
+        return Floor(first, first)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelStillServes(Constraint):
+    """A kernel driver that has not dropped GPUs of this compute capability (10 * major + minor)."""
+
+    components: ClassVar = frozenset({Component.KERNEL})
+    of_gpu: ClassVar = True
+    number: int
+
+    def __str__(self) -> str:
+        row = gpus.sm(self.number)
+        return f"<= {row.last_branch}" if row and row.last_branch else "any"
+
+    def judge(self, value: DriverVersion) -> Verdict:
+        """``fail`` above the last branch that supports the GPU."""
+        row = gpus.sm(self.number)
+        dropped = row is not None and row.last_branch is not None and value.branch > row.last_branch
+        return Verdict.FAIL if dropped else Verdict.OK
+
+    def floor(self) -> Unbounded:
+        """None: it is the newest driver that is bounded."""
+        return Unbounded.ANY
+
+
+def driver_cuda(driver: DriverVersion) -> Release | None:
+    """The CUDA release of a driver's branch; Windows drivers count by the branch below them.
+
+    A driver above the tables has at least the newest known release.
+    """
+    below = [branch for branch in drivers.driver_branches() if branch <= driver.branch]
+    return drivers.branch_cuda(below[-1]) if below else None

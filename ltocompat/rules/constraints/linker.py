@@ -1,0 +1,214 @@
+"""What nvJitLink or nvlink has to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ltocompat.facts import gpus
+from ltocompat.model.arch import Release
+from ltocompat.model.verdict import Verdict
+from ltocompat.rules import floors
+from ltocompat.rules.rule import Component, Constraint, Floor, Unbounded
+
+FIRST_NVJITLINK = Release(12, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkerFrom(Constraint):
+    """A linker of this release or a newer one."""
+
+    components: ClassVar = frozenset({Component.LINKER})
+    least: Release
+
+    def __str__(self) -> str:
+        return f">= {self.least}"
+
+    def judge(self, value: Release) -> Verdict:
+        """``fail`` below the floor."""
+        return Verdict.OK if value >= self.least else Verdict.FAIL
+
+    def floor(self) -> Floor[Release]:
+        """That version."""
+        return Floor(self.least, self.least)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkerTargets(Constraint):
+    """A linker that can produce code for this architecture number."""
+
+    components: ClassVar = frozenset({Component.LINKER})
+    of_gpu: ClassVar = True
+    number: int
+
+    def __str__(self) -> str:
+        row = gpus.sm(self.number)
+        if row is None:
+            return f"one that knows sm_{self.number}"
+        last = f", <= {row.last_toolkit}" if row.last_toolkit else ""
+        return f">= {row.first_toolkit}{last}"
+
+    def judge(self, value: Release) -> Verdict:
+        """``fail`` where the architecture is not in the linker's list."""
+        return Verdict.OK if self.number in gpus.linker_targets(value) else Verdict.FAIL
+
+    def floor(self) -> Floor[Release] | Unbounded:
+        """The first release with the architecture; none for one above the tables."""
+        row = gpus.sm(self.number)
+        return Unbounded.NONE_KNOWN if row is None else Floor(row.first_toolkit, row.first_toolkit)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkerNotOlderThan(Constraint):
+    """A linker whose minor release is no older than that of LTO-IR made by one of ``releases``.
+
+    Attributes:
+        releases: those that can have made it, oldest first; empty when it is outside the tables.
+        beyond: with no releases: the newest release that it is newer than.
+    """
+
+    components: ClassVar = frozenset({Component.LINKER})
+    names_compiler: ClassVar = True
+    releases: tuple[Release, ...]
+    beyond: Release | None = None
+
+    def __str__(self) -> str:
+        if len(self.releases) > 1:
+            return f">= {self.releases[0]} (>= {self.releases[-1]} to be sure)"
+        if self.releases:
+            return f">= {self.releases[-1]}"
+        return f"newer than {self.beyond}" if self.beyond else "of an unknown release"
+
+    def judge(self, value: Release) -> Verdict:
+        """``fail`` where every release is newer; ``unknown`` where only some are."""
+        if not self.releases:
+            too_old = self.beyond is not None and value <= self.beyond
+            return Verdict.FAIL if too_old else Verdict.UNKNOWN
+        newer = [release > value for release in self.releases]
+        if all(newer):
+            return Verdict.FAIL
+        return Verdict.UNKNOWN if any(newer) else Verdict.OK
+
+    def floor(self) -> Floor[Release] | Unbounded:
+        """The oldest and the newest release that can have made it."""
+        if self.releases:
+            return Floor(self.releases[0], self.releases[-1])
+        return Unbounded.NONE_KNOWN if self.beyond else Unbounded.NOT_KNOWN
+
+    def decided_by_trial(self, verdict: Verdict) -> bool:
+        """Where the bytes leave several releases open, a linker narrows them."""
+        return verdict is Verdict.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class LinkerOfMajor(Constraint):
+    """A linker of the same major as LTO-IR made by one of ``releases``: all that is documented."""
+
+    components: ClassVar = frozenset({Component.LINKER})
+    releases: tuple[Release, ...]
+
+    def __str__(self) -> str:
+        return "of major " + " or ".join(sorted({str(release.major) for release in self.releases}))
+
+    def judge(self, value: Release) -> Verdict:
+        """``undocumented`` across majors upward, ``fail`` for what NVVM before 12.0 wrote.
+
+        An older major is left to the rule on minor releases, which fails there.
+        """
+        possible = [release for release in self.releases if release <= value]
+        if not possible:
+            return Verdict.OK
+        if all(release.major < FIRST_NVJITLINK.major for release in possible):
+            return Verdict.FAIL
+        crossing = any(release.major < value.major for release in possible)
+        return Verdict.UNDOCUMENTED if crossing else Verdict.OK
+
+    def floor(self) -> Unbounded:
+        """None: across majors it links, unpromised; but nothing links what is older than 12.0."""
+        ancient = bool(self.releases) and self.releases[-1] < FIRST_NVJITLINK
+        return Unbounded.NONE_KNOWN if ancient else Unbounded.ANY
+
+
+@dataclass(frozen=True, slots=True)
+class LinkerOfCubin(Constraint):
+    """A linker whose minor release is no older than the tool that wrote a cubin.
+
+    Attributes:
+        writer: release of that tool.
+        tolerated: the cubin is one that later linkers of 12.x take although they are older.
+    """
+
+    components: ClassVar = frozenset({Component.LINKER})
+    writer: Release
+    tolerated: bool = False
+
+    def __str__(self) -> str:
+        return f">= {self.writer}"
+
+    def judge(self, value: Release) -> Verdict:
+        """``fail`` for an older linker; ``undocumented`` where it was seen to take the cubin."""
+        if value >= self.writer:
+            return Verdict.OK
+        tolerant = floors.linker("generation-2-linker-exception")
+        seen = self.tolerated and value.major == tolerant.major and value >= tolerant
+        return Verdict.UNDOCUMENTED if seen else Verdict.FAIL
+
+    def floor(self) -> Floor[Release]:
+        """The release of the writer; what older ones take is not promised."""
+        return Floor(self.writer, self.writer)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkerExporting(Constraint):
+    """An nvJitLink that has the symbols of this release: the same major, no older minor.
+
+    Attributes:
+        least: the highest release among the imported symbols.
+        by_name: the file asks for nvJitLink by soname, so that another major is not even opened:
+            left to the rule on sonames.
+    """
+
+    components: ClassVar = frozenset({Component.LINKER})
+    least: Release
+    by_name: bool = False
+
+    def __str__(self) -> str:
+        return f">= {self.least}, < {self.least.major + 1}"
+
+    def judge(self, value: Release) -> Verdict:
+        """``fail`` for an older minor, and for another major, which never has these symbols."""
+        if value.major != self.least.major:
+            return Verdict.OK if self.by_name else Verdict.FAIL
+        return Verdict.OK if value >= self.least else Verdict.FAIL
+
+    def floor(self) -> Floor[Release]:
+        """That version."""
+        return Floor(self.least, self.least)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkerNamed(Constraint):
+    """An nvJitLink of one of the majors whose file names are asked for.
+
+    Attributes:
+        majors: ascending.
+        certain: the loader itself needs the file; else the program may do without it.
+    """
+
+    components: ClassVar = frozenset({Component.LINKER})
+    majors: tuple[int, ...]
+    certain: bool
+
+    def __str__(self) -> str:
+        return "of major " + " or ".join(map(str, self.majors))
+
+    def judge(self, value: Release) -> Verdict:
+        """``fail`` for another major; ``unknown`` where the file is opened while running."""
+        if value.major in self.majors:
+            return Verdict.OK
+        return Verdict.FAIL if self.certain else Verdict.UNKNOWN
+
+    def floor(self) -> Floor[Release]:
+        """Any minor of the oldest major."""
+        oldest = Release(self.majors[0], 0)
+        return Floor(oldest, oldest)

@@ -1,0 +1,49 @@
+"""IDs of the rules that the tool itself speaks, outside of the catalogue's functions.
+
+A rule of the catalogue finds requirements or problems, and carries its ID there. These are about
+what is left when all rules have spoken, or about what a project asks of itself. Their prose stands
+in the catalogue as that of the others; no other module names a rule by its ID.
+"""
+
+from __future__ import annotations
+
+NOTHING_SERVES = "SASS-06"
+"""No image of an artifact is for a GPU."""
+
+ABSENT_FROM_DEVICE_LINK = "BLD-03"
+"""Objects have no code for the GPU that a device link is for."""
+
+PARTIAL_LTO = "LTO-08"
+"""Code without LTO-IR is linked beside LTO-IR."""
+
+OPTIONS_DIFFER = "LTO-12"
+"""LTO-IR of one link was compiled with options that contradict each other."""
+
+BYTES_UNREAD = "IMG-02"
+"""Places that could not be read may hold device code."""
+
+TARGET_LEAVES_OPEN = "TGT-01"
+"""The deploy target lacks keys that a verdict needs."""
+
+TRIAL_REFUSED = "TRIAL"
+"""A real linker or driver was asked, and settles what rules leave open."""
+
+TRIAL_DISAGREES = "TRIAL-DISAGREES"
+"""A real linker or driver contradicts the rules."""
+
+ARCH_MISSING = "POL-01"
+"""A policy's ``require-archs`` names an architecture that is not there."""
+
+DRIVER_ROSE = "POL-02"
+"""The code needs a newer driver than a policy's ``least-driver``."""
+
+PROMISED_ARCH_MISSING = "PKG-09"
+"""A project promises an architecture that is not in its package."""
+
+PROMISED_VERSION_REFUSED = "PKG-10"
+"""A project promises a version that its package can't keep."""
+
+ASKED_BY_PROJECT = frozenset(
+    {ARCH_MISSING, DRIVER_ROSE, PROMISED_ARCH_MISSING, PROMISED_VERSION_REFUSED}
+)
+"""What a project asks of its own code: ``require`` shows it, on no deploy target."""

@@ -1,0 +1,160 @@
+"""A constraint answers both questions: what `check` makes of a version, what `require` prints."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ltocompat.facts import drivers, nvjitlink_minors
+from ltocompat.model.arch import Release
+from ltocompat.model.target import DriverVersion
+from ltocompat.model.verdict import Verdict
+from ltocompat.rules import constraints
+from ltocompat.rules.constraints import (
+    Always,
+    DriverFrom,
+    DriverOfCuda,
+    DriverSureFrom,
+    KernelKnows,
+    LinkerExporting,
+    LinkerFrom,
+    LinkerNamed,
+    LinkerNotOlderThan,
+    LinkerOfCubin,
+    LinkerOfMajor,
+    LinkerTargets,
+    Remark,
+    Untold,
+)
+from ltocompat.rules.engine.fold_floors import least_version
+from ltocompat.rules.rule import Component, Constraint, Floor, Requirement, Unbounded
+
+WITHOUT_FLOOR = """
+from typing import ClassVar
+
+from ltocompat.model.arch import Release
+from ltocompat.model.verdict import Verdict
+from ltocompat.rules.rule import Component, Constraint
+
+
+class EvenMinor(Constraint):
+    components: ClassVar = frozenset({Component.LINKER})
+
+    def __str__(self) -> str:
+        return "of an even minor"
+
+    def judge(self, value: Release, /) -> Verdict:
+        return Verdict.FAIL if value.minor % 2 else Verdict.OK
+
+
+EvenMinor()
+"""
+
+BOUNDED = [
+    DriverFrom(DriverVersion((525, 60, 13))),
+    DriverOfCuda(Release(12, 4)),
+    DriverSureFrom(Release(13, 4), Release(13, 0)),
+    KernelKnows(100),
+    LinkerExporting(Release(12, 4)),
+    LinkerFrom(Release(12, 4)),
+    LinkerNamed((12, 13), certain=True),
+    LinkerNamed((13,), certain=False),
+    LinkerNotOlderThan((Release(13, 1), Release(13, 2), Release(13, 3))),
+    LinkerOfCubin(Release(13, 0), tolerated=True),
+    LinkerOfCubin(Release(13, 0)),
+    LinkerTargets(100),
+]
+
+UNBOUNDED = [
+    (Remark(), Unbounded.ANY),
+    (Always(Verdict.UNKNOWN), Unbounded.ANY),
+    (Untold(), Unbounded.NOT_KNOWN),
+    (LinkerNotOlderThan(()), Unbounded.NOT_KNOWN),
+    (LinkerNotOlderThan((), Release(13, 5)), Unbounded.NONE_KNOWN),
+    (LinkerOfMajor((Release(11, 8),)), Unbounded.NONE_KNOWN),
+    (LinkerOfMajor((Release(12, 4),)), Unbounded.ANY),
+    (DriverOfCuda(Release(99, 0)), Unbounded.NONE_KNOWN),
+    (KernelKnows(990), Unbounded.NONE_KNOWN),
+    (LinkerTargets(990), Unbounded.NONE_KNOWN),
+]
+
+
+def known_versions(constraint: Constraint) -> list[Release] | list[DriverVersion]:
+    if constraint.components == {Component.LINKER}:
+        return list(nvjitlink_minors())
+    return [drivers.first_production(branch) for branch in drivers.driver_branches()]
+
+
+def test_a_constraint_without_a_floor_can_not_be_made() -> None:
+    with pytest.raises(TypeError, match=r"abstract method '?floor"):
+        exec(WITHOUT_FLOOR, {"__name__": "made_up"})  # noqa: S102 - mypy reads the same text
+
+
+def test_a_constraint_without_a_floor_fails_type_checking(tmp_path: Path) -> None:
+    snippet = tmp_path / "made_up.py"
+    snippet.write_text(WITHOUT_FLOOR, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", str(snippet)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    assert found.returncode == 1
+    assert 'Cannot instantiate abstract class "EvenMinor"' in found.stdout
+    assert '"floor"' in found.stdout
+
+
+@pytest.mark.parametrize("constraint", BOUNDED, ids=repr)
+def test_what_require_prints_is_what_check_takes(constraint: Constraint) -> None:
+    floor = constraint.floor()
+    assert isinstance(floor, Floor)
+    assert constraint.judge(floor.sure) is Verdict.OK
+    assert constraint.judge(floor.possible) in (Verdict.OK, Verdict.UNKNOWN)
+    for version in known_versions(constraint):
+        if version < floor.possible:
+            assert constraint.judge(version) >= Verdict.UNDOCUMENTED
+        elif version < floor.sure:
+            assert constraint.judge(version) is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize(("constraint", "reason"), UNBOUNDED, ids=repr)
+def test_where_there_is_no_floor_the_reason_is_what_check_finds(
+    constraint: Constraint, reason: Unbounded
+) -> None:
+    assert constraint.floor() is reason
+    verdicts = {constraint.judge(version) for version in known_versions(constraint)}
+    if reason is Unbounded.NONE_KNOWN:
+        assert verdicts == {Verdict.FAIL}
+    elif reason is Unbounded.NOT_KNOWN:
+        assert verdicts == {Verdict.UNKNOWN}
+
+
+def test_every_constraint_is_among_those_that_are_tried() -> None:
+    tried = {type(each) for each in (*BOUNDED, *(constraint for constraint, _ in UNBOUNDED))}
+    # These bound nothing by a least version: a newest driver, a package, one minor of NVRTC.
+    others = {
+        constraints.CompatNewerThanKernel,
+        constraints.CompatOnLinux,
+        constraints.CompatOnSupportedGpu,
+        constraints.CompatPairProvided,
+        constraints.DriverOfWriter,
+        constraints.KernelStillServes,
+        constraints.NvrtcOfMinor,
+    }
+    every = {each for each in vars(constraints).values() if isinstance(each, type)}
+    assert every == tried | others
+
+
+def test_the_floors_of_several_constraints_fold_into_one_that_all_take() -> None:
+    several = [LinkerFrom(Release(12, 4)), LinkerNotOlderThan((Release(12, 6), Release(12, 8)))]
+    least = least_version(several)
+    assert (least.possible, least.sure) == (Release(12, 6), Release(12, 8))
+
+
+def test_constraints_that_exclude_each_other_have_no_least_version() -> None:
+    several = [LinkerExporting(Release(12, 4)), LinkerFrom(Release(13, 2))]
+    assert least_version(several).unbounded is Unbounded.NONE_KNOWN
+
+
+def test_a_requirement_needs_a_constraint_that_can_judge_its_component() -> None:
+    with pytest.raises(TypeError, match="X-1: LinkerFrom can't judge the driver"):
+        Requirement(Component.DRIVER, LinkerFrom(Release(12, 0)), "X-1", "", "", "", "")
