@@ -31,7 +31,7 @@ def encode(value: object) -> str:
     text = _json(value)
     if _SURROGATE.search(text):
         # Half a pair is no Unicode and many readers refuse it: show it as its byte instead.
-        text = _json(_without_surrogates(to_builtins(value)))
+        text = _json(_without_surrogates(json.loads(text)))
     return text
 
 
@@ -41,7 +41,7 @@ def _without_surrogates(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can 
             return "".join(escape(char) if 0xD800 <= ord(char) < 0xE000 else char for char in value)
         case dict():
             return {key: _without_surrogates(each_value) for key, each_value in value.items()}
-        case list() | tuple():
+        case list():
             return [_without_surrogates(each_value) for each_value in value]
         case _:
             return value
@@ -49,13 +49,18 @@ def _without_surrogates(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can 
 
 def error_document(failures: Iterable[Failure]) -> str:
     """The document that stands alone when there is nothing but errors."""
-    first, *others = [failure_value(failure) for failure in failures]
+    first, *others = failure_values(failures)
     return encode(Error(first, tuple(others))) + "\n"
 
 
 def failure_value(failure: Failure) -> base.Failure:
     """A failure as JSON says it."""
     return base.Failure(failure.kind, failure.message)
+
+
+def failure_values(failures: Iterable[Failure]) -> tuple[base.Failure, ...]:
+    """Failures as JSON says them."""
+    return tuple(failure_value(failure) for failure in failures)
 
 
 class Array:

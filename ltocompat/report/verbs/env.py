@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import Block, Code, Column, Items, Table
-from ltocompat.report.verbs.env_json import document
 
 if TYPE_CHECKING:
     from ltocompat.commands.env import Surroundings
@@ -144,4 +143,11 @@ def _flaw(problem: Problem) -> tuple[str, ...]:
     return (f"{level} {problem.rule}: {problem.message} (", Code(problem.evidence), f"){remedy}")
 
 
-REPORT: Report[Surroundings] = Report(blocks, document)
+def _document(records: Iterable[Surroundings | Failure], options: Options) -> Iterator[str]:
+    # Imported here: a table needs no JSON.
+    from ltocompat.report.verbs.env_json import document
+
+    return document(records, options)
+
+
+REPORT: Report[Surroundings] = Report(blocks, _document)

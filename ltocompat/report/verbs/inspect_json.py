@@ -28,7 +28,7 @@ from ltocompat.report.formats.jsonstream import (
     Array,
     encode,
     error_document,
-    failure_value,
+    failure_values,
     head,
     members_after,
     tail,
@@ -159,7 +159,7 @@ class _Writer:
             skipped=totals["skipped"],
             kinds=v1.Kinds(**{str(kind): self._kinds[kind] for kind in ImageKind}),
             stored_size=totals["stored_size"],
-            errors=tuple(failure_value(failure) for failure in self._failures),
+            errors=failure_values(self._failures),
         )
 
 
