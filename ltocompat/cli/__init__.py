@@ -20,6 +20,7 @@ from ltocompat.cli import (
     matrix,
     nvjitlink,
     require,
+    schema,
     selftest,
 )
 from ltocompat.cli.exit_status import INTERRUPTED, USAGE, wants_json, write_error
@@ -39,6 +40,7 @@ VERBS: tuple[Callable[..., int] | typer.Typer, ...] = (
     nvjitlink.nvjitlink,
     env.env,
     selftest.selftest,
+    schema.schema,
 )
 """Each verb is a function of this name, or a group of them; a new one is one file and one entry."""
 

@@ -7,11 +7,16 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from msgspec import to_builtins
+
+from ltocompat.model.records_v1 import base
+from ltocompat.model.records_v1.error import Error
 from ltocompat.report import Failure, Options, Report, Writable
 from ltocompat.report.text import escape
 
-ERROR_SCHEMA = "ltocompat/error/v1"
-
+# msgspec's own encoder writes UTF-8 and refuses half a surrogate pair; the standard library's takes
+# the dicts that msgspec makes of a record, and escapes all that is not ASCII.
+_json = json.JSONEncoder(default=to_builtins).encode
 _SURROGATE = re.compile(r"\\ud[89a-f]")
 
 
@@ -23,10 +28,10 @@ def write(report: Report[Any], records: Iterable[Any], stream: Writable, options
 
 def encode(value: object) -> str:
     """One value as ASCII JSON on one line, valid whatever bytes a name was made of."""
-    text = json.dumps(value)
+    text = _json(value)
     if _SURROGATE.search(text):
         # Half a pair is no Unicode and many readers refuse it: show it as its byte instead.
-        text = json.dumps(_without_surrogates(value))
+        text = _json(_without_surrogates(json.loads(text)))
     return text
 
 
@@ -36,21 +41,26 @@ def _without_surrogates(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can 
             return "".join(escape(char) if 0xD800 <= ord(char) < 0xE000 else char for char in value)
         case dict():
             return {key: _without_surrogates(each_value) for key, each_value in value.items()}
-        case list() | tuple():
-            return [_without_surrogates(one) for one in value]
+        case list():
+            return [_without_surrogates(each_value) for each_value in value]
         case _:
             return value
 
 
 def error_document(failures: Iterable[Failure]) -> str:
     """The document that stands alone when there is nothing but errors."""
-    first, *others = [failure_value(failure) for failure in failures]
-    return encode({"schema": ERROR_SCHEMA, "error": first, "others": others}) + "\n"
+    first, *others = failure_values(failures)
+    return encode(Error(first, tuple(others))) + "\n"
 
 
-def failure_value(failure: Failure) -> dict[str, str]:
+def failure_value(failure: Failure) -> base.Failure:
     """A failure as JSON says it."""
-    return {"kind": failure.kind, "message": failure.message}
+    return base.Failure(failure.kind, failure.message)
+
+
+def failure_values(failures: Iterable[Failure]) -> tuple[base.Failure, ...]:
+    """Failures as JSON says them."""
+    return tuple(failure_value(failure) for failure in failures)
 
 
 class Array:
@@ -66,15 +76,22 @@ class Array:
         return f"{comma}\n{text}"
 
 
-def head(schema: str, array: str, **members: object) -> str:
+def head(document: type[base.Document], array: str, **members: object) -> str:
     """The beginning of a document, up to its first array; ``members`` come before that."""
     before = "".join(f'"{name}": {encode(value)},\n' for name, value in members.items())
-    return f'{{"schema": {encode(schema)}, {before}"{array}": ['
+    return f'{{"schema": {encode(document.__struct_config__.tag)}, {before}"{array}": ['
 
 
-def tail(**members: object) -> Iterator[str]:
+def members_after(record: base.Record, array: str) -> Iterator[str]:
+    """Each member of ``record`` that comes after its array, which is written already."""
+    names = record.__struct_fields__
+    for name in names[names.index(array) + 1 :]:
+        yield f'"{name}": {encode(getattr(record, name))}'
+
+
+def tail(document: base.Document, array: str) -> Iterator[str]:
     """The end of a document after its array."""
     yield "\n]"
-    for name, value in members.items():
-        yield f',\n"{name}": {encode(value)}'
+    for member in members_after(document, array):
+        yield f",\n{member}"
     yield "}\n"

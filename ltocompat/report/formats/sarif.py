@@ -20,7 +20,7 @@ from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Finding, Level, Result
 from ltocompat.model.version import VERSION
 from ltocompat.report import Failure, Options, Writable
-from ltocompat.report.formats.jsonstream import Array, encode, failure_value
+from ltocompat.report.formats.jsonstream import Array, encode
 from ltocompat.report.grouped_findings import (
     FindingReport,
     GroupedFinding,
@@ -257,14 +257,14 @@ def _invocation(failures: Iterable[Failure]) -> Value:
         {
             "level": "error",
             "message": {"text": escape(brief(failure.message))},
-            "descriptor": {"id": failure_value(failure)["kind"]},
+            "descriptor": {"id": failure.kind},
         }
         for failure in failures
     ]
     return {"executionSuccessful": not tableses, "toolExecutionNotifications": tableses}
 
 
-def _target(target: Target) -> Value:
+def _target(target: Target) -> object:
     # Imported here: most of what that module writes isn't needed.
     from ltocompat.report.verbs.check_json import target_value
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import asdict
 
 from ltocompat.commands.policy.gate import Assessed, Audited, Standing, unused
 from ltocompat.commands.policy.values import Ignore, Policy
+from ltocompat.model.records_v1 import audit as v1
+from ltocompat.model.records_v1 import verdict
+from ltocompat.packages.promise import Promise
 from ltocompat.report import Options
 from ltocompat.report.audit_result import Audit
 from ltocompat.report.formats.jsonstream import Array, encode, error_document, head, tail
-from ltocompat.report.verbs.check_json import Tally, result_value, target_value
-
-SCHEMA = "ltocompat/audit/v1"
+from ltocompat.report.verbs.check_json import (
+    Tally,
+    result_value,
+    target_value,
+)
 
 
 def document(audit: Audit, _: Options) -> Iterator[str]:
@@ -23,69 +30,78 @@ def document(audit: Audit, _: Options) -> Iterator[str]:
         yield error_document(audit.failures)
         return
     rows = Array()
-    targets = [target_value(target) for target in audit.targets]
-    yield head(SCHEMA, "results", policy=_policy(audit.policy), targets=targets)
+    policy = _policy(audit.policy)
+    targets = tuple(target_value(target) for target in audit.targets)
+    yield head(v1.Audit, "results", policy=policy, targets=targets)
     for audited in auditeds:
         yield rows.element(f"  {encode(_result(audited))}")
+    summary = _summary(audit, auditeds, tally)
+    yield from tail(v1.Audit(policy, targets, (), summary), "results")
+
+
+def _summary(audit: Audit, auditeds: Sequence[Audited], tally: Tally) -> v1.Summary:
     standings = Counter(
         assessed.standing for each_audited in auditeds for assessed in each_audited.assessed
     )
-    summary = tally.value(audit.failures)
-    summary["passed"] = not audit.failed and not audit.undecided
-    summary["findings"] = {str(standing): standings[standing] for standing in Standing}
-    summary["baseline"] = audit.baseline.source or None
-    summary["unused_ignores"] = [_ignore(ignore) for ignore in unused(audit.policy, audit.audits)]
-    yield from tail(summary=summary)
+    ignores = unused(audit.policy, audit.audits)
+    return v1.Summary(
+        **asdict(tally.value(audit.failures)),
+        passed=not audit.failed and not audit.undecided,
+        findings=v1.Findings(**{str(standing): standings[standing] for standing in Standing}),
+        baseline=audit.baseline.source or None,
+        unused_ignores=tuple(_ignore(ignore) for ignore in ignores),
+    )
 
 
-def _result(audited: Audited) -> dict[str, object]:
+def _result(audited: Audited) -> v1.Result:
     value = result_value(audited.result)
-    pairs = zip(audited.result.findings, audited.assessed, strict=True)
-    tableses = [_assessed(assessed) for _, assessed in pairs]
-    listed = value["findings"]
-    findings = listed if isinstance(listed, list) else []
-    value["findings"] = [{**row, **more} for row, more in zip(findings, tableses, strict=True)]
-    value["failed"] = audited.failed
-    return value
+    pairs = zip(value.findings, audited.assessed, strict=True)
+    findings = tuple(_finding(finding, assessed) for finding, assessed in pairs)
+    return v1.Result(**asdict(value) | {"findings": findings}, failed=audited.failed)
 
 
-def _assessed(assessed: Assessed) -> dict[str, object]:
-    ignore = None if assessed.ignore is None else _ignore(assessed.ignore)
-    return {
-        "standing": str(assessed.standing),
-        "fingerprint": assessed.fingerprint,
-        "ignore": ignore,
-    }
+def _finding(finding: verdict.Finding, assessed: Assessed) -> v1.Finding:
+    return v1.Finding(
+        **asdict(finding),
+        standing=str(assessed.standing),
+        fingerprint=assessed.fingerprint,
+        ignore=None if assessed.ignore is None else _ignore(assessed.ignore),
+    )
 
 
-def _ignore(ignore: Ignore) -> dict[str, str]:
-    return {
-        "key": ignore.key,
-        "rule": ignore.rule,
-        "path": ignore.path,
-        "target": ignore.target,
-        "reason": ignore.reason,
-        "expires": ignore.expires.isoformat(),
-    }
+def _ignore(ignore: Ignore) -> v1.Ignore:
+    return v1.Ignore(
+        key=ignore.key,
+        rule=ignore.rule,
+        path=ignore.path,
+        target=ignore.target,
+        reason=ignore.reason,
+        expires=ignore.expires,
+    )
 
 
-def _policy(policy: Policy) -> dict[str, object]:
-    promise = policy.promise
-    return {
-        "source": policy.source,
-        "fail_on": str(policy.fail_on),
-        "require_archs": list(map(str, policy.require_archs)),
-        "least_driver": None if policy.least_driver is None else str(policy.least_driver),
-        "allow_empty": policy.allow_empty,
-        "trial_links": policy.trial_links,
-        "trial_releases": list(map(str, policy.trial_releases)),
-        "promise": None
-        if promise is None
-        else {
-            "sass": list(map(str, promise.sass)),
-            "ptx": list(map(str, promise.ptx)),
-            "driver": None if promise.driver is None else str(promise.driver),
-            "nvjitlink": None if promise.nvjitlink is None else str(promise.nvjitlink),
-        },
-        "ignores": [_ignore(ignore) for ignore in policy.ignores],
-    }
+def _policy(policy: Policy) -> v1.Policy:
+    return v1.Policy(
+        source=policy.source,
+        fail_on=str(policy.fail_on),
+        require_archs=tuple(map(str, policy.require_archs)),
+        least_driver=_text(policy.least_driver),
+        allow_empty=policy.allow_empty,
+        trial_links=policy.trial_links,
+        trial_releases=tuple(map(str, policy.trial_releases)),
+        promise=None if policy.promise is None else _promise(policy.promise),
+        ignores=tuple(_ignore(ignore) for ignore in policy.ignores),
+    )
+
+
+def _promise(promise: Promise) -> v1.Promise:
+    return v1.Promise(
+        sass=tuple(map(str, promise.sass)),
+        ptx=tuple(map(str, promise.ptx)),
+        driver=_text(promise.driver),
+        nvjitlink=_text(promise.nvjitlink),
+    )
+
+
+def _text(value: object | None) -> str | None:
+    return None if value is None else str(value)

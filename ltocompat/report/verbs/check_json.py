@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ltocompat.model.records_v1 import check as v1
+from ltocompat.model.records_v1 import target as v1_target
+from ltocompat.model.records_v1 import verdict as v1_verdict
 from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.verdict import Coverage, Finding, Result, Verdict
 from ltocompat.report import Failure, Options
@@ -13,12 +16,10 @@ from ltocompat.report.formats.jsonstream import (
     Array,
     encode,
     error_document,
-    failure_value,
+    failure_values,
     head,
     tail,
 )
-
-SCHEMA = "ltocompat/check/v1"
 
 
 @dataclass(slots=True)
@@ -41,15 +42,15 @@ class Tally:
         self.worst = result.verdict if self.worst is None else max(self.worst, result.verdict)
         return True
 
-    def value(self, failures: Iterable[Failure]) -> dict[str, object]:
+    def value(self, failures: Iterable[Failure]) -> v1.Summary:
         """The summary."""
-        return {
-            "artifacts": len(self.artifacts),
-            "without_device_code": len(self.empty),
-            "verdict": None if self.worst is None else str(self.worst),
-            "verdicts": self.verdicts,
-            "errors": [failure_value(failure) for failure in failures],
-        }
+        return v1.Summary(
+            artifacts=len(self.artifacts),
+            without_device_code=len(self.empty),
+            verdict=None if self.worst is None else str(self.worst),
+            verdicts=self.verdicts,
+            errors=failure_values(failures),
+        )
 
 
 def document(records: Iterable[Target | Result | Failure], _: Options) -> Iterator[str]:
@@ -57,7 +58,7 @@ def document(records: Iterable[Target | Result | Failure], _: Options) -> Iterat
     rows = Array()
     tally = Tally()
     failures: list[Failure] = []
-    targets: list[dict[str, object]] = []
+    targets: list[v1_target.Target] = []
     begun = False
     for record in records:
         if isinstance(record, Failure):
@@ -66,88 +67,89 @@ def document(records: Iterable[Target | Result | Failure], _: Options) -> Iterat
             targets.append(target_value(record))
         elif tally.add(record):
             if not begun:
-                yield head(SCHEMA, "results", targets=targets)
+                yield head(v1.Check, "results", targets=targets)
                 begun = True
             yield rows.element(f"  {encode(result_value(record))}")
     if failures and not begun and not tally.empty:
         yield error_document(failures)
         return
     if not begun:
-        yield head(SCHEMA, "results", targets=targets)
-    yield from tail(summary=tally.value(failures))
+        yield head(v1.Check, "results", targets=targets)
+    yield from tail(v1.Check(tuple(targets), (), tally.value(failures)), "results")
 
 
-def target_value(target: Target) -> dict[str, object]:
+def target_value(target: Target) -> v1_target.Target:
     """A deploy target as JSON says it."""
-    return {
-        "name": target.name,
-        "system": {"name": target.system.name, "machine": target.system.machine},
-        "driver": _known(target.driver),
-        "compat": _known(target.compat),
-        "nvjitlink": _known(target.nvjitlink),
-        "nvrtc": _known(target.nvrtc),
-        "nvlink": _known(target.nvlink),
-        "gpus": [_gpu(gpu) for gpu in target.gpus],
-        "sources": dict(target.sources),
-    }
+    return v1_target.Target(
+        name=target.name,
+        system=v1_target.System(target.system.name, target.system.machine),
+        driver=_versions(target.driver),
+        compat=_versions(target.compat),
+        nvjitlink=_versions(target.nvjitlink),
+        nvrtc=_versions(target.nvrtc),
+        nvlink=_versions(target.nvlink),
+        gpus=tuple(_gpu(gpu) for gpu in target.gpus),
+        sources=dict(target.sources),
+    )
 
 
-def _known(known: VersionSet[Any] | None) -> dict[str, object] | None:
+def _versions(known: VersionSet[Any] | None) -> v1_target.VersionSet | None:
     if known is None:
         return None
-    return {
-        "text": known.text,
-        "values": [str(value) for value in known.values],
-        "every": known.every,
-        "source": known.source,
-    }
+    return v1_target.VersionSet(
+        text=known.text,
+        values=tuple(str(value) for value in known.values),
+        every=known.every,
+        source=known.source,
+    )
 
 
-def _gpu(gpu: Gpu) -> dict[str, object]:
-    return {
-        "name": gpu.name,
-        "arch": str(gpu.arch),
-        "data_center": gpu.data_center,
-        "tegra": gpu.tegra,
-    }
+def _gpu(gpu: Gpu) -> v1_target.Gpu:
+    return v1_target.Gpu(
+        name=gpu.name,
+        arch=str(gpu.arch),
+        data_center=gpu.data_center,
+        tegra=gpu.tegra,
+    )
 
 
-def result_value(result: Result) -> dict[str, object]:
+def result_value(result: Result) -> v1_verdict.Result:
     """A verdict as JSON says it."""
-    return {
-        "path": result.path,
-        "target": result.target.name,
-        "gpu": None if result.gpu is None else result.gpu.name,
-        "route": None if result.route is None else str(result.route),
-        "verdict": str(result.verdict),
-        "coverage": _coverage(result.coverage),
-        "not_judged": list(result.not_judged),
-        "findings": [_finding(finding) for finding in result.findings],
-        "why": list(result.why),
-    }
+    return v1_verdict.Result(
+        path=result.path,
+        target=result.target.name,
+        gpu=None if result.gpu is None else result.gpu.name,
+        route=None if result.route is None else str(result.route),
+        verdict=str(result.verdict),
+        coverage=coverage_value(result.coverage),
+        not_judged=tuple(map(str, result.not_judged)),
+        findings=tuple(_finding(finding) for finding in result.findings),
+        why=tuple(result.why),
+    )
 
 
-def _coverage(coverage: Coverage) -> dict[str, int]:
-    return {
-        "modules": coverage.modules,
-        "served": coverage.served,
-        "sass": coverage.sass,
-        "ptx": coverage.ptx,
-        "link": coverage.link,
-        "without_kernels": coverage.without_kernels,
-        "none": coverage.none,
-    }
+def coverage_value(coverage: Coverage) -> v1_verdict.Coverage:
+    """How many modules are served, as JSON says it."""
+    return v1_verdict.Coverage(
+        modules=coverage.modules,
+        served=coverage.served,
+        sass=coverage.sass,
+        ptx=coverage.ptx,
+        link=coverage.link,
+        without_kernels=coverage.without_kernels,
+        none=coverage.none,
+    )
 
 
-def _finding(finding: Finding) -> dict[str, object]:
-    return {
-        "rule": finding.rule,
-        "verdict": str(finding.verdict),
-        "level": str(finding.level),
-        "message": finding.message,
-        "remedy": finding.remedy,
-        "evidence": finding.evidence,
-        "source": finding.source,
-        "module_count": finding.module_count,
-        "example": None if finding.example is None else str(finding.example),
-    }
+def _finding(finding: Finding) -> v1_verdict.Finding:
+    return v1_verdict.Finding(
+        rule=finding.rule,
+        verdict=str(finding.verdict),
+        level=str(finding.level),
+        message=finding.message,
+        remedy=finding.remedy,
+        evidence=finding.evidence,
+        source=finding.source,
+        module_count=finding.module_count,
+        example=None if finding.example is None else str(finding.example),
+    )

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ltocompat.model.diff import Change, Diff, DiffSummary, Metadata, Said
+from ltocompat.model.diff import Change, Diff, DiffSummary, Metadata
+from ltocompat.model.records_v1 import diff as v1
 from ltocompat.model.requirement import LinkerFloor
 from ltocompat.report import Failure, Options
 from ltocompat.report.formats.jsonstream import (
     Array,
     encode,
     error_document,
-    failure_value,
+    failure_values,
     head,
     tail,
 )
-
-SCHEMA = "ltocompat/diff/v1"
-
-Json = dict[str, object]
 
 
 def document(records: Iterable[Diff | Failure], _: Options) -> Iterator[str]:
@@ -28,75 +25,70 @@ def document(records: Iterable[Diff | Failure], _: Options) -> Iterator[str]:
         if isinstance(record, Failure):
             failures.append(record)
             continue
-        yield head(SCHEMA, "changes", old=_summary(record.old), new=_summary(record.new))
+        old, new = _side(record.old), _side(record.new)
+        yield head(v1.Diff, "changes", old=old, new=new)
         rows = Array()
         for change in record.changes:
             yield rows.element(f"  {encode(_change(change, record.forbidden))}")
-        yield from tail(
-            unknown=record.unknown,
-            forbidden=record.forbidden,
-            summary={
-                "changes": len(record.changes),
-                "forbidden": len(record.broken),
-                "errors": [failure_value(failure) for failure in failures],
-            },
-        )
+        summary = v1.Summary(len(record.changes), len(record.broken), failure_values(failures))
+        whole = v1.Diff(old, new, (), record.unknown, record.forbidden, summary)
+        yield from tail(whole, "changes")
         return
     yield error_document(failures or [Failure("internal", "nothing was compared")])
 
 
-def _summary(side: DiffSummary) -> Json:
-    return {
-        "path": side.path,
-        "saved": side.saved,
-        "size": side.size,
-        "files": side.files,
-        "modules": side.modules,
-        "images": side.images,
-        "stored_size": side.stored,
-        "skipped": side.skipped,
-        "complete": side.complete,
-        "kernels": side.kernels,
-        "nvjitlink": _linker(side.nvjitlink) if side.nvjitlink else None,
-        "nvjitlink_imports": str(side.imports) if side.imports else None,
-        "driver_sass": str(side.driver_sass) if side.driver_sass else None,
-        "driver_ptx": str(side.driver_ptx) if side.driver_ptx else None,
-        "ptx_beyond": side.ptx_beyond,
-        "metadata": _metadata(side.metadata) if side.metadata else None,
-    }
+def _side(side: DiffSummary) -> v1.Side:
+    return v1.Side(
+        path=side.path,
+        saved=side.saved,
+        size=side.size,
+        files=side.files,
+        modules=side.modules,
+        images=side.images,
+        stored_size=side.stored,
+        skipped=side.skipped,
+        complete=side.complete,
+        kernels=side.kernels,
+        nvjitlink=_linker(side.nvjitlink) if side.nvjitlink else None,
+        nvjitlink_imports=_text(side.imports),
+        driver_sass=_text(side.driver_sass),
+        driver_ptx=_text(side.driver_ptx),
+        ptx_beyond=side.ptx_beyond,
+        metadata=_metadata(side.metadata) if side.metadata else None,
+    )
 
 
-def _linker(floor: LinkerFloor) -> Json:
-    return {
-        "possible": str(floor.possible),
-        "sure": str(floor.sure) if floor.sure else None,
-        "exact": floor.exact,
-        "ceiling": floor.ceiling,
-    }
+def _text(value: object | None) -> str | None:
+    return None if value is None else str(value)
 
 
-def _metadata(metadata: Metadata) -> Json:
-    return {
-        "name": metadata.name,
-        "version": metadata.version,
-        "requires": list(metadata.requires),
-        "tags": list(metadata.tags),
-    }
+def _linker(floor: LinkerFloor) -> v1.LinkerFloor:
+    return v1.LinkerFloor(
+        possible=str(floor.possible),
+        sure=_text(floor.sure),
+        exact=floor.exact,
+        ceiling=floor.ceiling,
+    )
 
 
-def _change(change: Change, forbidden: tuple[str, ...]) -> Json:
-    return {
-        "kind": change.kind,
-        "subject": change.subject,
-        "about": change.about,
-        "old": _said(change.old),
-        "new": _said(change.new),
-        "count": change.count,
-        "breaking": change.breaking,
-        "forbidden": change.breaking in forbidden,
-        "places": [str(place) for place in change.places],
-    }
+def _metadata(metadata: Metadata) -> v1.Metadata:
+    return v1.Metadata(
+        name=metadata.name,
+        version=metadata.version,
+        requires=tuple(metadata.requires),
+        tags=tuple(metadata.tags),
+    )
 
 
-def _said(cell: Said) -> list[str] | int | None:
-    return list(cell) if isinstance(cell, tuple) else cell
+def _change(change: Change, forbidden: tuple[str, ...]) -> v1.Change:
+    return v1.Change(
+        kind=change.kind,
+        subject=change.subject,
+        about=change.about,
+        old=change.old,
+        new=change.new,
+        count=change.count,
+        breaking=change.breaking,
+        forbidden=change.breaking in forbidden,
+        places=tuple(str(place) for place in change.places),
+    )

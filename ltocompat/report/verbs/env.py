@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import Block, Code, Column, Items, Table
 from ltocompat.report.grouped_findings import FindingReport, Judgement
-from ltocompat.report.verbs.env_json import document
 
 if TYPE_CHECKING:
     from ltocompat.commands.env import Surroundings
@@ -145,6 +144,13 @@ def _flaw(problem: Problem) -> tuple[str, ...]:
     return (f"{level} {problem.rule}: {problem.message} (", Code(problem.evidence), f"){remedy}")
 
 
+def _document(records: Iterable[Surroundings | Failure], options: Options) -> Iterator[str]:
+    # Imported here: a table needs no JSON.
+    from ltocompat.report.verbs.env_json import document
+
+    return document(records, options)
+
+
 def judgements(records: Iterable[Surroundings | Failure]) -> Iterator[Judgement]:
     """The machine as a deploy target, and what is wrong there."""
     from ltocompat.rules.engine.problems import machine_result
@@ -158,4 +164,4 @@ def judgements(records: Iterable[Surroundings | Failure]) -> Iterator[Judgement]
             yield machine_result(name, target, record.problems, "the machine was looked at")
 
 
-REPORT: FindingReport[Surroundings] = FindingReport(blocks, document, judgements)
+REPORT: FindingReport[Surroundings] = FindingReport(blocks, _document, judgements)

@@ -7,19 +7,9 @@ from typing import TYPE_CHECKING
 
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
-from ltocompat.report.formats.jsonstream import (
-    Array,
-    encode,
-    error_document,
-    failure_value,
-    head,
-    tail,
-)
 
 if TYPE_CHECKING:
     from ltocompat.commands.explain import Explained
-
-SCHEMA = "ltocompat/explain/v1"
 
 _INDEX = (Column("rule"), Column("what is wrong", width=20), Column("verdict", width=20))
 
@@ -62,45 +52,14 @@ def index(records: Iterable[Explained | Failure], _: Options) -> Iterator[Block]
         yield Paragraph(("all of one rule: ", Code(f"ltocompat explain {rows[0][0]}")))
 
 
-def document(records: Iterable[Explained | Failure], _: Options) -> Iterator[str]:
-    """The pieces of the JSON document."""
-    rows = Array()
-    failures: list[Failure] = []
-    begun = False
-    for record in records:
-        if isinstance(record, Failure):
-            failures.append(record)
-            continue
-        if not begun:
-            yield head(SCHEMA, "rules")
-            begun = True
-        yield rows.element(f"  {encode(_value(record))}")
-    if failures and not begun:
-        yield error_document(failures)
-        return
-    if not begun:
-        yield head(SCHEMA, "rules")
-    yield from tail(summary={"errors": [failure_value(failure) for failure in failures]})
+def _document(records: Iterable[Explained | Failure], options: Options) -> Iterator[str]:
+    # Imported here: a table needs no JSON.
+    from ltocompat.report.verbs.explain_json import document
+
+    return document(records, options)
 
 
-def _value(entry: Explained) -> dict[str, object]:
-    return {
-        "id": entry.id,
-        "title": entry.title,
-        "statement": entry.statement,
-        "condition": entry.condition,
-        "evidence": entry.evidence,
-        "verdict": entry.verdict,
-        "messages": list(entry.messages),
-        "remedy": entry.remedy,
-        "source": entry.source,
-        "built": entry.built,
-        "matched": entry.matched,
-        "score": entry.score,
-    }
-
-
-REPORT: Report[Explained] = Report(blocks, document)
+REPORT: Report[Explained] = Report(blocks, _document)
 """Rules in full."""
-INDEX: Report[Explained] = Report(index, document)
+INDEX: Report[Explained] = Report(index, _document)
 """Every rule in a line; its JSON is as full as the other."""

@@ -8,21 +8,10 @@ from typing import TYPE_CHECKING
 from ltocompat.model.image import Skipped
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import Block, Code, Entry, Paragraph
-from ltocompat.report.formats.jsonstream import (
-    Array,
-    encode,
-    error_document,
-    failure_value,
-    head,
-    tail,
-)
 from ltocompat.report.text import brief, count
-from ltocompat.report.verbs.inspect_json import skipped_value
 
 if TYPE_CHECKING:
     from ltocompat.commands.extract import Extracted
-
-SCHEMA = "ltocompat/extract/v1"
 
 
 def blocks(records: Iterable[Extracted | Skipped | Failure], _: Options) -> Iterator[Block]:
@@ -42,37 +31,11 @@ def blocks(records: Iterable[Extracted | Skipped | Failure], _: Options) -> Iter
     yield Paragraph((f"{count(written, 'file')} written{tail_}",))
 
 
-def document(records: Iterable[Extracted | Skipped | Failure], _: Options) -> Iterator[str]:
-    """The pieces of the JSON document; files and skipped places share one list, as they came."""
-    entries = Array()
-    failures: list[Failure] = []
-    written = skipped = 0
-    for record in records:
-        if isinstance(record, Failure):
-            failures.append(record)
-            continue
-        if not written and not skipped:
-            yield head(SCHEMA, "entries")
-        if isinstance(record, Skipped):
-            skipped += 1
-            value: dict[str, object] = {"written": False, **skipped_value(record)}
-        else:
-            written += 1
-            value = {
-                "written": True,
-                "place": str(record.place),
-                "path": record.path,
-                "what": record.what,
-                "note": record.note,
-            }
-        yield entries.element(f"  {encode(value)}")
-    if not written and not skipped:
-        if failures:
-            yield error_document(failures)
-            return
-        yield head(SCHEMA, "entries")
-    errors = [failure_value(failure) for failure in failures]
-    yield from tail(summary={"written": written, "skipped": skipped, "errors": errors})
+def _document(records: Iterable[Extracted | Skipped | Failure], options: Options) -> Iterator[str]:
+    # Imported here: a table needs no JSON.
+    from ltocompat.report.verbs.extract_json import document
+
+    return document(records, options)
 
 
-REPORT: Report[Extracted | Skipped] = Report(blocks, document)
+REPORT: Report[Extracted | Skipped] = Report(blocks, _document)

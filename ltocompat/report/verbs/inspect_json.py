@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from ltocompat.model.arch import SmArch
 from ltocompat.model.image import (
     Artifact,
     CubinFacts,
@@ -20,27 +21,17 @@ from ltocompat.model.image import (
     Skipped,
 )
 from ltocompat.model.limits import DEFAULT_LIMITS
+from ltocompat.model.records_v1 import base
+from ltocompat.model.records_v1 import inspect as v1
 from ltocompat.report import Failure, Options
 from ltocompat.report.formats.jsonstream import (
     Array,
     encode,
     error_document,
-    failure_value,
+    failure_values,
     head,
+    members_after,
     tail,
-)
-
-SCHEMA = "ltocompat/inspect/v1"
-
-Json = dict[str, object]
-
-_COUNTS = (
-    "artifacts",
-    "files_without_device_code",
-    "files_without_match",
-    "modules",
-    "images",
-    "skipped",
 )
 
 
@@ -49,10 +40,10 @@ class _Open:
     """The artifact that is being written; what comes after its modules is held until then."""
 
     modules: Array = field(default_factory=Array)
-    host: Json | None = None
-    members: list[Json] = field(default_factory=list)
+    host: v1.Host | None = None
+    members: list[v1.Member] = field(default_factory=list)
     members_left_out: int = 0
-    skipped: list[Json] = field(default_factory=list)
+    skipped: list[base.Skipped] = field(default_factory=list)
     skipped_left_out: int = 0
 
     def add_host(self, host: Host) -> None:
@@ -60,7 +51,7 @@ class _Open:
             self.host = host_value(host)
         elif host.undefined_registrations or host.nvjitlink_imports or host.libraries:
             if len(self.members) < DEFAULT_LIMITS.skipped:
-                self.members.append({"place": str(host.place), **host_value(host)})
+                self.members.append(member_value(host))
             else:
                 self.members_left_out += 1
 
@@ -106,12 +97,12 @@ class _Writer:
             yield error_document(self._failures)
             return
         yield from self._start()
-        yield from tail(summary=self._summary())
+        yield from tail(v1.Inspect((), self._summary()), "artifacts")
 
     def _start(self) -> Iterator[str]:
         if not self._started:
             self._started = True
-            yield head(SCHEMA, "artifacts")
+            yield head(v1.Inspect, "artifacts")
 
     def _add(self, record: Module | Skipped | Host) -> Iterator[str]:
         opened = self._open
@@ -137,16 +128,18 @@ class _Writer:
             yield from self._begin(artifact.path if artifact else "")
         opened = self._open or _Open()
         self._open = None
-        ends: Json = {
-            "skipped": opened.skipped,
-            "skipped_left_out": opened.skipped_left_out,
-            "host": opened.host,
-            "members": opened.members,
-            "members_left_out": opened.members_left_out,
-            "size": artifact.size if artifact else None,
-            "complete": artifact is not None,
-        }
-        yield "],\n  " + encode(ends)[1:]
+        ends = v1.Artifact(
+            path="",
+            modules=(),
+            skipped=tuple(opened.skipped),
+            skipped_left_out=opened.skipped_left_out,
+            host=opened.host,
+            members=tuple(opened.members),
+            members_left_out=opened.members_left_out,
+            size=artifact.size if artifact else None,
+            complete=artifact is not None,
+        )
+        yield "],\n  " + ", ".join(members_after(ends, "modules")) + "}"
 
     def _count(self, module: Module) -> None:
         self._totals["modules"] += 1
@@ -155,13 +148,19 @@ class _Writer:
             self._totals["stored_size"] += image.stored_size or 0
             self._kinds[image.kind] += 1
 
-    def _summary(self) -> Json:
-        return {
-            **{name: self._totals[name] for name in _COUNTS},
-            "kinds": {str(kind): self._kinds[kind] for kind in ImageKind},
-            "stored_size": self._totals["stored_size"],
-            "errors": [failure_value(failure) for failure in self._failures],
-        }
+    def _summary(self) -> v1.Summary:
+        totals = self._totals
+        return v1.Summary(
+            artifacts=totals["artifacts"],
+            files_without_device_code=totals["files_without_device_code"],
+            files_without_match=totals["files_without_match"],
+            modules=totals["modules"],
+            images=totals["images"],
+            skipped=totals["skipped"],
+            kinds=v1.Kinds(**{str(kind): self._kinds[kind] for kind in ImageKind}),
+            stored_size=totals["stored_size"],
+            errors=failure_values(self._failures),
+        )
 
 
 def document(records: Iterable[Record | Failure], options: Options) -> Iterator[str]:
@@ -172,102 +171,113 @@ def document(records: Iterable[Record | Failure], options: Options) -> Iterator[
     yield from writer.end()
 
 
-def module_value(module: Module) -> Json:
+def module_value(module: Module) -> v1.Module:
     """A module as JSON says it."""
-    return {
-        "place": str(module.place),
-        "section": module.section,
-        "registered": module.registered,
-        "images": [image_value(image) for image in module.images],
-    }
+    return v1.Module(
+        place=str(module.place),
+        section=module.section,
+        registered=module.registered,
+        images=tuple([image_value(image) for image in module.images]),
+    )
 
 
-def image_value(image: Image) -> Json:
+def image_value(image: Image) -> v1.Image:
     """An image as JSON says it: exact sizes, null where a fact is absent."""
-    return {
-        "kind": image.kind,
-        "kind_number": image.kind_number,
-        "place": str(image.place),
-        "section": image.section,
-        "arch": str(image.arch) if image.arch else None,
-        "virtual_arch": _virtual_arch(image),
-        "made_by": [_maker(maker) for maker in image.made_by],
-        "needs": {"ptx_isa": image.needs.ptx_isa, "tile_ir": image.needs.tile_ir},
-        "ltoir": _ltoir(image.ltoir) if image.ltoir else None,
-        "cubin": _cubin(image.cubin) if image.cubin else None,
-        "compression": image.compression,
-        "scrambled": image.scrambled,
-        "stored_size": image.stored_size,
-        "size": image.size,
-        "relocatable": image.relocatable,
-        "debug": image.debug,
-        "host_os": image.host_os,
-        "options": image.options,
-        "identifier": image.identifier,
-        "kernels": image.kernels,
-        "sha256": image.sha256,
-        "problems": image.problems,
-    }
+    return v1.Image(
+        kind=image.kind,
+        kind_number=image.kind_number,
+        place=str(image.place),
+        section=image.section,
+        arch=_text(image.arch),
+        virtual_arch=_virtual_arch(image),
+        made_by=tuple([_maker(maker) for maker in image.made_by]),
+        needs=v1.Needs(image.needs.ptx_isa, image.needs.tile_ir),
+        ltoir=_ltoir(image.ltoir) if image.ltoir else None,
+        cubin=_cubin(image.cubin) if image.cubin else None,
+        compression=image.compression,
+        scrambled=image.scrambled,
+        stored_size=image.stored_size,
+        size=image.size,
+        relocatable=image.relocatable,
+        debug=image.debug,
+        host_os=image.host_os,
+        options=image.options,
+        identifier=image.identifier,
+        kernels=image.kernels,
+        sha256=image.sha256,
+        problems=image.problems,
+    )
 
 
-def host_value(host: Host) -> Json:
+def host_value(host: Host) -> v1.Host:
     """A host file as JSON says it."""
-    return {
-        "format": host.format,
-        "machine": host.machine,
-        "type": host.type,
-        "undefined_registrations": host.undefined_registrations,
-        "nvjitlink_imports": host.nvjitlink_imports,
-        "libraries": [_library(library) for library in host.libraries],
-    }
+    return v1.Host(
+        format=host.format,
+        machine=host.machine,
+        type=host.type,
+        undefined_registrations=host.undefined_registrations,
+        nvjitlink_imports=host.nvjitlink_imports,
+        libraries=tuple(_library(library) for library in host.libraries),
+    )
 
 
-def skipped_value(skipped: Skipped) -> Json:
+def member_value(host: Host) -> v1.Member:
+    """A host file inside an archive as JSON says it."""
+    return v1.Member(
+        format=host.format,
+        machine=host.machine,
+        type=host.type,
+        undefined_registrations=host.undefined_registrations,
+        nvjitlink_imports=host.nvjitlink_imports,
+        libraries=tuple(_library(library) for library in host.libraries),
+        place=str(host.place),
+    )
+
+
+def skipped_value(skipped: Skipped) -> base.Skipped:
     """A skipped place as JSON says it."""
-    return {
-        "place": str(skipped.place),
-        "reason": skipped.reason,
-        "size": skipped.size,
-        "limit": skipped.limit,
-    }
+    return base.Skipped(
+        place=str(skipped.place),
+        reason=skipped.reason,
+        size=skipped.size,
+        limit=skipped.limit,
+    )
+
+
+def _text(arch: SmArch | None) -> str | None:
+    return str(arch) if arch else None
 
 
 def _virtual_arch(image: Image) -> str | None:
     """The virtual architecture that the code was written for, where it is recorded."""
     if image.kind in (ImageKind.PTX, ImageKind.TILEIR):
-        return str(image.arch) if image.arch else None
-    recorded = image.cubin.virtual_arch if image.cubin else None
-    return str(recorded) if recorded else None
+        return _text(image.arch)
+    return _text(image.cubin.virtual_arch) if image.cubin else None
 
 
-def _maker(maker: Maker) -> Json:
-    return {
-        "role": maker.role,
-        "tool": maker.tool,
-        "version": maker.version,
-        "releases": [str(release) for release in maker.releases],
-        "evidence": maker.evidence,
-    }
+def _maker(maker: Maker) -> v1.Maker:
+    return v1.Maker(
+        role=maker.role,
+        tool=maker.tool,
+        version=maker.version,
+        releases=tuple([str(release) for release in maker.releases]),
+        evidence=maker.evidence,
+    )
 
 
-def _ltoir(versions: LtoIrVersions) -> Json:
-    return {
-        "container": versions.container,
-        "nvvm_ir": versions.nvvm_ir,
-        "llvm": versions.llvm,
-    }
+def _ltoir(versions: LtoIrVersions) -> v1.Ltoir:
+    return v1.Ltoir(versions.container, versions.nvvm_ir, versions.llvm)
 
 
-def _cubin(facts: CubinFacts) -> Json:
-    virtual = str(facts.virtual_arch) if facts.virtual_arch else None
-    return {"generation": facts.generation, "virtual_arch": virtual}
+def _cubin(facts: CubinFacts) -> v1.Cubin:
+    return v1.Cubin(facts.generation, _text(facts.virtual_arch))
 
 
-def _library(library: CudaLibrary) -> Json:
-    return {
-        "name": library.name,
-        "how": library.how,
-        "file": library.file,
-        "version": library.version,
-        "evidence": library.evidence,
-    }
+def _library(library: CudaLibrary) -> v1.Library:
+    return v1.Library(
+        name=library.name,
+        how=library.how,
+        file=library.file,
+        version=library.version,
+        evidence=library.evidence,
+    )

@@ -12,23 +12,12 @@ from ltocompat.model.target import ANY_TARGET, Gpu, Target, VersionSet
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Route, Verdict, worst
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import Block, Code, Column, Items, Paragraph, Table
-from ltocompat.report.formats.jsonstream import (
-    Array,
-    encode,
-    error_document,
-    failure_value,
-    head,
-    tail,
-)
 from ltocompat.report.grouped_findings import FindingReport, Judgement, rules_by_id
 from ltocompat.report.text import binary_size, brief, count
-from ltocompat.report.verbs.inspect_json import skipped_value
 
 if TYPE_CHECKING:
     from ltocompat.commands.link import Linked
     from ltocompat.model.link_options import Disagreement
-
-SCHEMA = "ltocompat/link/v1"
 
 _TOGETHER = (
     Column("nvJitLink"),
@@ -154,74 +143,13 @@ def _differ(disagreement: Disagreement) -> tuple[str, ...]:
     return (disagreement.option, ": ", "; ".join(parts))
 
 
-def document(
-    records: Iterable[Linked | Disagreement | Skipped | Failure], _: Options
+def _document(
+    records: Iterable[Linked | Disagreement | Skipped | Failure], options: Options
 ) -> Iterator[str]:
-    """The pieces of the JSON document."""
-    from ltocompat.model.link_options import Disagreement
+    # Imported here: a table needs no JSON.
+    from ltocompat.report.verbs.link_json import document
 
-    rows = Array()
-    failures: list[Failure] = []
-    skipped: list[dict[str, object]] = []
-    differing: list[dict[str, object]] = []
-    outcomes: dict[str, int] = {}
-    begun = False
-    for record in records:
-        if isinstance(record, Failure):
-            failures.append(record)
-        elif isinstance(record, Skipped):
-            skipped.append(skipped_value(record))
-        elif isinstance(record, Disagreement):
-            differing.append(_disagreement_value(record))
-        else:
-            if not begun:
-                yield head(SCHEMA, "results")
-                begun = True
-            outcome = str(record.answer.outcome)
-            outcomes[outcome] = outcomes.get(outcome, 0) + 1
-            yield rows.element(f"  {encode(_value(record))}")
-    if failures and not begun:
-        yield error_document(failures)
-        return
-    if not begun:
-        yield head(SCHEMA, "results")
-    errors = [failure_value(failure) for failure in failures]
-    summary = {"outcomes": outcomes, "skipped": len(skipped), "errors": errors}
-    yield from tail(disagreements=differing, skipped=skipped, summary=summary)
-
-
-def _value(linked: Linked) -> dict[str, object]:
-    answer = linked.answer
-    return {
-        "nvjitlink": {"version": linked.nvjitlink.version, "path": linked.nvjitlink.path},
-        "way": linked.way,
-        "arch": str(linked.arch),
-        "place": None if linked.place is None else str(linked.place),
-        "outcome": str(answer.outcome),
-        "step": str(answer.step),
-        "input": answer.input_name,
-        "code": answer.code,
-        "code_name": answer.code_name,
-        "signal": answer.signal,
-        "reason": linked.reason,
-        "unresolved": list(answer.unresolved),
-        "log": answer.log,
-        "seconds": {
-            "create": answer.seconds.create,
-            "add": answer.seconds.add,
-            "complete": answer.seconds.complete,
-            "again": linked.again_seconds,
-            "cached": linked.cached_seconds,
-        },
-        "output_size": answer.output_size,
-        "kernels": answer.kernels_in_output,
-        "confirmed": answer.confirmed,
-    }
-
-
-def _disagreement_value(disagreement: Disagreement) -> dict[str, object]:
-    values = [{"value": v, "places": [str(p) for p in places]} for v, places in disagreement.values]
-    return {"option": disagreement.option, "values": values}
+    return document(records, options)
 
 
 def judgements(
@@ -295,4 +223,6 @@ def _finding(
     )
 
 
-REPORT: FindingReport[Linked | Disagreement | Skipped] = FindingReport(blocks, document, judgements)
+REPORT: FindingReport[Linked | Disagreement | Skipped] = FindingReport(
+    blocks, _document, judgements
+)

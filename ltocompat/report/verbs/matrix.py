@@ -6,21 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.place import Place
-from ltocompat.model.target import Target
 from ltocompat.model.verdict import Verdict
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import Block, Code, Column, Heading, Paragraph, Table
-from ltocompat.report.formats.jsonstream import (
-    Array,
-    encode,
-    error_document,
-    failure_value,
-    head,
-    tail,
-)
-from ltocompat.report.verbs.check_json import Tally, result_value, target_value
-
-SCHEMA = "ltocompat/matrix/v1"
 
 WORDS = {
     Verdict.OK: "ok",
@@ -123,49 +111,11 @@ def _parts(sizes: Sequence[int], room: int) -> Iterator[range]:
     yield range(start, len(sizes))
 
 
-def document(records: Iterable[Matrix | Failure], _: Options) -> Iterator[str]:
-    """The pieces of the JSON document: results as they come, then what lays them out."""
-    rows = Array()
-    tally = Tally()
-    failures: list[Failure] = []
-    targets: dict[Target, None] = {}
-    matrices: list[dict[str, object]] = []
-    number = 0
-    for record in records:
-        if isinstance(record, Failure):
-            failures.append(record)
-            continue
-        if not matrices:
-            yield head(SCHEMA, "results")
-        matrices.append(_grid_value(record, number))
-        for result in (each_result for row in record.cells for each_result in row):
-            tally.add(result)
-            targets.setdefault(result.target)
-            yield rows.element(f"  {encode(result_value(result))}")
-            number += 1
-    if failures and not matrices:
-        yield error_document(failures)
-        return
-    if not matrices:
-        yield head(SCHEMA, "results")
-    errors = [failure_value(failure) for failure in failures]
-    summary = {"artifacts": len(tally.artifacts), "verdicts": tally.verdicts, "errors": errors}
-    yield from tail(targets=[target_value(t) for t in targets], grids=matrices, summary=summary)
+def _document(records: Iterable[Matrix | Failure], options: Options) -> Iterator[str]:
+    # Imported here: a table needs no JSON.
+    from ltocompat.report.verbs.matrix_json import document
+
+    return document(records, options)
 
 
-def _grid_value(matrix: Matrix, first: int) -> dict[str, object]:
-    wide = len(matrix.columns)
-    return {
-        "path": matrix.path,
-        "what": matrix.what,
-        "rows": list(matrix.rows),
-        "columns": list(matrix.columns),
-        "tried": matrix.tried,
-        "cells": [
-            list(range(first + row * wide, first + (row + 1) * wide))
-            for row in range(len(matrix.rows))
-        ],
-    }
-
-
-REPORT: Report[Matrix] = Report(blocks, document)
+REPORT: Report[Matrix] = Report(blocks, _document)

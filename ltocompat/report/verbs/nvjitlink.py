@@ -8,22 +8,11 @@ from typing import TYPE_CHECKING
 from ltocompat.model.image import Skipped
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import Block, Code, Column, Entry, Items, Paragraph, Table
-from ltocompat.report.formats.jsonstream import (
-    Array,
-    encode,
-    error_document,
-    failure_value,
-    head,
-    tail,
-)
 from ltocompat.report.text import binary_size, count
-from ltocompat.report.verbs.inspect_json import skipped_value
 
 if TYPE_CHECKING:
     from ltocompat.commands.nvjitlink import InstallChange, Plan
     from ltocompat.targets.nvjitlink import NvJitLink
-
-SCHEMA = "ltocompat/nvjitlink/v1"
 
 _COLUMNS = (
     Column("version"),
@@ -74,59 +63,14 @@ def _announced(plan: Plan) -> str:
     return f"{count(plan.downloads, 'wheel')} to download, {size}"
 
 
-def document(
-    records: Iterable[NvJitLink | Skipped | Plan | InstallChange | Failure], _: Options
+def _document(
+    records: Iterable[NvJitLink | Skipped | Plan | InstallChange | Failure], options: Options
 ) -> Iterator[str]:
-    """The pieces of the JSON document; a list and a change have the same rows."""
-    from ltocompat.commands.nvjitlink import Plan
+    # Imported here: a table needs no JSON.
+    from ltocompat.report.verbs.nvjitlink_json import document
 
-    rows = Array()
-    failures: list[Failure] = []
-    skipped: list[dict[str, object]] = []
-    written = download = 0
-    for record in records:
-        if isinstance(record, Failure):
-            failures.append(record)
-        elif isinstance(record, Skipped):
-            skipped.append(skipped_value(record))
-        elif isinstance(record, Plan):
-            download = record.size
-        else:
-            if not written:
-                yield head(SCHEMA, "nvjitlinks")
-            written += 1
-            yield rows.element(f"  {encode(_row(record))}")
-    if failures and not written:
-        yield error_document(failures)
-        return
-    if not written:
-        yield head(SCHEMA, "nvjitlinks")
-    summary = {
-        "nvjitlinks": written,
-        "skipped": len(skipped),
-        "download": download,
-        "errors": [failure_value(failure) for failure in failures],
-    }
-    yield from tail(skipped=skipped, summary=summary)
+    return document(records, options)
 
 
-def _row(record: NvJitLink | InstallChange) -> dict[str, object]:
-    from ltocompat.commands.nvjitlink import InstallChange
-
-    change = record if isinstance(record, InstallChange) else None
-    linker = record.linker if isinstance(record, InstallChange) else record
-    return {
-        "release": str(linker.release),
-        "version": linker.version,
-        "path": linker.path,
-        "found_via": linker.found_via.split(", "),
-        "evidence": linker.evidence,
-        "for_trials": linker.for_trials,
-        "machine": linker.machine,
-        "action": change and change.action,
-        "size": change and change.size,
-    }
-
-
-LISTING: Report[NvJitLink | Skipped] = Report(list_blocks, document)
-CHANGES: Report[Plan | InstallChange] = Report(change_blocks, document)
+LISTING: Report[NvJitLink | Skipped] = Report(list_blocks, _document)
+CHANGES: Report[Plan | InstallChange] = Report(change_blocks, _document)

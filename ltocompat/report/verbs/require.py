@@ -9,17 +9,7 @@ from ltocompat.model.requirement import Asked, LinkerFloor, PasteLine, Required,
 from ltocompat.model.target import DriverVersion
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
-from ltocompat.report.formats.jsonstream import (
-    Array,
-    encode,
-    error_document,
-    failure_value,
-    head,
-    tail,
-)
 from ltocompat.report.text import brief, count
-
-SCHEMA = "ltocompat/require/v1"
 
 _GPU_COLUMNS = (
     Column("GPUs", width=20),
@@ -154,86 +144,15 @@ def _asked(one: Asked) -> tuple[str, ...]:
     return (f"{one.rule}: ", brief(text), f" ({number}at ", Code(one.example), brief(evidence), ")")
 
 
-def document(records: Iterable[Required | Failure], _: Options) -> Iterator[str]:
-    """The pieces of the JSON document."""
-    rows = Array()
-    failures: list[Failure] = []
-    artifacts = empty = 0
-    for record in records:
-        if isinstance(record, Failure):
-            failures.append(record)
-        elif has_nothing(record):
-            empty += 1
-        else:
-            if not artifacts:
-                yield head(SCHEMA, "artifacts")
-            artifacts += 1
-            yield rows.element(f"  {encode(_value(record))}")
-    if failures and not artifacts and not empty:
-        yield error_document(failures)
-        return
-    if not artifacts:
-        yield head(SCHEMA, "artifacts")
-    errors = [failure_value(failure) for failure in failures]
-    summary = {"artifacts": artifacts, "without_device_code": empty, "errors": errors}
-    yield from tail(summary=summary)
+def _document(records: Iterable[Required | Failure], options: Options) -> Iterator[str]:
+    # Imported here: a table needs no JSON.
+    from ltocompat.report.verbs.require_json import document
 
-
-def _value(required: Required) -> dict[str, object]:
-    return {
-        "path": required.path,
-        "modules": required.modules,
-        "nvjitlink": None if required.nvjitlink is None else _linker_value(required.nvjitlink),
-        "driver_sass": _text(required.driver_sass),
-        "driver_ptx": _text(required.driver_ptx),
-        "ptx_beyond": required.ptx_beyond,
-        "services": [_service_value(service) for service in required.services],
-        "link_options": list(required.link_options),
-        "requirements": [_asked_value(each) for each in required.asked],
-        "lines": [{"where": x.where, "text": x.text, "note": x.note} for x in required.lines],
-        "skipped": required.skipped,
-    }
+    return document(records, options)
 
 
 def _text(value: object | None) -> str | None:
     return None if value is None else str(value)
 
 
-def _linker_value(floor: LinkerFloor) -> dict[str, object]:
-    return {
-        "possible": str(floor.possible),
-        "sure": _text(floor.sure),
-        "exact": floor.exact,
-        "ceiling": floor.ceiling,
-        "tried": floor.tried,
-    }
-
-
-def _service_value(service: Service) -> dict[str, object]:
-    return {
-        "arch": f"sm_{service.number}",
-        "name": service.name,
-        "how": service.how,
-        "sass": service.sass,
-        "ptx": service.ptx,
-        "link": service.link,
-        "none": service.none,
-        "driver": _text(service.driver),
-        "beyond": service.beyond,
-    }
-
-
-def _asked_value(one: Asked) -> dict[str, object]:
-    return {
-        "axis": one.component,
-        "constraint": one.constraint,
-        "rule": one.rule,
-        "subject": one.subject,
-        "consequence": one.consequence,
-        "evidence": one.evidence,
-        "module_count": one.module_count,
-        "example": str(one.example),
-    }
-
-
-REPORT: Report[Required] = Report(blocks, document)
+REPORT: Report[Required] = Report(blocks, _document)

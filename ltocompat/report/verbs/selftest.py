@@ -7,19 +7,9 @@ from typing import TYPE_CHECKING
 
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import Block, Column, Paragraph, Table
-from ltocompat.report.formats.jsonstream import (
-    Array,
-    encode,
-    error_document,
-    failure_value,
-    head,
-    tail,
-)
 
 if TYPE_CHECKING:
     from ltocompat.commands.selftest import SelfTestStep
-
-SCHEMA = "ltocompat/selftest/v1"
 
 _COLUMNS = (
     Column("step"),
@@ -30,7 +20,6 @@ _COLUMNS = (
     Column("time", right=True, optional=True),
     Column("what", width=24),
 )
-_RESULTS = ("passed", "failed", "missing")
 
 
 def blocks(records: Iterable[SelfTestStep | Failure], _: Options) -> Iterator[Block]:
@@ -75,41 +64,11 @@ def _told(steps: list[SelfTestStep]) -> str:
     return f"{end}: {missing[0].detail}"
 
 
-def document(records: Iterable[SelfTestStep | Failure], _: Options) -> Iterator[str]:
-    """The pieces of the JSON document."""
-    rows = Array()
-    failures: list[Failure] = []
-    counts = dict.fromkeys(_RESULTS, 0)
-    stopped_at = None
-    for record in records:
-        if isinstance(record, Failure):
-            failures.append(record)
-            continue
-        if not any(counts.values()):
-            yield head(SCHEMA, "steps")
-        counts[str(record.result)] += 1
-        if record.result != "passed" and stopped_at is None:
-            stopped_at = record.name
-        yield rows.element(f"  {encode(_value(record))}")
-    if failures and not any(counts.values()):
-        yield error_document(failures)
-        return
-    if not any(counts.values()):
-        yield head(SCHEMA, "steps")
-    errors = [failure_value(failure) for failure in failures]
-    yield from tail(summary={**counts, "stopped_at": stopped_at, "errors": errors})
+def _document(records: Iterable[SelfTestStep | Failure], options: Options) -> Iterator[str]:
+    # Imported here: a table needs no JSON.
+    from ltocompat.report.verbs.selftest_json import document
+
+    return document(records, options)
 
 
-def _value(step: SelfTestStep) -> dict[str, object]:
-    return {
-        "step": step.name,
-        "way": step.way,
-        "target": None if step.target is None else str(step.target),
-        "gpu": step.gpu,
-        "result": str(step.result),
-        "detail": step.detail,
-        "seconds": step.seconds,
-    }
-
-
-REPORT: Report[SelfTestStep] = Report(blocks, document)
+REPORT: Report[SelfTestStep] = Report(blocks, _document)

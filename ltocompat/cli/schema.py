@@ -1,0 +1,27 @@
+"""``ltocompat schema``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from ltocompat.cli.exit_status import ExitStatus, guarded
+from ltocompat.cli.output import choose
+
+
+def schema(
+    name: Annotated[
+        str, typer.Argument(metavar="VERB", help="A verb; or error, which any of them can write.")
+    ],
+) -> int:
+    """Print the JSON Schema of what a verb writes with --format json."""
+
+    def work(_: ExitStatus) -> None:
+        from ltocompat.report.schema import DOCUMENTS, schema_text
+
+        choose("VERB", name, DOCUMENTS)
+        sys.stdout.write(schema_text(name))
+
+    return guarded(work, json=lambda: False)

@@ -1,0 +1,108 @@
+"""`ltocompat/audit/v1`."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated
+
+from msgspec import Meta
+
+from ltocompat.model.records_v1 import check, verdict
+from ltocompat.model.records_v1.base import Count, Document, Record, described, one_of
+from ltocompat.model.records_v1.target import Target
+from ltocompat.model.records_v1.verdict import VerdictWord
+
+
+class Promise(Record):
+    """What a package says that it supports."""
+
+    sass: tuple[str, ...]
+    ptx: tuple[str, ...]
+    driver: str | None
+    nvjitlink: str | None
+
+
+class Ignore(Record):
+    """A finding that the policy puts up with, for a while."""
+
+    key: Annotated[str, described("Where it stands in the policy: audit.ignore[0].")]
+    rule: str
+    path: Annotated[str, described("A pattern.")]
+    target: Annotated[str, described("A pattern.")]
+    reason: str
+    expires: Annotated[date, described("The last day on which it holds.")]
+
+
+class Policy(Record):
+    """What the artifacts were held to."""
+
+    source: Annotated[
+        str,
+        described(
+            "The file that says so; empty where there is no policy: then what holds on "
+            "any target is judged."
+        ),
+    ]
+    fail_on: VerdictWord
+    require_archs: tuple[str, ...]
+    least_driver: str | None
+    allow_empty: Annotated[
+        bool, described("What has no device code passes, and so does no file at all.")
+    ]
+    trial_links: bool
+    trial_releases: tuple[str, ...]
+    promise: Promise | None
+    ignores: tuple[Ignore, ...]
+
+
+class Finding(verdict.Finding):
+    """What a rule says of modules of the artifact, and what becomes of it."""
+
+    standing: Annotated[
+        str,
+        one_of("counts", "passes", "known", "ignored"),
+        described(
+            "counts: fails the audit; passes: better than what the policy fails on; "
+            "known: stands in the baseline; ignored: by the policy, for a while."
+        ),
+    ]
+    fingerprint: Annotated[
+        str, Meta(pattern=r"^[0-9a-f]{32}$"), described("The same in every build.")
+    ]
+    ignore: Ignore | None
+
+
+class Result(verdict.Result):
+    """The verdict on one artifact, target and GPU."""
+
+    findings: tuple[Finding, ...]
+    failed: Annotated[bool, described("Something of it counts.")]
+
+
+class Findings(Record):
+    """How many findings stand where."""
+
+    counts: Count
+    passes: Count
+    known: Count
+    ignored: Count
+
+
+class Summary(check.Summary):
+    """All results by verdict, the worst, and whether the audit passes."""
+
+    passed: Annotated[
+        bool, described("Something was judged, or may hold no device code, and nothing counts.")
+    ]
+    findings: Findings
+    baseline: str | None
+    unused_ignores: tuple[Ignore, ...]
+
+
+class Audit(Document, tag="ltocompat/audit/v1"):
+    """The verdicts of check on a policy's targets, and what becomes of each finding."""
+
+    policy: Policy
+    targets: tuple[Target, ...]
+    results: tuple[Result, ...]
+    summary: Summary

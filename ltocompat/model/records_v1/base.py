@@ -1,0 +1,51 @@
+"""What the records of every verb share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+
+class Record(Struct, gc=False):
+    """A JSON object of which every member is always written; it lives for one line of output."""
+
+
+class Document(Record, tag_field="schema"):
+    """A whole answer; its tag is its schema's name."""
+
+
+def described(text: str) -> Meta:
+    """A sentence about a member, for its schema."""
+    return Meta(description=text)
+
+
+def one_of(*words: str) -> Meta:
+    """The words that a text can be; readers take others, which may be added later."""
+    return Meta(extra_json_schema={"enum": list(words)})
+
+
+Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+Seconds = Annotated[float, Meta(ge=0)]
+PlaceText = Annotated[str, described("Shell-safe: libx.a::m.o@0x1f40.3")]
+ArchText = Annotated[str, Meta(pattern="^(sm|compute|lto)_[0-9]+[af]?$")]
+ReleaseText = Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+$")]
+
+
+class Failure(Record):
+    """An error in one sentence."""
+
+    kind: Annotated[
+        str, one_of("usage", "unreadable", "malformed", "limit", "missing", "failed", "internal")
+    ]
+    message: str
+
+
+class Skipped(Record):
+    """A place that was not read."""
+
+    place: PlaceText
+    reason: str
+    size: Count | None
+    limit: Annotated[str | None, described("Name of the limit that was hit.")]

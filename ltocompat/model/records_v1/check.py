@@ -1,0 +1,27 @@
+"""`ltocompat/check/v1`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ltocompat.model.records_v1.base import Count, Document, Failure, Positive, Record, described
+from ltocompat.model.records_v1.target import Target
+from ltocompat.model.records_v1.verdict import Result, VerdictWord
+
+
+class Summary(Record):
+    """All results by verdict, and the worst."""
+
+    artifacts: Count
+    without_device_code: Annotated[Count, described("Files that are not among the results.")]
+    verdict: VerdictWord | None
+    verdicts: dict[str, Positive]
+    errors: tuple[Failure, ...]
+
+
+class Check(Document, tag="ltocompat/check/v1"):
+    """A verdict for each artifact, deploy target and GPU."""
+
+    targets: tuple[Target, ...]
+    results: tuple[Result, ...]
+    summary: Summary

@@ -1,0 +1,49 @@
+"""`ltocompat/extract/v1`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, UnsetType
+
+from ltocompat.model.records_v1.base import (
+    Count,
+    Document,
+    Failure,
+    PlaceText,
+    Record,
+    described,
+    one_of,
+)
+
+
+class Entry(Record):
+    """A file that was written, or a place that was skipped."""
+
+    written: Annotated[
+        bool, described("True: path, what and note follow; false: reason, size and limit.")
+    ]
+    place: PlaceText
+    path: str | UnsetType = UNSET
+    what: Annotated[str, one_of("cubin", "ptx", "ltoir", "fatbin", "tileir", "bin")] | UnsetType = (
+        UNSET
+    )
+    note: str | UnsetType | None = UNSET
+    reason: str | UnsetType = UNSET
+    size: Count | UnsetType | None = UNSET
+    limit: str | UnsetType | None = UNSET
+
+
+class Summary(Record):
+    """Counts."""
+
+    written: Count
+    skipped: Count
+    errors: tuple[Failure, ...]
+
+
+class Extract(Document, tag="ltocompat/extract/v1"):
+    """The files that were written and the places that were skipped, as they came."""
+
+    entries: tuple[Entry, ...]
+    summary: Summary

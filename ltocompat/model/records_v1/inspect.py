@@ -1,0 +1,167 @@
+"""`ltocompat/inspect/v1`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from ltocompat.model.records_v1.base import (
+    ArchText,
+    Count,
+    Document,
+    Failure,
+    PlaceText,
+    Record,
+    ReleaseText,
+    Skipped,
+    described,
+    one_of,
+)
+
+
+class Maker(Record):
+    """A tool that made an image, and the bytes that say so."""
+
+    role: Annotated[str, one_of("compiler", "linker", "finalizer")]
+    tool: str | None
+    version: str | None
+    releases: tuple[ReleaseText, ...]
+    evidence: str
+
+
+class Needs(Record):
+    """What whoever compiles it further must understand."""
+
+    ptx_isa: str | None
+    tile_ir: str | None
+
+
+class Ltoir(Record):
+    """Versions of LTO-IR."""
+
+    container: str
+    nvvm_ir: str | None
+    llvm: str | None
+
+
+class Cubin(Record):
+    """Facts of SASS."""
+
+    generation: int
+    virtual_arch: ArchText | None
+
+
+class Image(Record):
+    """One piece of device code; null means that a fact is absent or not known."""
+
+    kind: Annotated[str, one_of("ltoir", "ptx", "sass", "tileir", "unknown")]
+    kind_number: Count | None
+    place: PlaceText
+    section: str | None
+    arch: ArchText | None
+    virtual_arch: ArchText | None
+    made_by: tuple[Maker, ...]
+    needs: Needs
+    ltoir: Ltoir | None
+    cubin: Cubin | None
+    compression: Annotated[str, one_of("none", "lz4", "zstd")]
+    scrambled: bool
+    stored_size: Annotated[
+        Count | None,
+        described("Bytes in the file, without padding; null where nothing records the end."),
+    ]
+    size: Annotated[Count | None, described("Bytes once decoded.")]
+    relocatable: bool | None
+    debug: bool | None
+    host_os: str | None
+    options: str | None
+    identifier: str | None
+    kernels: Annotated[
+        tuple[str, ...] | None, described("Null unless asked for, or where they can't be read.")
+    ]
+    sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")] | None
+    problems: tuple[str, ...]
+
+
+class Module(Record):
+    """Images of which a driver or a linker picks one for a GPU."""
+
+    place: PlaceText
+    section: str | None
+    registered: Annotated[bool | None, described("The CUDA runtime loads it; null when not known.")]
+    images: tuple[Image, ...]
+
+
+class Library(Record):
+    """A CUDA library that a host file brings or asks for."""
+
+    name: str
+    how: Annotated[str, one_of("needed", "opened", "static")]
+    file: str | None
+    version: str | None
+    evidence: str
+
+
+class Host(Record):
+    """A host file and what its linker needs."""
+
+    format: str
+    machine: str
+    type: str
+    undefined_registrations: tuple[str, ...]
+    nvjitlink_imports: tuple[str, ...]
+    libraries: tuple[Library, ...]
+
+
+class Member(Host):
+    """A host file inside an archive."""
+
+    place: PlaceText
+
+
+class Artifact(Record):
+    """A file that holds device code or was named."""
+
+    path: str
+    modules: tuple[Module, ...]
+    skipped: tuple[Skipped, ...]
+    skipped_left_out: Count
+    host: Annotated[Host | None, described("The file itself; null when it is no host file.")]
+    members: Annotated[
+        tuple[Member, ...], described("Members of an archive whose linker needs something.")
+    ]
+    members_left_out: Count
+    size: Annotated[Count | None, described("Bytes; null when reading broke off.")]
+    complete: Annotated[bool, described("Whether it was read to its end.")]
+
+
+class Kinds(Record):
+    """Images of each kind."""
+
+    ltoir: Count
+    ptx: Count
+    sass: Count
+    tileir: Count
+    unknown: Count
+
+
+class Summary(Record):
+    """Counts over all files."""
+
+    artifacts: Count
+    files_without_device_code: Count
+    files_without_match: Count
+    modules: Count
+    images: Count
+    skipped: Count
+    kinds: Kinds
+    stored_size: Annotated[Count, described("Bytes of all images, as far as known.")]
+    errors: tuple[Failure, ...]
+
+
+class Inspect(Document, tag="ltocompat/inspect/v1"):
+    """Every device image in the files that were read. Members may be added before 1.0."""
+
+    artifacts: tuple[Artifact, ...]
+    summary: Summary

@@ -1,0 +1,95 @@
+"""`ltocompat/link/v1`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ltocompat.model.records_v1.base import (
+    Count,
+    Document,
+    Failure,
+    PlaceText,
+    Positive,
+    Record,
+    Seconds,
+    Skipped,
+    described,
+    one_of,
+)
+
+
+class Linker(Record):
+    """The library that was asked."""
+
+    version: str
+    path: str
+
+
+class LinkTimes(Record):
+    """Time in the library, in seconds."""
+
+    create: Seconds | None
+    add: Seconds | None
+    complete: Seconds | None
+    again: Annotated[
+        Seconds | None, described("The whole link in a process that has linked before.")
+    ]
+    cached: Annotated[Seconds | None, described("The same out of the library's cache.")]
+
+
+class Result(Record):
+    """One link."""
+
+    nvjitlink: Linker
+    way: Annotated[str, one_of("lto", "plain")]
+    arch: str
+    place: Annotated[
+        str | None, described("The image that was tried alone; null for all inputs together.")
+    ]
+    outcome: Annotated[
+        str,
+        one_of("accepted", "compiled", "linked", "unresolved", "refused", "crashed", "timed out"),
+    ]
+    step: Annotated[str, one_of("create", "add", "complete", "get", "destroy")]
+    input: str | None
+    code: int | None
+    code_name: str | None
+    signal: str | None
+    reason: str | None
+    unresolved: tuple[str, ...]
+    log: str
+    seconds: LinkTimes
+    output_size: int | None
+    kernels: int | None
+    confirmed: bool
+
+
+class OptionValue(Record):
+    """A value of the option, and the images that were compiled with it."""
+
+    value: str | None
+    places: tuple[PlaceText, ...]
+
+
+class Disagreement(Record):
+    """A compile option in which LTO-IR images differ."""
+
+    option: str
+    values: tuple[OptionValue, ...]
+
+
+class Summary(Record):
+    """Results by outcome."""
+
+    outcomes: dict[str, Positive]
+    skipped: Count
+    errors: tuple[Failure, ...]
+
+
+class Link(Document, tag="ltocompat/link/v1"):
+    """What each nvJitLink did with the inputs, together or image by image."""
+
+    results: tuple[Result, ...]
+    disagreements: tuple[Disagreement, ...]
+    skipped: tuple[Skipped, ...]
+    summary: Summary

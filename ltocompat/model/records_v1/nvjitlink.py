@@ -1,0 +1,58 @@
+"""`ltocompat/nvjitlink/v1`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from ltocompat.model.records_v1.base import (
+    Count,
+    Document,
+    Failure,
+    Record,
+    ReleaseText,
+    Skipped,
+    described,
+    one_of,
+)
+
+
+class Library(Record):
+    """One copy of the library."""
+
+    release: Annotated[ReleaseText, described("Minor release.")]
+    version: Annotated[
+        str,
+        Meta(pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$"),
+        described("The most exact version that is proved."),
+    ]
+    path: Annotated[str, described("The file itself, behind all links.")]
+    found_via: Annotated[tuple[str, ...], described("Every way in which it is reached.")]
+    evidence: Annotated[str, described("What proves the version.")]
+    for_trials: Annotated[
+        bool, described("It lies in the cache for trials, and is never the one of a deploy target.")
+    ]
+    machine: Annotated[str, described("Processor that it runs on.")]
+    action: Annotated[
+        Annotated[str, one_of("installed", "kept", "removed")] | None,
+        described("What was done with it; null in a list."),
+    ]
+    size: Annotated[Count | None, described("Bytes of the file; null in a list.")]
+
+
+class Summary(Record):
+    """Counts, and bytes that had to be downloaded."""
+
+    nvjitlinks: Count
+    skipped: Count
+    download: Count
+    errors: tuple[Failure, ...]
+
+
+class Nvjitlink(Document, tag="ltocompat/nvjitlink/v1"):
+    """The nvJitLinks at hand, or those that were installed or removed, as they came."""
+
+    nvjitlinks: tuple[Library, ...]
+    skipped: tuple[Skipped, ...]
+    summary: Summary

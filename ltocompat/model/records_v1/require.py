@@ -1,0 +1,103 @@
+"""`ltocompat/require/v1`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ltocompat.model.records_v1.base import (
+    Count,
+    Document,
+    Failure,
+    PlaceText,
+    Record,
+    described,
+    one_of,
+)
+
+
+class LinkerFloor(Record):
+    """The least nvJitLink that links all of it."""
+
+    possible: Annotated[str, described("No older one can link it all.")]
+    sure: Annotated[
+        str | None, described("This one surely can; null where a maker is newer than all tables.")
+    ]
+    exact: bool
+    ceiling: Annotated[int, described("The major from which on it is no longer documented.")]
+    tried: Annotated[bool, described("Trial links settled it.")]
+
+
+class Service(Record):
+    """How one GPU architecture is served."""
+
+    arch: str
+    name: Annotated[str, described("The generation; next: after all that are known.")]
+    how: Annotated[str, one_of("sass", "ptx", "link", "none")]
+    sass: Count
+    ptx: Count
+    link: Count
+    none: Count
+    driver: Annotated[str | None, described("The least driver there.")]
+    beyond: Annotated[bool, described("No known driver is new enough there.")]
+
+
+class Requirement(Record):
+    """One requirement."""
+
+    axis: str
+    constraint: str
+    rule: str
+    subject: str
+    consequence: str
+    evidence: str
+    module_count: Count
+    example: PlaceText
+
+
+class Line(Record):
+    """A line to paste."""
+
+    where: str
+    text: str
+    note: str
+
+
+class Artifact(Record):
+    """All that one artifact asks."""
+
+    path: str
+    modules: Count
+    nvjitlink: Annotated[
+        LinkerFloor | None, described("The least nvJitLink; null where nothing is linked.")
+    ]
+    driver_sass: Annotated[
+        str | None,
+        described("The least driver for its SASS; null where it has none or no floor is known."),
+    ]
+    driver_ptx: Annotated[
+        str | None,
+        described("The least driver that compiles all of its PTX with kernels; likewise."),
+    ]
+    ptx_beyond: Annotated[bool, described("Some PTX is newer than every known driver compiles.")]
+    services: tuple[Service, ...]
+    link_options: tuple[str, ...]
+    requirements: tuple[Requirement, ...]
+    lines: tuple[Line, ...]
+    skipped: Annotated[
+        Count, described("Places that could not be read and are missing from all this.")
+    ]
+
+
+class Summary(Record):
+    """How it went."""
+
+    artifacts: Count
+    without_device_code: Annotated[Count, described("Files that are not among the artifacts.")]
+    errors: tuple[Failure, ...]
+
+
+class Require(Document, tag="ltocompat/require/v1"):
+    """What each artifact asks of wherever it goes."""
+
+    artifacts: tuple[Artifact, ...]
+    summary: Summary

@@ -1,0 +1,63 @@
+"""A verdict and its findings in JSON."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ltocompat.model.records_v1.base import Count, Record, described, one_of
+
+VerdictWord = Annotated[
+    str,
+    one_of("ok", "jit", "undocumented", "unknown", "fail"),
+    described(
+        "From the best to the worst. ok: documented to work; jit: the driver compiles PTX at load; "
+        "undocumented: measured to work, not promised; unknown: a fact is missing, and named; "
+        "fail: will not link or load."
+    ),
+]
+
+
+class Coverage(Record):
+    """How many modules serve the GPU, have no kernels, or have nothing for it."""
+
+    modules: Count
+    served: Count
+    sass: Annotated[Count, described("Served by SASS.")]
+    ptx: Annotated[Count, described("Served by PTX.")]
+    link: Annotated[Count, described("Linked for it.")]
+    without_kernels: Count
+    none: Count
+
+
+class Finding(Record):
+    """What a rule says of modules of the artifact."""
+
+    rule: str
+    verdict: VerdictWord
+    level: Annotated[str, one_of("error", "warning", "note")]
+    message: str
+    remedy: Annotated[str, described("Empty when there is nothing to do.")]
+    evidence: Annotated[str, described("The bytes that say so.")]
+    source: Annotated[str, described("Where the rule comes from.")]
+    module_count: Annotated[Count, described("0: it is about the target.")]
+    example: Annotated[str | None, described("Place of the first of them: libx.a::m.o@0x1f40.3")]
+
+
+class Result(Record):
+    """The verdict on one artifact, target and GPU."""
+
+    path: str
+    target: Annotated[str, described("Name of one of the targets.")]
+    gpu: Annotated[str | None, described("Name of the GPU; null where the target names none.")]
+    route: Annotated[
+        Annotated[str, one_of("load", "link")] | None,
+        described("How its modules get there; null where each has only one way."),
+    ]
+    verdict: VerdictWord
+    coverage: Coverage
+    not_judged: Annotated[
+        tuple[Annotated[str, one_of("load", "link")], ...],
+        described("Halves that the target says too little for."),
+    ]
+    findings: tuple[Finding, ...]
+    why: Annotated[tuple[str, ...], described("The reasoning, a sentence each.")]

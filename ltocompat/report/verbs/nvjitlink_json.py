@@ -1,0 +1,66 @@
+"""The answers of ``nvjitlink`` as ``ltocompat/nvjitlink/v1``, written as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ltocompat.commands.nvjitlink import InstallChange, Plan
+from ltocompat.model.image import Skipped
+from ltocompat.model.records_v1 import base
+from ltocompat.model.records_v1 import nvjitlink as v1
+from ltocompat.report import Failure, Options
+from ltocompat.report.formats.jsonstream import (
+    Array,
+    encode,
+    error_document,
+    failure_values,
+    head,
+    tail,
+)
+from ltocompat.report.verbs.inspect_json import skipped_value
+from ltocompat.targets.nvjitlink import NvJitLink
+
+
+def document(
+    records: Iterable[NvJitLink | Skipped | Plan | InstallChange | Failure], _: Options
+) -> Iterator[str]:
+    """The pieces of the JSON document; a list and a change have the same rows."""
+    rows = Array()
+    failures: list[Failure] = []
+    skipped: list[base.Skipped] = []
+    written = download = 0
+    for record in records:
+        if isinstance(record, Failure):
+            failures.append(record)
+        elif isinstance(record, Skipped):
+            skipped.append(skipped_value(record))
+        elif isinstance(record, Plan):
+            download = record.size
+        else:
+            if not written:
+                yield head(v1.Nvjitlink, "nvjitlinks")
+            written += 1
+            yield rows.element(f"  {encode(_library(record))}")
+    if failures and not written:
+        yield error_document(failures)
+        return
+    if not written:
+        yield head(v1.Nvjitlink, "nvjitlinks")
+    summary = v1.Summary(written, len(skipped), download, failure_values(failures))
+    yield from tail(v1.Nvjitlink((), tuple(skipped), summary), "nvjitlinks")
+
+
+def _library(record: NvJitLink | InstallChange) -> v1.Library:
+    change = record if isinstance(record, InstallChange) else None
+    linker = record.linker if isinstance(record, InstallChange) else record
+    return v1.Library(
+        release=str(linker.release),
+        version=linker.version,
+        path=linker.path,
+        found_via=tuple(linker.found_via.split(", ")),
+        evidence=linker.evidence,
+        for_trials=linker.for_trials,
+        machine=linker.machine,
+        action=change.action if change else None,
+        size=change.size if change else None,
+    )

@@ -1,0 +1,103 @@
+"""The answer of ``require`` as ``ltocompat/require/v1``, written as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ltocompat.model.records_v1 import require as v1
+from ltocompat.model.requirement import Asked, LinkerFloor, PasteLine, Required, Service
+from ltocompat.report import Failure, Options
+from ltocompat.report.formats.jsonstream import (
+    Array,
+    encode,
+    error_document,
+    failure_values,
+    head,
+    tail,
+)
+from ltocompat.report.verbs.require import has_nothing
+
+
+def document(records: Iterable[Required | Failure], _: Options) -> Iterator[str]:
+    """The pieces of the JSON document."""
+    rows = Array()
+    failures: list[Failure] = []
+    artifacts = empty = 0
+    for record in records:
+        if isinstance(record, Failure):
+            failures.append(record)
+        elif has_nothing(record):
+            empty += 1
+        else:
+            if not artifacts:
+                yield head(v1.Require, "artifacts")
+            artifacts += 1
+            yield rows.element(f"  {encode(_value(record))}")
+    if failures and not artifacts and not empty:
+        yield error_document(failures)
+        return
+    if not artifacts:
+        yield head(v1.Require, "artifacts")
+    summary = v1.Summary(artifacts, empty, failure_values(failures))
+    yield from tail(v1.Require((), summary), "artifacts")
+
+
+def _value(required: Required) -> v1.Artifact:
+    return v1.Artifact(
+        path=required.path,
+        modules=required.modules,
+        nvjitlink=None if required.nvjitlink is None else _linker(required.nvjitlink),
+        driver_sass=_text(required.driver_sass),
+        driver_ptx=_text(required.driver_ptx),
+        ptx_beyond=required.ptx_beyond,
+        services=tuple(_service(service) for service in required.services),
+        link_options=tuple(required.link_options),
+        requirements=tuple(_requirement(asked) for asked in required.asked),
+        lines=tuple(_line(line) for line in required.lines),
+        skipped=required.skipped,
+    )
+
+
+def _text(value: object | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def _linker(floor: LinkerFloor) -> v1.LinkerFloor:
+    return v1.LinkerFloor(
+        possible=str(floor.possible),
+        sure=_text(floor.sure),
+        exact=floor.exact,
+        ceiling=floor.ceiling,
+        tried=floor.tried,
+    )
+
+
+def _service(service: Service) -> v1.Service:
+    return v1.Service(
+        arch=f"sm_{service.number}",
+        name=service.name,
+        how=service.how,
+        sass=service.sass,
+        ptx=service.ptx,
+        link=service.link,
+        none=service.none,
+        driver=_text(service.driver),
+        beyond=service.beyond,
+    )
+
+
+def _requirement(asked: Asked) -> v1.Requirement:
+    return v1.Requirement(
+        axis=asked.component,
+        constraint=asked.constraint,
+        rule=asked.rule,
+        subject=asked.subject,
+        consequence=asked.consequence,
+        evidence=asked.evidence,
+        module_count=asked.module_count,
+        example=str(asked.example),
+    )
+
+
+def _line(line: PasteLine) -> v1.Line:
+    return v1.Line(line.where, line.text, line.note)
