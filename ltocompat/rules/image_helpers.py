@@ -30,7 +30,7 @@ def real(gpu: Gpu) -> str:
     return f"sm_{gpu.arch.number}"
 
 
-def not_this_one(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
+def not_this_arch(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """Why code with suffix ``a`` is not for a GPU; None where it is, or has no such suffix.
 
     An entry of a fatbin is matched by a linker with the whole name of the target; everything else
@@ -48,7 +48,7 @@ def not_this_one(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     return f"is for sm_{arch.number} alone"
 
 
-def not_its_family(image: ImageSignature, gpu: Gpu) -> str | None:
+def not_this_family(image: ImageSignature, gpu: Gpu) -> str | None:
     """Why code with suffix ``f`` is not for a GPU; None where it is, or where it has no suffix."""
     arch = image.arch
     if arch is None or arch.suffix != "f" or in_family(arch, gpu.arch.number):
@@ -58,12 +58,12 @@ def not_its_family(image: ImageSignature, gpu: Gpu) -> str | None:
 
 def in_family(arch: SmArch, number: int) -> bool:
     """Whether family-specific code of an architecture serves a GPU of this number."""
-    mine, its = same_arch(arch.number), same_arch(number)
-    return mine <= its and its in family(mine)
+    lowest, gpu = same_arch(arch.number), same_arch(number)
+    return lowest <= gpu and gpu in family(lowest)
 
 
 def served(arch: SmArch) -> str:
     """``sm_103 and sm_107``: the GPUs that family-specific code of an architecture serves."""
-    mine = same_arch(arch.number)
-    *most, last = [f"sm_{number}" for number in sorted(family(mine)) if number >= mine]
+    lowest = same_arch(arch.number)
+    *most, last = [f"sm_{number}" for number in sorted(family(lowest)) if number >= lowest]
     return f"{', '.join(most)} and {last}" if most else last

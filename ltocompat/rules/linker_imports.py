@@ -73,7 +73,7 @@ def major_of(file: str) -> int | None:
     return int(match[1] or match[2]) if match else None
 
 
-def said(host: Host, name: str) -> str:
+def missing_symbol_text(host: Host, name: str) -> str:
     """What a linker or loader says of a symbol that is missing."""
     if host.format != "ELF":
         return f"the specified procedure could not be found (error 127): {name}"
@@ -85,7 +85,7 @@ def said(host: Host, name: str) -> str:
     return f"undefined symbol: {name}, version {node}" if node else f"undefined symbol: {name}"
 
 
-def opened_text(host: Host, file: str) -> str:
+def missing_file_text(host: Host, file: str) -> str:
     """What a loader says of a library that isn't there."""
     if host.format != "ELF":
         return f"the specified module could not be found (error 126): {file}"
@@ -95,9 +95,7 @@ def opened_text(host: Host, file: str) -> str:
 def missing(resolved: Iterable[Resolved]) -> list[Resolved]:
     """The needed libraries that the loader doesn't find or can't read, as it meets them."""
     return [
-        each_resolved
-        for each_resolved in resolved
-        if each_resolved.loaded is None and each_resolved.needed_by is not None
+        library for library in resolved if library.loaded is None and library.needed_by is not None
     ]
 
 

@@ -45,7 +45,7 @@ def evidence(image: ImageSignature) -> str:
     return "; ".join(dict.fromkeys(maker.evidence for maker in image.made_by)) or "nothing"
 
 
-def said(image: ImageSignature) -> str:
+def describe(image: ImageSignature) -> str:
     """An image and its maker, as the start of a sentence: ``LTO-IR made by 12.9``."""
     kind = "LTO-IR" if image.kind is ImageKind.LTOIR else str(image.kind).upper()
     if not image.made_by:

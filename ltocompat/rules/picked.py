@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 from ltocompat.model.arch import Release
 from ltocompat.targets.machine.environment import Environment
+from ltocompat.targets.machine.library_search import LDSO, PATHFINDER
 
-PATHFINDER = "cuda-pathfinder"
-LDSO = "ld.so"
 WAYS = (PATHFINDER, LDSO)
 
 
@@ -32,13 +31,13 @@ def every(environment: Environment, library: str, way: str) -> list[Found]:
     """What a way finds for a library, in the order in which it asks."""
     return [
         Found(
-            Release.parse(library_pick.version),
-            library_pick.version,
-            library_pick.real or library_pick.path,
-            f"{way} ({library_pick.found_by})",
+            Release.parse(pick.version),
+            pick.version,
+            pick.real or pick.path,
+            f"{way} ({pick.found_by})",
         )
-        for library_pick in environment.picked(library, way)
-        if library_pick.version and library_pick.path
+        for pick in environment.picked(library, way)
+        if pick.version and pick.path
     ]
 
 

@@ -89,11 +89,11 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-# A device link passes over objects that have nothing for its architecture.
+# A device link passes over objects that have nothing for its architecture (judge_artifact).
 FAMILY.declare("BLD-03", Level.ERROR)
 
 
-# The target of a device link is a real architecture.
+# The target of a device link is a real architecture: only the log of a build shows it.
 FAMILY.declare("BLD-04", Level.ERROR)
 
 
@@ -146,7 +146,7 @@ _LIBNVVM = "nvvm/lib64"
 
 @FAMILY.of_machine("BLD-06", Level.NOTE)
 def nvlink_without_libnvvm(environment: Environment) -> Iterator[Problem]:
-    """Nvlink -dlto opens the libnvvm of its own toolkit."""
+    """With -dlto, nvlink opens the libnvvm of its own toolkit."""
     known = [compiler.path for compiler in environment.compilers if compiler.library == "nvvm"]
     for toolkit in environment.toolkits:
         inside = os.path.join(toolkit.root, "nvvm", "")
@@ -163,5 +163,5 @@ def nvlink_without_libnvvm(environment: Environment) -> Iterator[Problem]:
         )
 
 
-# An option that a newer nvcc brought stops an older one.
+# An option that a newer nvcc brought stops an older one: only the log of a build shows it.
 FAMILY.declare("BLD-07", Level.ERROR)

@@ -28,17 +28,18 @@ def image_contradicts_itself(subject: Subject) -> Iterator[Requirement]:
             )
 
 
-# A place that can't be read may hold device code; an answer never shrinks silently.
+# A place that can't be read may hold device code; an answer never shrinks silently
+# (judge_artifact).
 FAMILY.declare("IMG-02", Level.WARNING)
 
 
-# A target that says too little leaves a half of the way unjudged.
+# A target that says too little leaves a half of the way unjudged (judge_artifact).
 FAMILY.declare("TGT-01", Level.WARNING)
 
 
-# What a trial link said where the rules alone could not decide.
+# What a trial link said where the rules alone could not decide (judge_module).
 FAMILY.declare("TRIAL", Level.ERROR)
 
 
-# Rules and a real link differ; both answers are told.
+# Rules and a real link differ, and both answers are given (judge_module).
 FAMILY.declare("TRIAL-DISAGREES", Level.NOTE)

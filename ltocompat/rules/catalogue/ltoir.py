@@ -24,6 +24,7 @@ from ltocompat.rules.constraints import (
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
 from ltocompat.rules.selection import Missed, same_arch
 from ltocompat.targets.machine.environment import Environment
+from ltocompat.targets.machine.library_search import PATHFINDER
 
 FAMILY = Family("ltoir")
 
@@ -39,7 +40,7 @@ def ltoir_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             Component.LINKER,
             LinkerNotOlderThan(releases, makers.beyond(image)),
             "LTO-01",
-            makers.said(image),
+            makers.describe(image),
             "the linker refuses LTO-IR that is newer than itself",
             f"{_newer_nvjitlink(releases)}, or compile the LTO-IR with the target's toolkit"
             f"{_beside_it(releases, subject.linker)}",
@@ -80,7 +81,7 @@ def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
             Component.LINKER,
             LinkerOfMajor(releases),
             "LTO-02",
-            makers.said(image),
+            makers.describe(image),
             consequence,
             f"compile the LTO-IR once for each major of nvJitLink, {_ACROSS_MAJORS}",
             makers.evidence(image),
@@ -148,7 +149,7 @@ def _load_error(subject: Subject) -> str:
 
 @FAMILY.rule("LTO-06", Level.NOTE)
 def lto_option_missing(subject: Subject) -> Iterator[Requirement]:
-    """NvJitLink takes LTO-IR only with the option -lto."""
+    """A link takes LTO-IR only with the option -lto."""
     for _ in image_helpers.linked(subject, ImageKind.LTOIR):
         yield Requirement(
             Component.OPTIONS,
@@ -163,7 +164,7 @@ def lto_option_missing(subject: Subject) -> Iterator[Requirement]:
 
 @FAMILY.rule("LTO-07", Level.NOTE)
 def lto_option_without_ltoir(subject: Subject) -> Iterator[Requirement]:
-    """NvJitLink refuses the option -lto when there is no LTO-IR."""
+    """A link refuses the option -lto when there is no LTO-IR."""
     if subject.route is not Route.LINK or not subject.picked:
         return
     if all(image.kind is not ImageKind.LTOIR for image in subject.picked):
@@ -178,7 +179,7 @@ def lto_option_without_ltoir(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-# Objects without LTO-IR make a link-time optimisation partial.
+# Objects without LTO-IR make a link-time optimisation partial (judge_artifact).
 FAMILY.declare("LTO-08", Level.NOTE)
 
 
@@ -192,7 +193,7 @@ def ltoir_before_nvjitlink(subject: Subject) -> Iterator[Requirement]:
                 Component.NONE,
                 Remark(),
                 "LTO-09",
-                makers.said(image),
+                makers.describe(image),
                 "only cuLinkAddData of a driver links it (CU_JIT_LTO, deprecated)",
                 "compile the LTO-IR with CUDA 12.0 or later and link it with nvJitLink",
                 makers.evidence(image),
@@ -207,7 +208,7 @@ _CLIENTS = ("cuda-core", "numba-cuda")
 def linker_of_another_major_than_driver(environment: Environment) -> Iterator[Problem]:
     """cuda.core and numba-cuda mind the majors of driver and nvJitLink."""
     driver = driver_release.of_user(environment)
-    linker = picked.first(environment, "nvJitLink", picked.PATHFINDER)
+    linker = picked.first(environment, "nvJitLink", PATHFINDER)
     clients = sorted(
         {f"{wheel.name} {wheel.version}" for wheel in environment.wheels if wheel.name in _CLIENTS}
     )
@@ -268,13 +269,13 @@ def ltoir_with_debug(subject: Subject) -> Iterator[Requirement]:
             )
 
 
-# Modules that were compiled with different options link without a word.
+# Modules that were compiled with different options link without a word (judge_artifact).
 FAMILY.declare("LTO-12", Level.NOTE)
 
 
 @FAMILY.excludes("LTO-14", Level.ERROR)
 def suffix_entry_for_another_target(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
-    """NvJitLink 13 takes an LTO-IR entry with a suffix for the targets of the suffix only.
+    """An LTO-IR entry with a suffix is for the targets of the suffix only, from nvJitLink 13 on.
 
     LTO-03 speaks of lower targets.
     """
@@ -283,7 +284,8 @@ def suffix_entry_for_another_target(image: ImageSignature, gpu: Gpu, route: Rout
         return None
     if not image.in_fatbin or same_arch(arch.number) > same_arch(gpu.arch.number):
         return None
-    return image_helpers.not_this_one(image, gpu, route) or image_helpers.not_its_family(image, gpu)
+    wrong_arch = image_helpers.not_this_arch(image, gpu, route)
+    return wrong_arch or image_helpers.not_this_family(image, gpu)
 
 
 @FAMILY.rule("LTO-15", Level.ERROR)

@@ -15,6 +15,7 @@ from ltocompat.rules.picked import Found
 from ltocompat.rules.rule import Problem
 from ltocompat.targets.machine.container_conditions import ContainerHost, satisfied
 from ltocompat.targets.machine.environment import Environment, InstalledPackage
+from ltocompat.targets.machine.library_search import PATHFINDER
 
 FAMILY = Family("machine")
 
@@ -192,7 +193,7 @@ def _pairs(environment: Environment, library: str, way: str) -> Iterator[tuple[F
     """By cuda-pathfinder the first of each; by soname those of one major."""
     compilers = picked.every(environment, library, way)
     linkers = picked.every(environment, "nvJitLink", way)
-    if way == picked.PATHFINDER:
+    if way == PATHFINDER:
         yield from zip(compilers[:1], linkers[:1], strict=False)
         return
     for compiler in compilers:

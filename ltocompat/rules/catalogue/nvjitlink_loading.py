@@ -37,7 +37,7 @@ def nvjitlink_symbol_missing(host: Host) -> Iterator[Requirement]:
             LinkerExporting(floor, by_name=named),
             "NJL-01",
             f"the imported {name}",
-            linker_imports.said(host, name),
+            linker_imports.missing_symbol_text(host, name),
             _GIVE_NVJITLINK.format(floor, major + 1),
             f"undefined symbol {name}",
         )
@@ -61,7 +61,7 @@ def _lacks_symbol(library: Library, name: str, rule_id: str, remedy: str) -> Pro
         rule_id,
         Verdict.FAIL,
         f"{linker_imports.short(library.path)} gets {got}, where the loader says: "
-        f"{library.path}: {linker_imports.said(library.host, name)}",
+        f"{library.path}: {linker_imports.missing_symbol_text(library.host, name)}",
         remedy,
         f"undefined symbol {name}; {linker.path if linker else library.path}",
     )
@@ -164,7 +164,7 @@ def nvjitlink_of_another_major(host: Host) -> Iterator[Requirement]:
         if not majors:
             continue
         certain = how == "needed"
-        text = linker_imports.opened_text(host, files[0])
+        text = linker_imports.missing_file_text(host, files[0])
         yield Requirement(
             Component.LINKER,
             LinkerNamed(tuple(majors), certain=certain),
@@ -194,7 +194,7 @@ def nvjitlink_of_another_major_on_machine(library: Library) -> Iterator[Problem]
             Verdict.FAIL if needed else Verdict.UNKNOWN,
             f"{linker_imports.short(library.path)} {'needs' if needed else 'opens'} {file}, and "
             f"nvJitLink {' and '.join(map(str, others))} is what there is: "
-            f"{linker_imports.opened_text(library.host, file)}",
+            f"{linker_imports.missing_file_text(library.host, file)}",
             f"install the nvJitLink that is called {file}",
             "DT_NEEDED" if needed else "a file name in its data",
         )
@@ -212,7 +212,7 @@ def nvjitlink_without_plain_names(host: Host) -> Iterator[Requirement]:
             LinkerFrom(floor),
             "NJL-04",
             f"the imported {name}",
-            linker_imports.said(host, name),
+            linker_imports.missing_symbol_text(host, name),
             f"use an nvJitLink from {floor} on",
             f"undefined symbol {name}",
         )
@@ -240,7 +240,7 @@ def nvjitlink_without_linked_ltoir(host: Host) -> Iterator[Requirement]:
             LinkerFrom(floor),
             "NJL-05",
             f"the imported {name}",
-            linker_imports.said(host, name),
+            linker_imports.missing_symbol_text(host, name),
             f"use an nvJitLink from {floor} on",
             f"undefined symbol {name}",
         )
@@ -300,7 +300,7 @@ def nvrtc_builtins_needed(host: Host) -> Iterator[Requirement]:
             NvrtcOfMinor(release),
             "NJL-08",
             f"the needed {file}",
-            linker_imports.opened_text(host, file),
+            linker_imports.missing_file_text(host, file),
             _LINK_WITH_NVRTC,
             "DT_NEEDED" if host.format == "ELF" else "import table",
         )

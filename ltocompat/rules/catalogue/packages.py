@@ -320,7 +320,7 @@ _FOLDER_OF_13 = "nvidia/cu13/lib"
 # Of conda's two, one has links to the other (conda-forge, recipe of libnvjitlink).
 _FOLDER_OF_CONDA = "lib"
 _TARGETS_OF_CONDA = re.compile(r"targets/[^/]+/lib")
-_PATHFINDER = "cuda-pathfinder"
+_PATHFINDER_PACKAGE = "cuda-pathfinder"
 _ORIGIN = ("$ORIGIN", "${ORIGIN}")
 
 
@@ -347,7 +347,7 @@ def runpath_misses_dependency(shipped: Shipped) -> Iterator[Problem]:
 
 def _has_pathfinder(shipped: Shipped) -> bool:
     """Whether it depends on NVIDIA's loader of libraries."""
-    return any(require.name == _PATHFINDER for require in shipped.package.requires)
+    return any(require.name == _PATHFINDER_PACKAGE for require in shipped.package.requires)
 
 
 def _runpath_problem(host: Host, file: str, folder: str, here: str, verdict: Verdict) -> Problem:

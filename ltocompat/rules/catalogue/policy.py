@@ -8,9 +8,9 @@ from ltocompat.rules.catalogue.family import Family
 FAMILY = Family("policy")
 
 
-# An artifact lacks an architecture that its project's policy requires.
+# An artifact lacks an architecture that its project's policy requires (commands/policy).
 FAMILY.declare("POL-01", Level.ERROR)
 
 
-# An artifact needs a newer driver than its project's policy keeps.
+# An artifact needs a newer driver than its project's policy keeps (commands/policy).
 FAMILY.declare("POL-02", Level.ERROR)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ltocompat.facts import ptx
+from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Level, Route, Verdict
-from ltocompat.rules import image_helpers, isas
+from ltocompat.rules import image_helpers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import Always, DriverOfCuda, LinkerFrom, LinkerNotOlderThan, Untold
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
@@ -27,44 +28,88 @@ def ptx_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
         constraint: Constraint = Untold()
         if cuda is not None:
             constraint = DriverOfCuda(cuda)
-        elif isas.is_newer(image.isa):
-            constraint = DriverOfCuda(isas.first_beyond())
+        elif _is_newer(image.isa):
+            constraint = DriverOfCuda(_first_beyond())
         yield Requirement(
             Component.DRIVER,
             constraint,
             "PTX-01",
-            isas.said(image),
+            _described(image),
             "the driver refuses it with error 222 (the provided PTX was compiled with an "
             "unsupported toolchain)",
             f"ship SASS for {image_helpers.real(subject.gpu)}, compile the PTX with the driver's "
             "toolkit, or turn it into a cubin without the driver (nvJitLink, nvPTXCompiler, "
             "NVRTC with an sm_ architecture)",
-            isas.evidence(image),
-            isas.doubt(image),
+            _version_evidence(image),
+            _doubt(image),
         )
 
 
 @FAMILY.rule("PTX-02", Level.ERROR)
 def ptx_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
-    """NvJitLink compiles PTX up to the ISA version of its own release."""
+    """A linker compiles PTX up to the ISA version of its own release."""
     for image in image_helpers.linked(subject, ImageKind.PTX):
         cuda = None if image.isa is None else ptx.ptx_cuda(image.isa)
         constraint: Constraint = Untold()
         if cuda is not None:
             constraint = LinkerFrom(cuda)
-        elif isas.is_newer(image.isa):
-            constraint = LinkerNotOlderThan((), isas.newest_release())
+        elif _is_newer(image.isa):
+            constraint = LinkerNotOlderThan((), _newest_release())
         yield Requirement(
             Component.LINKER,
             constraint,
             "PTX-02",
-            isas.said(image),
+            _described(image),
             "the linker can't compile it (NVJITLINK_ERROR_PTX_COMPILE)",
             "raise nvJitLink to the release of the PTX, or compile the PTX with the linker's "
             "toolkit",
-            isas.evidence(image),
-            isas.doubt(image),
+            _version_evidence(image),
+            _doubt(image),
         )
+
+
+def _is_newer(isa: str | None) -> bool:
+    """Whether an ISA version is above all that are known."""
+    number = _number(isa)
+    newest = _number(ptx.newest_ptx())
+    return number is not None and newest is not None and number > newest
+
+
+def _first_beyond() -> Release:
+    """A release that no known driver or linker reaches."""
+    newest = _newest_release()
+    return Release(newest.major, newest.minor + 1)
+
+
+def _newest_release() -> Release:
+    """The release of the newest ISA version that is known."""
+    return ptx.ptx_cuda(ptx.newest_ptx()) or Release(0, 0)
+
+
+def _described(image: ImageSignature) -> str:
+    """PTX by its ISA version, as the start of a sentence: ``PTX 9.2``."""
+    return f"PTX {image.isa}" if image.isa else "PTX of an unknown version"
+
+
+def _doubt(image: ImageSignature) -> str:
+    """Why an ISA version may not decide, as the end of a sentence."""
+    if image.isa is None:
+        return "its .version can't be read, which decides whether it compiles"
+    if ptx.ptx_cuda(image.isa) is None and not _is_newer(image.isa):
+        return "there is no such version of PTX"
+    return "one of both is newer than the tables"
+
+
+def _version_evidence(image: ImageSignature) -> str:
+    """The bytes that say the ISA version."""
+    if image.isa is None:
+        return "no .version"
+    return "version in the fatbin entry" if image.in_fatbin else f".version {image.isa}"
+
+
+def _number(isa: str | None) -> tuple[int, ...] | None:
+    parts = (isa or "").split(".")
+    return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else None
 
 
 @FAMILY.excludes("PTX-03", Level.NOTE)
@@ -82,14 +127,14 @@ def ptx_above_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
 @FAMILY.excludes("PTX-04", Level.NOTE)
 def ptx_for_one_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """PTX with suffix a compiles for exactly one compute capability."""
-    return image_helpers.not_this_one(image, gpu, route) if image.kind is ImageKind.PTX else None
+    return image_helpers.not_this_arch(image, gpu, route) if image.kind is ImageKind.PTX else None
 
 
 @FAMILY.excludes("PTX-05", Level.NOTE)
 def ptx_for_a_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """PTX with suffix f compiles for later GPUs of its family only."""
     del route
-    return image_helpers.not_its_family(image, gpu) if image.kind is ImageKind.PTX else None
+    return image_helpers.not_this_family(image, gpu) if image.kind is ImageKind.PTX else None
 
 
 @FAMILY.rule("PTX-06", Level.NOTE)
@@ -108,7 +153,8 @@ def ptx_only(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-# Only PTX without a suffix, for the highest architecture, serves GPUs to come.
+# Only PTX without a suffix, for the highest architecture, serves GPUs to come. No code emits this
+# yet: it is there to be explained.
 FAMILY.declare("PTX-07", Level.NOTE)
 
 

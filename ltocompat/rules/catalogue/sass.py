@@ -83,21 +83,21 @@ def _article_and_sort(number: int) -> str:
 @FAMILY.excludes("SASS-03", Level.NOTE)
 def sass_for_one_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """SASS with suffix a runs on exactly one compute capability."""
-    return image_helpers.not_this_one(image, gpu, route) if image.kind is ImageKind.SASS else None
+    return image_helpers.not_this_arch(image, gpu, route) if image.kind is ImageKind.SASS else None
 
 
 @FAMILY.excludes("SASS-04", Level.NOTE)
 def sass_for_a_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """SASS with suffix f runs on later GPUs of its family only."""
     del route
-    return image_helpers.not_its_family(image, gpu) if image.kind is ImageKind.SASS else None
+    return image_helpers.not_this_family(image, gpu) if image.kind is ImageKind.SASS else None
 
 
-# sm_101 and sm_110 are one architecture.
+# sm_101 and sm_110 are one architecture: selection.same_arch.
 FAMILY.declare("SASS-05", Level.NOTE)
 
 
-# An artifact without SASS and PTX that a GPU can use does not run there.
+# An artifact without SASS and PTX that a GPU can use does not run there (judge_artifact).
 FAMILY.declare("SASS-06", Level.ERROR)
 
 
