@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ltocompat.facts import ltoir_containers, nvjitlink_minors
+from ltocompat.facts import nvjitlink_minors
 from ltocompat.facts.ptx import newest_ptx
 from ltocompat.model.arch import Release
 
@@ -16,8 +16,3 @@ def from_on(first: str) -> list[str]:
     """The nvJitLinks that were published from ``first`` on, within its major, oldest first."""
     start = Release.parse(first)
     return [str(r) for r in nvjitlink_minors() if r >= start and r.major == start.major]
-
-
-def writers(container: str) -> list[str]:
-    """The releases that write a container of LTO-IR, oldest first."""
-    return [str(release) for release in ltoir_containers()[container]]

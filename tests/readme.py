@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
+PICTURE = ROOT / "sample_artifacts" / "matrix.svg"
 # A trial asks nvJitLinks, which have to be installed first.
 _BLOCK = re.compile(r"^```console( trial)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -58,8 +60,17 @@ def sessions() -> list[Session]:
     return found
 
 
+def draw(path: Path) -> None:
+    """The picture in the README: what ``matrix`` says of two samples."""
+    inputs = ["fatbin-ltoir/nvfatbin-12.9-of-12.9-lto_80.fatbin", "fatbin/nvcc-13.0-balance.fatbin"]
+    command = [sys.executable, "-m", "ltocompat", "matrix", *inputs, "--svg", str(path)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run(command, cwd=PICTURE.parent, env=environment, check=True, capture_output=True)
+
+
 def rewrite() -> None:
-    """Put the present output of every command into the README; read what changed."""
+    """Put the present picture and outputs into the README; read what changed."""
+    draw(PICTURE)
     text = README.read_text("utf-8")
     for session in sessions():
         block = f"```console{' trial' if session.trial else ''}\n$ {session.command}\n"

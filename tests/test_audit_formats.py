@@ -22,12 +22,12 @@ from ltocompat.model.requirement import Required
 
 Captured = pytest.CaptureFixture[str]
 PTX = str(FOLDER / "ptx" / "nvrtc-12.4-compute_80.ptx")
-LTOIR = str(FOLDER / "fatbin-ltoir" / "nvfatbin-13.3-of-13.3-lto_80.fatbin")
+LTOIR = str(FOLDER / "fatbin-ltoir" / "nvfatbin-13.1-of-13.1-lto_80.fatbin")
 SASS = str(FOLDER / "cubin" / "nvrtc-13.0-sm_90.cubin")
 POLICY = """
 [targets.prod]
 driver = "580.95.05"
-nvjitlink = "13.4"
+nvjitlink = "13.1"
 gpu = "h100"
 """
 
@@ -126,8 +126,8 @@ def test_an_error_is_json_too_where_json_is_asked_for(capsys: Captured) -> None:
 
 def test_trial_link_is_the_key_for_this_run(folder: Path, capsys: Captured) -> None:
     """A cubin needs no linker, so that none has to be at hand."""
-    (folder / "ltocompat.toml").write_text(POLICY + '[audit]\ntrial-links = ["13.4"]\n', "utf-8")
-    for words, releases in (([], ["13.4"]), (["--trial-link", "--install-nvjitlink"], [])):
+    (folder / "ltocompat.toml").write_text(POLICY + '[audit]\ntrial-links = ["13.1"]\n', "utf-8")
+    for words, releases in (([], ["13.1"]), (["--trial-link", "--install-nvjitlink"], [])):
         assert run(["audit", SASS, *words, "--no-cache", "--format", "json"]) == 0
         policy = valid_json(capsys.readouterr().out)["policy"]
         assert (policy["trial_links"], policy["trial_releases"]) == (True, releases)
@@ -140,8 +140,7 @@ def test_a_missing_trial_names_the_option_and_the_key_that_decide(
     assert run(["audit", LTOIR, *words]) == code
     what, how, *_ = capsys.readouterr().out.splitlines()
     word = "failed" if words else "undecided"
-    assert what.startswith(f"audit {word}: LTO-IR made by 13.3, 13.4")
-    assert "may need nvJitLink" in what
+    assert what.startswith(f"audit {word}: LTO-IR made by 13.1 or 13.2 may need nvJitLink")
     assert how == (
         "what to do: let nvJitLink decide: add --trial-link, or write trial-links = true under "
         "[audit] in ltocompat.toml"

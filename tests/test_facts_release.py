@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 from facts_release import published
-from facts_release.draft import BLANKS, FACTS, SAMPLES
+from facts_release.draft import BLANKS, FACTS, SAMPLES, Compiler, architectures
 from facts_release.table_text import Tables, insert_block, insert_line
 from measure_links import STORED
 
 from ltocompat import facts
 from ltocompat.facts import compat, drivers
+from ltocompat.facts.gpus import sms
 from ltocompat.facts.toolkit_pins import toolkit_pins
+from ltocompat.model.image import LtoIrVersions
 
 NEWEST = facts.nvjitlink_minors()[-1]
 
@@ -141,3 +143,22 @@ def test_result_codes_are_read_from_the_header() -> None:
     } nvJitLinkResult;
     """
     assert published.result_names(header) == {0: "SUCCESS", 1: "UNRECOGNIZED_OPTION", 7: "NEW"}
+
+
+def test_architectures_that_come_and_go_are_written_with_a_blank_for_the_name() -> None:
+    tables = Tables(FACTS, SAMPLES)
+    targets = {sm.number for sm in sms() if sm.last_toolkit is None}
+    compiler = Compiler(
+        package="nvidia-cuda-nvrtc",
+        version="98.6.1",
+        architectures=frozenset(targets - {75} | {1234}),
+        ptx_isa="98.1",
+        ltoir=LtoIrVersions("1.255", "2.255"),
+    )
+    architectures("98.6", "98.5", compiler, tables)
+    after = {row["number"]: row for row in tables.rows("sm", "sm")}
+    assert list(after) == sorted(after)
+    assert after[75]["last_toolkit"] == "98.5"
+    assert (after[1234]["first_toolkit"], after[1234]["first_ptx"]) == ("98.6", "98.1")
+    assert after[1234]["name"] == ""
+    assert after[80] == next(row for row in Tables(FACTS).rows("sm", "sm") if row["number"] == 80)

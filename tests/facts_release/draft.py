@@ -68,7 +68,7 @@ def draft(release: str, index: Index, tables: Tables) -> None:
     _nvjitlinks(release, packages["nvjitlink"], index, tables)
     _result_names(release, before, packages["nvjitlink"], index, tables)
     _ptx(release, compiler, tables)
-    _architectures(release, before, compiler, tables)
+    architectures(release, before, compiler, tables)
     _ltoir(release, compiler, tables)
     _sample_compilers(release, compiler, index, tables)
     _blanks(release, tables)
@@ -169,7 +169,7 @@ def _ptx(release: str, compiler: Compiler, tables: Tables) -> None:
     tables.insert("ptx", "isa", row, _not_newer(release))
 
 
-def _architectures(release: str, before: str, compiler: Compiler, tables: Tables) -> None:
+def architectures(release: str, before: str, compiler: Compiler, tables: Tables) -> None:
     """New ones, with a blank for the name, and the end of those that the release lacks."""
     measured = f"measured: nvrtcGetSupportedArchs of NVRTC {compiler.version}"
     rows = tables.rows("sm", "sm")
