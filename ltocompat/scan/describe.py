@@ -193,14 +193,14 @@ def _cubin_facts(
     )
     number = header.virtual if header.generation == 1 else notes.virtual
     virtual = SmArch(number, "", ArchForm.VIRTUAL) if number else None
-    said = stored.arch
+    entry_arch = stored.arch
     contradiction = (
-        (f"its entry says {said}, but the cubin inside is for {header.arch}",)
-        if said and said.number != header.arch.number
+        (f"its entry says {entry_arch}, but the cubin inside is for {header.arch}",)
+        if entry_arch and entry_arch.number != header.arch.number
         else ()
     )
     return {
-        "arch": said or arch,
+        "arch": entry_arch or arch,
         "made_by": makers,
         "cubin": CubinFacts(header.generation, virtual),
         "relocatable": header.relocatable,
@@ -216,12 +216,12 @@ def _ptx(stored: StoredImage, detail: Detail) -> dict[str, Any]:
     except Malformed:
         prefix.grow(_PTX_COMMENT_LIMIT)
         text = ptx.parse(prefix.data)
-    said = _version(stored)
+    entry_isa = _version(stored)
     facts: dict[str, Any] = {
         "made_by": ptx_makers(text),
-        "needs": Needs(ptx_isa=said or text.isa),
+        "needs": Needs(ptx_isa=entry_isa or text.isa),
         "problems": _contradictions(stored, "PTX ISA", text.isa, text.arch),
-        **_unsaid(stored, text.arch),
+        **_without_entry(stored, text.arch),
     }
     if stored.debug is None:
         facts["debug"] = text.debug
@@ -246,7 +246,7 @@ def _ltoir(stored: StoredImage, detail: Detail) -> dict[str, Any]:
         "ltoir": versions,
         "made_by": ltoir_makers(versions, linked=header.linked),
         "problems": _contradictions(stored, "container", versions.container, header.arch),
-        **_unsaid(stored, header.arch),
+        **_without_entry(stored, header.arch),
     }
 
 
@@ -254,19 +254,19 @@ def _tileir(stored: StoredImage, detail: Detail) -> dict[str, Any]:
     del detail  # the names of its kernels are not laid out in a known way
     prefix = stored.payload.prefix()
     prefix.grow(tileir.HEAD_SIZE)
-    return {"needs": Needs(tile_ir=tileir.parse(prefix.data)), **_unsaid(stored, None)}
+    return {"needs": Needs(tile_ir=tileir.parse(prefix.data)), **_without_entry(stored, None)}
 
 
 def _unknown(stored: StoredImage, detail: Detail) -> dict[str, Any]:
     del detail
-    return _unsaid(stored, None)
+    return _without_entry(stored, None)
 
 
 def _version(stored: StoredImage) -> str | None:
     return ".".join(map(str, stored.version)) if stored.version else None
 
 
-def _unsaid(stored: StoredImage, arch: SmArch | None) -> dict[str, Any]:
+def _without_entry(stored: StoredImage, arch: SmArch | None) -> dict[str, Any]:
     """Architecture and size where no entry header says them."""
     size = stored.payload.declared
     if size is None and stored.stored_size is not None:

@@ -50,7 +50,7 @@ class Linker:
         table = {questions[n]: self._tried(answer) for n, answer in zip(new, answers, strict=True)}
         if self._cache is not None:
             self._cache.keep(table)
-        return [known[one] or table[one] for one in questions]
+        return [known[question] or table[question] for question in questions]
 
     def compiles_relocatable(self) -> bool:
         """As ``trial.compiles_relocatable`` finds out.

@@ -123,7 +123,7 @@ class _Run(Generic[RequestT, AnswerT]):
                 return
             message = self._kind.encode(request)
             size = sum(map(len, message.pieces))
-            task = Task[RequestT, AnswerT](request, message, self._kind.slow(request), size)
+            task: Task[RequestT, AnswerT] = Task(request, message, self._kind.slow(request), size)
             self._open_bytes += size
             self._open.append(task)
             self._queue.append(task)

@@ -92,14 +92,17 @@ class MakerNarrower(Closing):
             if pool is None:
                 continue
             left: list[_Open] = []
-            for one, answer in zip(group, pool.run(o.request for o in group), strict=True):
+            answers = pool.run(image.request for image in group)
+            for image, answer in zip(group, answers, strict=True):
                 if not answer.outcome.failed and release in releases:
-                    images[one.number] = _narrowed(images[one.number], release, one.refused_by)
+                    images[image.number] = _narrowed(
+                        images[image.number], release, image.refused_by
+                    )
                 elif _too_new(answer):
-                    one.refused_by = release
-                    left.append(one)
+                    image.refused_by = release
+                    left.append(image)
                 elif release is before:
-                    left.append(one)  # it can't unpack the fatbin; the others can
+                    left.append(image)  # it can't unpack the fatbin; the others can
             group = left
 
     def _pool(self, release: Release, *, needed: bool) -> Pool | None:

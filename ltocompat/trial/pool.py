@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 
 from ltocompat.model.arch import Release
@@ -22,7 +23,7 @@ class _Links(TrialKind[Request, Answer]):
         super().__init__((*PROGRAM, library), library)
         self._limits = limits
 
-    @property
+    @functools.cached_property
     def release(self) -> Release:
         """Version of the library, as it says itself."""
         if not self.greeting:
