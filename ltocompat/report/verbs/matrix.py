@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.place import Place
@@ -138,7 +139,7 @@ def document(records: Iterable[Matrix | Failure], _: Options) -> Iterator[str]:
         if not matrices:
             yield head(SCHEMA, "results")
         matrices.append(_grid_value(record, number))
-        for result in (each_result for row in record.cells for each_result in row):
+        for result in chain.from_iterable(record.cells):
             tally.add(result)
             targets.setdefault(result.target)
             yield rows.element(f"  {encode(result_value(result))}")
