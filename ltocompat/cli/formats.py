@@ -37,7 +37,7 @@ def read_formats(texts: Sequence[str], formats: Sequence[str] = FORMATS) -> list
     Raises:
         UsageError: a format is not known, or two of them go to the same place.
     """
-    requests = [_request(text, formats) for text in texts]
+    requests = list(dict.fromkeys(_request(text, formats) for text in texts))
     files = [os.path.realpath(request.file) if request.file else None for request in requests]
     if files.count(None) > 1:
         names = " and ".join(request.name for request in requests if request.file is None)

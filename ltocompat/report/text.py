@@ -112,7 +112,7 @@ def fold_archs(archs: Iterable[SmArch]) -> str:
     """Sorted, each form named once: ``sm_80, 86, 90a``."""
     words: list[str] = []
     last: ArchForm | None = None
-    for arch in sorted(archs, key=lambda one: (list(ArchForm).index(one.form), one)):
+    for arch in sorted(archs, key=lambda arch: (list(ArchForm).index(arch.form), arch)):
         words.append(str(arch) if arch.form != last else f"{arch.number}{arch.suffix}")
         last = arch.form
     return ", ".join(words)

@@ -27,6 +27,7 @@ from ltocompat.report.text import escape
 
 # No markup, no mention, no issue number, no address: single underscores inside words are no markup.
 _PLAIN = re.compile(r"(?:[A-Za-z0-9 ,;:(){}/+=%-]|(?<=[A-Za-z0-9])[_.](?=[A-Za-z0-9])|\. )*\.?")
+_OPENINGS: dict[type, str] = {Heading: "### ", Paragraph: "", Entry: "- "}
 _ADDRESS = re.compile(r"://|www\.|[A-Za-z]\.[A-Za-z]")
 
 
@@ -43,20 +44,16 @@ def write(report: Report[Any], records: Iterable[Any], stream: Writable, options
 
 def _write_block(block: Block, stream: Writable) -> None:
     match block:
-        case Heading(parts):
-            stream.write(f"### {_line(parts)}\n")
-        case Paragraph(parts):
-            stream.write(f"{_line(parts)}\n")
-        case Entry(parts):
-            stream.write(f"- {_line(parts)}\n")
+        case Heading(parts) | Paragraph(parts) | Entry(parts):
+            stream.write(f"{_OPENINGS[type(block)]}{_line(parts)}\n")
         case Table(columns, rows):
             _write_head(columns, stream)
-            for row in rows:
-                _write_row(row, stream)
+            for cells in rows:
+                _write_row(cells, stream)
         case Listing(columns, listed):
             _write_head([*columns, Column("notes")], stream)
-            for one in listed:
-                _write_row([*one.cells, _notes(one)], stream)
+            for row in listed:
+                _write_row([*row.cells, _notes(row)], stream)
         case Items():
             _write_items(block, stream)
 

@@ -155,7 +155,7 @@ def _under(policy: Policy) -> tuple[str, ...]:
 def _not_counted(audit: Audit) -> Iterator[str]:
     standings = (Standing.KNOWN, Standing.IGNORED)
     numbers = [(len(_grouped(audit, standing)), standing) for standing in standings]
-    words = [f"{number:,} {each_standing}" for number, each_standing in numbers if number]
+    words = [f"{number:,} {standing}" for number, standing in numbers if number]
     if words:
         yield f"; not counted: {', '.join(words)}"
 

@@ -191,7 +191,7 @@ def _one_table(artifacts: list[_Artifact], names: dict[str, str], options: Optio
 def _wide_table(
     artifacts: list[_Artifact], names: dict[str, str], options: Options, *, by_gpu: bool
 ) -> Table | None:
-    every = [cell for each_artifact in artifacts for cell in each_artifact.cells]
+    every = [cell for artifact in artifacts for cell in artifact.cells]
     keys = list(dict.fromkeys((c.target, c.gpu) if by_gpu else (c.target, "") for c in every))
     heads = [_head(target, gpu, names) for target, gpu in keys]
     routed = any(cell.route for cell in every)
@@ -201,8 +201,8 @@ def _wide_table(
             words = [
                 _word(
                     [
-                        each_cell
-                        for cell, each_cell in artifact.cells.items()
+                        judged
+                        for cell, judged in artifact.cells.items()
                         if (cell.target, cell.route) == (target, route)
                         and (cell.gpu == gpu or not by_gpu)
                     ]
@@ -262,7 +262,7 @@ def _rows(artifact: _Artifact, names: dict[str, str], *, routed: bool) -> Table:
     alike: dict[tuple[str, str, _CellVerdict], list[str]] = {}
     for cell, judged in artifact.cells.items():
         alike.setdefault((cell.target, cell.route, judged), []).append(cell.gpu)
-    partly = any(each_cell.not_judged for each_cell in artifact.cells.values())
+    partly = any(judged.not_judged for judged in artifact.cells.values())
     unnamed = ("none named", "")  # what is no module goes to no GPU
     named = any(cell.gpu for cell in artifact.cells)
     columns = (

@@ -41,7 +41,7 @@ def blocks(records: Iterable[Surroundings | Failure], _: Options) -> Iterator[Bl
         if libraries:
             yield Table(_LIBRARIES, libraries)
         if record.problems:
-            yield Items("findings", tuple(map(_flaw, record.problems)))
+            yield Items("findings", tuple(map(_finding, record.problems)))
         if found.problems:
             yield Items("not found out", tuple((problem,) for problem in found.problems))
 
@@ -65,6 +65,12 @@ def _facts(found: Environment) -> Iterator[tuple[str, str, str]]:
         yield "GPU", f"{gpu.name}{arch}", gpu.source
     if not found.gpus:
         yield "GPU", "none", ""
+    yield from _installed(found)
+    for name, value in found.variables:
+        yield "variable", f"{name}={value}", "environment"
+
+
+def _installed(found: Environment) -> Iterator[tuple[str, str, str]]:
     for toolkit in found.toolkits:
         text = f"{toolkit.version or 'version unknown'} in {toolkit.root}"
         yield "toolkit", text, ", ".join(toolkit.reached)
@@ -75,8 +81,6 @@ def _facts(found: Environment) -> Iterator[tuple[str, str, str]]:
         yield "conda", f"{found.conda.prefix}: {packages or 'no CUDA package'}", "conda-meta"
     for wheel in found.wheels:
         yield "package", f"{wheel.name} {wheel.version}", wheel.folder
-    for name, value in found.variables:
-        yield "variable", f"{name}={value}", "environment"
 
 
 def _system(found: Environment) -> str:
@@ -136,7 +140,7 @@ def _ways(picks: tuple[LibraryPick, ...], library: str, path: str) -> str:
     return ", ".join(dict.fromkeys(f"{way.way} ({way.found_by})" for way in ways)) or "nothing"
 
 
-def _flaw(problem: Problem) -> tuple[str, ...]:
+def _finding(problem: Problem) -> tuple[str, ...]:
     from ltocompat.model.verdict import Verdict
 
     level = "note" if problem.verdict is Verdict.OK else str(problem.verdict)

@@ -89,10 +89,29 @@ class _Fold:
         return self.path is None
 
 
+@dataclass(slots=True)
+class _Unmentioned:
+    """Counts files that were found in folders and of which there is nothing to show."""
+
+    empty: int = 0
+    unmatched: int = 0
+
+    def add(self, artifact: Artifact) -> None:
+        self.empty += not artifact.images
+        self.unmatched += artifact.images > 0
+
+    def blocks(self) -> Iterator[Block]:
+        if self.empty:
+            yield Paragraph((f"{count(self.empty, 'file')} without device code",))
+        if self.unmatched:
+            files = count(self.unmatched, "file")
+            yield Paragraph((f"{files} with device code that no filter lets through",))
+
+
 def blocks(records: Iterable[Record | Failure], options: Options) -> Iterator[Block]:
     """The answer, artifact by artifact; failures are said on standard error, not here."""
     stream = iter(records)
-    empty = unmatched = 0
+    unmentioned = _Unmentioned()
     fold = _new_fold(options)
     for record in stream:
         closing: Artifact | None = None
@@ -107,19 +126,13 @@ def blocks(records: Iterable[Record | Failure], options: Options) -> Iterator[Bl
             fold.add(record)
             continue
         if closing is not None and fold.silent and closing.path not in options.named:
-            empty += not closing.images
-            unmatched += closing.images > 0
+            unmentioned.add(closing)
         elif closing is not None or not fold.silent:
             yield from _artifact(closing, fold, options)
         fold = _new_fold(options)
     if not fold.silent:  # the stream broke off
         yield from _artifact(None, fold, options)
-    if empty:
-        yield Paragraph((f"{count(empty, 'file')} without device code",))
-    if unmatched:
-        yield Paragraph(
-            (f"{count(unmatched, 'file')} with device code that no filter lets through",)
-        )
+    yield from unmentioned.blocks()
 
 
 def _new_fold(options: Options) -> _Fold:

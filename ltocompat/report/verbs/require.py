@@ -55,7 +55,7 @@ def _artifact(required: Required) -> Iterator[Block]:
     if required.asked:
         left_out = len(required.asked) - _MOST
         more = f"and {left_out:,} more; --format json lists all" if left_out > 0 else None
-        yield Items("because", tuple(_asked(each) for each in required.asked[:_MOST]), more)
+        yield Items("because", tuple(map(_reason, required.asked[:_MOST])), more)
 
 
 def _floors(required: Required) -> Iterator[tuple[str, str]]:
@@ -103,11 +103,7 @@ def _gpus(required: Required) -> Iterator[tuple[str, ...]]:
 
 def _archs(several: list[Service]) -> str:
     known = ", ".join(str(service.number) for service in several if service.name != _NEXT)
-    coming = "".join(
-        f"sm_{each_service.number} to come"
-        for each_service in several
-        if each_service.name == _NEXT
-    )
+    coming = "".join(f"sm_{service.number} to come" for service in several if service.name == _NEXT)
     return ", ".join(part for part in (f"sm_{known}" if known else "", coming) if part)
 
 
@@ -137,11 +133,11 @@ def _line(line: PasteLine) -> tuple[str, ...]:
     return (Code(line.text), f"  ({line.where}{note})")
 
 
-def _asked(one: Asked) -> tuple[str, ...]:
-    number = f"{count(one.module_count, 'module')}, first " if one.module_count > 1 else ""
-    text = f"{one.component} {one.constraint} for {one.subject}, else {one.consequence}"
-    evidence = f"; evidence: {one.evidence}" if one.evidence else ""
-    return (f"{one.rule}: ", brief(text), f" ({number}at ", Code(one.example), brief(evidence), ")")
+def _reason(need: Asked) -> tuple[str, ...]:
+    number = f"{count(need.module_count, 'module')}, first " if need.module_count > 1 else ""
+    text = f"{need.component} {need.constraint} for {need.subject}, else {need.consequence}"
+    evidence = brief(f"; evidence: {need.evidence}") if need.evidence else ""
+    return (f"{need.rule}: ", brief(text), f" ({number}at ", Code(need.example), evidence, ")")
 
 
 def _document(records: Iterable[Required | Failure], options: Options) -> Iterator[str]:
