@@ -303,6 +303,19 @@ def test_any_program_may_have_laid_it_out_anew(tmp_path: Path) -> None:
     assert ltocompat.diff(file, MANY).changes == ()
 
 
+def test_a_saved_inspection_of_a_later_version_is_read(tmp_path: Path) -> None:
+    """Members may be added, and so may words: a kind that came later is an unknown one."""
+    file = saved(tmp_path, MANY)
+    value = json.loads(file.read_text())
+    image = value["artifacts"][0]["modules"][0]["images"][0]
+    image["kind"] = "quantum"
+    image["made_by"][0]["role"] = "dreamer"
+    value["added"] = image["added"] = {"later": [1, 2]}
+    file.write_text(json.dumps(value))
+    changes = ltocompat.diff(MANY, file).changes
+    assert "unknown" in {change.about for change in changes if change.kind == "arch-gained"}
+
+
 def test_an_inspection_that_broke_off_says_so(tmp_path: Path) -> None:
     file = tmp_path / "saved.json"
     records = [*list(library())[:3], *hostile()]
@@ -321,6 +334,9 @@ def test_an_inspection_that_broke_off_says_so(tmp_path: Path) -> None:
         ('{"schema": ["ltocompat/inspect/v1"]}', "not ltocompat/inspect/v1"),
         ('{"schema": "ltocompat/inspect/v1", "artifacts": 5}', "artifacts is 5"),
         ('{"schema": "ltocompat/inspect/v1", "artifacts": [{"path": null}]}', "path is None"),
+        ('{"schema": "ltocompat/inspect/v1", "artifacts": [{"path": 7}]}', "$.artifacts[0].path"),
+        ('{"schema": "ltocompat/inspect/v1", "artifacts": [{}]}', "missing required field"),
+        ('{"schema": "ltocompat/inspect/v1", "artifacts": [{"path": "\\ud800"}]}', "no valid JSON"),
         ("[" * 9 + '{"ltocompat/": 1', None),
         ('{"a":' * 100_000 + ' "ltocompat/"', "no valid JSON"),
     ],

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ltocompat.commands.comparison import saved
 from ltocompat.commands.comparison.changes import comparable, moves
@@ -25,6 +26,9 @@ from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.scan import walk
 from ltocompat.scan.describe import Detail, describe
 from ltocompat.scan.progress import Progress, reporter
+
+if TYPE_CHECKING:
+    from ltocompat.model.records_v1 import inspect as v1
 
 _ORDER = list(KINDS)
 
@@ -107,9 +111,9 @@ def _side(path: str, settings: walk.ScanSettings) -> Side:
     return side
 
 
-def _from_document(document: saved.Json, path: str, settings: walk.ScanSettings) -> Side:
+def _from_document(document: v1.Inspect, path: str, settings: walk.ScanSettings) -> Side:
     names = settings.detail.kernels
-    side = Side(path, _roots(saved.paths(document, path)), settings.limits, names=names, saved=True)
+    side = Side(path, _roots(saved.paths(document)), settings.limits, names=names, saved=True)
     for record in saved.records(document, path):
         if record is None:
             side.broken_off()
