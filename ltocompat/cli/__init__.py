@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Annotated, cast
+from typing import Annotated, Protocol, runtime_checkable
 
 import typer
 
@@ -22,9 +22,12 @@ from ltocompat.cli import (
     require,
     selftest,
 )
-from ltocompat.cli.exit_status import INTERRUPTED, USAGE, wants_json, write_error
-from ltocompat.cli.target_option import with_values
+from ltocompat.cli.run_verb import wants_json, write_error
+from ltocompat.cli.target_option import VerbCommand
+from ltocompat.model.errors import LtocompatError
+from ltocompat.model.failure import Failure
 from ltocompat.model.version import VERSION
+from ltocompat.report.exit_status import INTERRUPTED, USAGE, ExitStatus
 
 VERBS: tuple[Callable[..., int] | typer.Typer, ...] = (
     check.check,
@@ -42,8 +45,15 @@ VERBS: tuple[Callable[..., int] | typer.Typer, ...] = (
 )
 """Each verb is a function of this name, or a group of them; a new one is one file and one entry."""
 
-# click's usage error under whichever name this version of typer carries it
-_WrongUsage = cast("type[Exception]", typer.BadParameter.__bases__[0])
+
+@runtime_checkable
+class _WrongUsage(Protocol):
+    """typer's error for words that it can't parse; each version keeps it somewhere else."""
+
+    def show(self) -> None: ...
+
+    def format_message(self) -> str: ...
+
 
 app = typer.Typer(
     name="ltocompat",
@@ -59,7 +69,7 @@ for verb in VERBS:
     if isinstance(verb, typer.Typer):
         app.add_typer(verb)
     else:
-        app.command()(verb)
+        app.command(cls=VerbCommand)(verb)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
@@ -94,13 +104,21 @@ def run(arguments: list[str]) -> int:
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
     try:
-        code = app(with_values(arguments), prog_name="ltocompat", standalone_mode=False)
-    except _WrongUsage as error:
-        wrong = cast("typer.BadParameter", error)
-        wrong.show()
-        if wants_json(arguments):
-            write_error("usage", wrong.format_message())
-        return USAGE
+        code = app(arguments, prog_name="ltocompat", standalone_mode=False)
     except typer.Abort:
         return INTERRUPTED
-    return int(code or 0)
+    except LtocompatError as error:  # an option has no meaning
+        status: ExitStatus[object] = ExitStatus()
+        failure = status.failed(error, sys.stderr)
+        code = status.code
+    except Exception as error:
+        if not isinstance(error, _WrongUsage):
+            raise
+        error.show()
+        failure = Failure("usage", error.format_message())
+        code = USAGE
+    else:
+        return int(code or 0)
+    if wants_json(arguments):
+        write_error(failure)
+    return int(code)

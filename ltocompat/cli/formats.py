@@ -1,20 +1,26 @@
-"""The option ``--format FORMAT[=FILE]``, several times: one answer, told in several languages."""
+"""The option ``--format``: which format an answer is written in, and where it goes."""
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from ltocompat.cli.output import Output, choose
+from ltocompat import report
+from ltocompat.cli.options import choose
 from ltocompat.model.errors import LtocompatError, UsageError
-from ltocompat.report import Options, write
+from ltocompat.report import Failure, Options, Report, Writable
 
 if TYPE_CHECKING:
-    from ltocompat.report.audit_result import Audit
+    from ltocompat.commands.audit import AuditScope
+    from ltocompat.commands.policy.gate import Audited
+    from ltocompat.model.requirement import Required
 
 FORMATS = ("table", "json", "markdown", "sarif", "github", "html")
 """The formats; each is a module of ``ltocompat.report``."""
+
+R = TypeVar("R")
 
 
 class FormatRequest(NamedTuple):
@@ -27,6 +33,18 @@ class FormatRequest(NamedTuple):
 
     name: str
     file: str | None
+
+
+def in_format(
+    name: str, verb_report: Report[R], options: Options
+) -> Callable[[Iterable[R | Failure], Writable], None]:
+    """What writes a verb's records in a format.
+
+    Raises:
+        UsageError: there is no such format.
+    """
+    write: Callable[..., None] = report.writer(choose("--format", name, report.FORMATS))
+    return functools.partial(write, verb_report, options=options)
 
 
 def read_formats(texts: Sequence[str]) -> list[FormatRequest]:
@@ -43,54 +61,47 @@ def read_formats(texts: Sequence[str]) -> list[FormatRequest]:
         requests.append(FormatRequest(choose("--format", name, FORMATS), file or None))
     files = [os.path.realpath(request.file) if request.file else None for request in requests]
     if files.count(None) > 1:
-        names = " and ".join(
-            each_request.name for each_request in requests if each_request.file is None
-        )
+        names = " and ".join(request.name for request in requests if request.file is None)
         raise UsageError(f"{names} both go to standard output; give one of them a file: =FILE")
     if len(set(files)) < len(files):
         raise UsageError("two formats go to one file; give each a file of its own")
     return requests if None in files else [FormatRequest("table", None), *requests]
 
 
-def write_all(
+def write_audit(
+    records: Iterable[AuditScope | Audited | Required | Failure],
+    stream: Writable,
+    *,
     requests: Sequence[FormatRequest],
-    audit: Audit,
-    output: Output,
     options: Options,
-    taken: Sequence[str],
 ) -> None:
     """Write an audit in every format that was asked for; files first.
 
     Args:
+        records: what the audit is held to, and what was found.
+        stream: standard output.
         requests: the formats.
-        audit: what was found.
-        output: standard output.
         options: what the reader asked for; nothing is cut in files.
-        taken: files that were audited, which no report replaces.
 
     Raises:
-        UsageError: a report would replace what was audited.
         LtocompatError: a file can't be written.
     """
-    inputs = {os.path.realpath(path) for path in taken}
-    for request in requests:
-        if request.file is not None and os.path.realpath(request.file) in inputs:
-            raise UsageError(
-                f"--format {request.name} would replace {request.file}; name another file"
-            )
-    from ltocompat.report.verbs.audit import report as told
+    from ltocompat.report.audit_result import Audit
+    from ltocompat.report.verbs.audit import report as report_of
 
-    report = told(audit)
+    audit = Audit.of(records)
+    verb_report = report_of(audit)
     for request in sorted(requests, key=lambda request: request.file is None):
-        records = audit.judgements()
+        judgements = audit.judgements()
         if request.file is None:
-            write(request.name, report, records, output, options)
+            report.write(request.name, verb_report, judgements, stream, options)
             continue
+        in_file = options._replace(width=None)
         try:
             with open(
                 request.file, "w", encoding="utf-8", errors="backslashreplace", newline="\n"
             ) as file:
-                write(request.name, report, records, file, options._replace(width=None))
+                report.write(request.name, verb_report, judgements, file, in_file)
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise LtocompatError(f"{request.file!r} can't be written ({reason})") from error
