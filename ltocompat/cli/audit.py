@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ltocompat.cli.formats import FORMATS, read_formats, write_audit
+from ltocompat.cli.formats import FORMATS, Writing, read_formats, write_audit
 from ltocompat.cli.options import (
     FAIL_ON,
     AllowEmpty,
@@ -98,5 +98,5 @@ def audit(
     )
     view = Options(width=terminal_width())
     write = functools.partial(write_audit, requests=requests, options=view)
-    json = ("json", None) in requests
-    return run_verb(command.run, options, write, AuditStatus(), output, json=json)
+    writing = Writing(write, json=("json", None) in requests)
+    return run_verb(command.run, options, writing, AuditStatus(), output)

@@ -104,5 +104,5 @@ def check(
         progress=output.progress,
     )
     status = CheckStatus(least or Verdict.FAIL, allow_empty=allow_empty)
-    write = in_format(form, REPORT, Options(terminal_width(), why=why, together=together))
-    return run_verb(command.run, options, write, status, output, json=form == "json")
+    writing = in_format(form, REPORT, Options(terminal_width(), why=why, together=together))
+    return run_verb(command.run, options, writing, status, output)

@@ -56,8 +56,8 @@ def diff(
     options = command.DiffOptions(
         old, new, kernels=kernels, forbid=forbidden, progress=output.progress
     )
-    write = in_format(form, REPORT, Options(width=terminal_width()))
-    return run_verb(command.run, options, write, DiffStatus(), output, json=form == "json")
+    writing = in_format(form, REPORT, Options(width=terminal_width()))
+    return run_verb(command.run, options, writing, DiffStatus(), output)
 
 
 def _forbidden(given: Sequence[str]) -> tuple[str, ...]:

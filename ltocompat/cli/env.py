@@ -36,5 +36,5 @@ def env(
     from ltocompat.report.verbs.env import REPORT
 
     options = command.EnvOptions(root=root, save=save)
-    write = in_format(form, REPORT, Options(width=terminal_width()))
-    return run_verb(command.run, options, write, EnvStatus(), json=form == "json")
+    writing = in_format(form, REPORT, Options(width=terminal_width()))
+    return run_verb(command.run, options, writing, EnvStatus())

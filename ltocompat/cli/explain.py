@@ -37,8 +37,8 @@ def explain(
     from ltocompat.report.verbs.explain import INDEX, REPORT
 
     options = command.ExplainOptions(None if not text else _read(text), every=every)
-    write = in_format(form, INDEX if every else REPORT, Options(width=terminal_width()))
-    return run_verb(command.run, options, write, ExitStatus(), json=form == "json")
+    writing = in_format(form, INDEX if every else REPORT, Options(width=terminal_width()))
+    return run_verb(command.run, options, writing, ExitStatus())
 
 
 def _read(words: list[str]) -> str:

@@ -47,5 +47,5 @@ def extract(
     options = command.ExtractOptions(
         tuple(places), output, where=where or None, progress=streams.progress
     )
-    write = in_format(form, REPORT, Options(width=terminal_width()))
-    return run_verb(command.run, options, write, ExitStatus(), streams, json=form == "json")
+    writing = in_format(form, REPORT, Options(width=terminal_width()))
+    return run_verb(command.run, options, writing, ExitStatus(), streams)

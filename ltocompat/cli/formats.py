@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ltocompat import report
 from ltocompat.cli.options import choose
@@ -35,16 +35,26 @@ class FormatRequest(NamedTuple):
     file: str | None
 
 
-def in_format(
-    name: str, verb_report: Report[R], options: Options
-) -> Callable[[Iterable[R | Failure], Writable], None]:
-    """What writes a verb's records in a format.
+class Writing(NamedTuple):
+    """How an answer is written.
+
+    Attributes:
+        write: writes the records that it is given to standard output.
+        json: standard output is JSON, so that an error before it begins is JSON, too.
+    """
+
+    write: Callable[[Iterable[Any], Writable], None]
+    json: bool
+
+
+def in_format(name: str, verb_report: Report[R], options: Options) -> Writing:
+    """How a verb's records are written in a format.
 
     Raises:
         UsageError: there is no such format.
     """
     write: Callable[..., None] = report.writer(choose("--format", name, report.FORMATS))
-    return functools.partial(write, verb_report, options=options)
+    return Writing(functools.partial(write, verb_report, options=options), json=name == "json")
 
 
 def read_formats(texts: Sequence[str]) -> list[FormatRequest]:

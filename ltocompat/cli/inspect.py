@@ -84,5 +84,5 @@ def inspect(
         hashes=hashes,
         named=frozenset(paths),
     )
-    write = in_format(form, REPORT, view)
-    return run_verb(command.run, options, write, ExitStatus(), output, json=form == "json")
+    writing = in_format(form, REPORT, view)
+    return run_verb(command.run, options, writing, ExitStatus(), output)

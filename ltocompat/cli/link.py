@@ -71,5 +71,5 @@ def link(
         where=where or None,
         progress=streams.progress,
     )
-    write = in_format(form, REPORT, Options(width=terminal_width()))
-    return run_verb(command.run, options, write, LinkStatus(), streams, json=form == "json")
+    writing = in_format(form, REPORT, Options(width=terminal_width()))
+    return run_verb(command.run, options, writing, LinkStatus(), streams)

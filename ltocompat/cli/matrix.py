@@ -48,5 +48,5 @@ def matrix(
         progress=output.progress,
     )
     run = command.run if svg is None else functools.partial(run_and_draw, svg=svg)
-    write = in_format(form, REPORT, Options(width=terminal_width()))
-    return run_verb(run, options, write, MatrixStatus(), output, json=form == "json")
+    writing = in_format(form, REPORT, Options(width=terminal_width()))
+    return run_verb(run, options, writing, MatrixStatus(), output)

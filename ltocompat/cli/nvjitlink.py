@@ -40,10 +40,8 @@ def list_(form: Format = "table") -> int:
     from ltocompat.commands import nvjitlink as command
     from ltocompat.report.verbs.nvjitlink import LISTING
 
-    write = in_format(form, LISTING, Options(width=terminal_width()))
-    return run_verb(
-        command.run_list, command.ListOptions(), write, ExitStatus(), json=form == "json"
-    )
+    writing = in_format(form, LISTING, Options(width=terminal_width()))
+    return run_verb(command.run_list, command.ListOptions(), writing, ExitStatus())
 
 
 @nvjitlink.command()
@@ -69,8 +67,8 @@ def install(
     options = command.InstallOptions(
         tuple(versions), allow_unknown=allow_unknown, progress=output.progress
     )
-    write = in_format(form, CHANGES, Options(width=terminal_width()))
-    return run_verb(command.run_install, options, write, ExitStatus(), output, json=form == "json")
+    writing = in_format(form, CHANGES, Options(width=terminal_width()))
+    return run_verb(command.run_install, options, writing, ExitStatus(), output)
 
 
 @nvjitlink.command()
@@ -80,5 +78,5 @@ def remove(versions: Versions, form: Format = "table") -> int:
     from ltocompat.report.verbs.nvjitlink import CHANGES
 
     options = command.RemoveOptions(tuple(versions))
-    write = in_format(form, CHANGES, Options(width=terminal_width()))
-    return run_verb(command.run_remove, options, write, ExitStatus(), json=form == "json")
+    writing = in_format(form, CHANGES, Options(width=terminal_width()))
+    return run_verb(command.run_remove, options, writing, ExitStatus())

@@ -35,5 +35,5 @@ def require(
         install_nvjitlink=install_nvjitlink,
         progress=output.progress,
     )
-    write = in_format(form, REPORT, Options(width=terminal_width()))
-    return run_verb(command.run, options, write, RequireStatus(), output, json=form == "json")
+    writing = in_format(form, REPORT, Options(width=terminal_width()))
+    return run_verb(command.run, options, writing, RequireStatus(), output)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any, TypeVar
 
+from ltocompat.cli.formats import Writing
 from ltocompat.cli.output import Output
 from ltocompat.model.failure import Failure
-from ltocompat.report import Writable
 from ltocompat.report.exit_status import CLOSED_PIPE, INTERRUPTED, ExitStatus, tell
 
 Opts = TypeVar("Opts")  # the options of a verb; its records are whatever its report takes
@@ -19,11 +19,9 @@ Opts = TypeVar("Opts")  # the options of a verb; its records are whatever its re
 def run_verb(
     command: Callable[[Opts], Iterable[Any]],
     options: Opts,
-    write: Callable[[Iterable[Any], Writable], None],
+    writing: Writing,
     status: ExitStatus[Any],
     output: Output | None = None,
-    *,
-    json: bool = False,
 ) -> int:
     """Call the command with its options and write its records; the exit code.
 
@@ -31,17 +29,16 @@ def run_verb(
         command: gives the records; what it raises at once ends the run, what it raises later ends
             the records as a ``Failure``.
         options: what it is called with.
-        write: writes records to standard output.
+        writing: how they are written.
         status: what the records make of the exit code.
         output: where all goes, with the progress line that the options know.
-        json: standard output is to be JSON: an error before it begins is written so, too.
     """
     output = output or Output()
     begun = False
     try:
         records = status.watch(command(options), output.messages)
         begun = True
-        write(records, output.answer)
+        writing.write(records, output.answer)
         sys.stdout.flush()
     except BrokenPipeError:
         # Python flushes standard output once more at exit, which must not fail again.
@@ -53,7 +50,7 @@ def run_verb(
     except Exception as error:  # noqa: BLE001 - any error ends as one sentence
         failure = status.failed(error, output.messages)
         # Errors of ours come before the first word of an answer: later ones are among the records.
-        if json and (failure.error is not None or not begun):
+        if writing.json and (failure.error is not None or not begun):
             write_error(failure)
     finally:
         output.close()

@@ -38,5 +38,5 @@ def selftest(
     from ltocompat.report.verbs.selftest import REPORT
 
     options = command.SelfTestOptions(nvjitlink, install_nvjitlink)
-    write = in_format(form, REPORT, Options(width=terminal_width()))
-    return run_verb(command.run, options, write, SelfTestStatus(), json=form == "json")
+    writing = in_format(form, REPORT, Options(width=terminal_width()))
+    return run_verb(command.run, options, writing, SelfTestStatus())
