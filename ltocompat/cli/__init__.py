@@ -98,27 +98,29 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command line ``arguments``; the exit code."""
+    _escape_what_a_terminal_lacks()
+    try:
+        code = app(arguments, prog_name="ltocompat", standalone_mode=False)
+    except typer.Abort:
+        return INTERRUPTED
+    except Exception as error:
+        if isinstance(error, _WrongUsage):
+            error.show()
+            failure, code = Failure("usage", error.format_message()), USAGE
+        elif isinstance(error, LtocompatError):  # an option has no meaning
+            status: ExitStatus[object] = ExitStatus()
+            failure = status.failed(error, sys.stderr)
+            code = status.code
+        else:
+            raise
+        if wants_json(arguments):
+            write_error(failure)
+    return int(code or 0)
+
+
+def _escape_what_a_terminal_lacks() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A terminal that lacks a letter of some file's name gets its escape instead.
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
-    try:
-        code = app(arguments, prog_name="ltocompat", standalone_mode=False)
-    except typer.Abort:
-        return INTERRUPTED
-    except LtocompatError as error:  # an option has no meaning
-        status: ExitStatus[object] = ExitStatus()
-        failure = status.failed(error, sys.stderr)
-        code = status.code
-    except Exception as error:
-        if not isinstance(error, _WrongUsage):
-            raise
-        error.show()
-        failure = Failure("usage", error.format_message())
-        code = USAGE
-    else:
-        return int(code or 0)
-    if wants_json(arguments):
-        write_error(failure)
-    return int(code)

@@ -182,7 +182,7 @@ def _metadata(place: Place, limits: Limits) -> Metadata | None:
     return Metadata(found.name, found.version, lines, found.platforms)
 
 
-def _summary(side: Side, asked: Required, *, named: bool) -> DiffSummary:
+def _summary(side: Side, requirement: Required, *, named: bool) -> DiffSummary:
     return DiffSummary(
         path=side.path,
         saved=side.saved,
@@ -194,11 +194,11 @@ def _summary(side: Side, asked: Required, *, named: bool) -> DiffSummary:
         skipped=side.skipped,
         complete=side.complete,
         kernels=side.kernels if named else None,
-        nvjitlink=asked.nvjitlink,
+        nvjitlink=requirement.nvjitlink,
         imports=side.imports,
-        driver_sass=asked.driver_sass,
-        driver_ptx=asked.driver_ptx,
-        ptx_beyond=asked.ptx_beyond,
+        driver_sass=requirement.driver_sass,
+        driver_ptx=requirement.driver_ptx,
+        ptx_beyond=requirement.ptx_beyond,
         metadata=side.metadata,
     )
 

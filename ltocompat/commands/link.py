@@ -251,13 +251,10 @@ def _each(
     add_only: bool,
 ) -> Iterator[Linked | Skipped]:
     """Every image with every library, the libraries side by side."""
-    pieces: list[Linkable] = []
-    for place in places:
-        for piece in gather_each(place, settings):
-            if isinstance(piece, Skipped):
-                yield piece
-            elif where is None or where.matches(piece.images[0]):
-                pieces.append(piece)
+    found = [piece for place in places for piece in gather_each(place, settings)]
+    yield from (piece for piece in found if isinstance(piece, Skipped))
+    linkable = (piece for piece in found if isinstance(piece, Linkable))
+    pieces = [piece for piece in linkable if where is None or where.matches(piece.images[0])]
     if not pieces:
         raise UsageError("no image to try lies there; list what does with: ltocompat inspect")
     total = sum(len(piece.trial.data) for piece in pieces) * len(libraries)

@@ -103,16 +103,8 @@ def plan_nvjitlinks(
     chosen: dict[VersionRequest, None] = {}
     for text in wanted:
         chosen.update(dict.fromkeys(choose(text, allow_unknown=allow_unknown)))
-    missing = [
-        version_request
-        for version_request in chosen
-        if present(version_request, cache or Cache.of()) is None
-    ]
-    size = sum(
-        each_version_request.wheel.size
-        for each_version_request in missing
-        if each_version_request.wheel
-    )
+    missing = [request for request in chosen if present(request, cache or Cache.of()) is None]
+    size = sum(request.wheel.size for request in missing if request.wheel)
     return Plan(tuple(chosen), len(missing), size)
 
 
