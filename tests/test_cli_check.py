@@ -168,7 +168,7 @@ def test_what_is_no_target_is_named(capsys: Captured) -> None:
     ],
 )
 def test_a_bare_deploy_target_is_given_its_value(typed: str, read: str) -> None:
-    assert [word.replace("\0", "HERE") for word in with_values(typed.split())] == read.split()
+    assert " ".join(with_values(typed.split())) == read.replace("HERE", "this machine")
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,12 @@ import ltocompat.commands.extract
 import ltocompat.commands.inspect
 from ltocompat.cli import run
 from ltocompat.cli.progress import ProgressLine
-from ltocompat.commands.extract import Extracted
+from ltocompat.commands.extract import Extracted, ExtractOptions
+from ltocompat.commands.inspect import InspectOptions
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
+from ltocompat.model.failure import Failure
 from ltocompat.model.image import Artifact, Module, Record
 from ltocompat.scan.filters import ImageFilter
-from ltocompat.scan.parallel import OnError
 from ltocompat.scan.progress import Progress
 
 REPO = Path(__file__).parents[1]
@@ -45,13 +46,13 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What ``inspect`` was asked; each file holds what its name says."""
     seen: list[dict[str, Any]] = []
 
-    def inspect(*paths: str, on_error: OnError, **options: Any) -> Iterator[Record]:
-        for path in paths:
-            seen.append({"path": path, **options})
+    def inspect(options: InspectOptions) -> Iterator[Record | Failure]:
+        for path in map(str, options.paths):
+            seen.append({"path": path, "options": options})
             try:
                 yield from of_path(path)
             except LtocompatError as error:
-                on_error(error)
+                yield Failure.of(error)
 
     def of_path(path: str) -> Iterator[Record]:
         errors: dict[str, Exception] = {
@@ -66,7 +67,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
             raise errors[path.removeprefix("late-")]
         yield from [bare_file("d/x")] if path == "d" else library()
 
-    monkeypatch.setattr(ltocompat.commands.inspect, "inspect", inspect)
+    monkeypatch.setattr(ltocompat.commands.inspect, "run", inspect)
     return seen
 
 
@@ -201,36 +202,39 @@ def test_options_reach_the_reader(calls: list[dict[str, Any]]) -> None:
     filters = ["--kind", "ptx,sass", "--arch", "90", "--made-by", "12.4", "--made-by", "nvlink"]
     assert run(["inspect", "a.so", "-", "--kernels", "--hash", *filters]) == 0
     assert [call["path"] for call in calls] == ["a.so", "-"]
-    assert calls[0]["kernels"] is calls[0]["hashes"] is True
-    assert calls[0]["where"] == ImageFilter.parse(
+    options = calls[0]["options"]
+    assert options.kernels is options.hashes is True
+    assert options.where == ImageFilter.parse(
         kinds=["ptx", "sass"], archs=["90"], made_by=["12.4", "nvlink"]
     )
 
 
 def test_without_filters_the_reader_gets_none(calls: list[dict[str, Any]]) -> None:
     run(["inspect", "a.so"])
-    assert calls[0]["where"] is None
+    assert calls[0]["options"].where is None
 
 
 @pytest.fixture
-def extracted(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    seen: list[dict[str, Any]] = []
+def extracted(monkeypatch: pytest.MonkeyPatch) -> list[ExtractOptions]:
+    seen: list[ExtractOptions] = []
 
-    def extract(place: str, **options: Any) -> Iterator[Extracted]:
-        seen.append({"place": place, **options})
-        if place == "full":
-            raise LtocompatError("'out/x' can't be written: no space left")
-        yield Extracted(LIBRARY.at(0x40, 0), "out/libx.cubin", "cubin", None)
+    def extract(options: ExtractOptions) -> Iterator[Extracted | Failure]:
+        seen.append(options)
+        for place in options.places:
+            if place == "full":
+                yield Failure.of(LtocompatError("'out/x' can't be written: no space left"))
+            else:
+                yield Extracted(LIBRARY.at(0x40, 0), "out/libx.cubin", "cubin", None)
 
-    monkeypatch.setattr(ltocompat.commands.extract, "extract", extract)
+    monkeypatch.setattr(ltocompat.commands.extract, "run", extract)
     return seen
 
 
-def test_extract_names_each_file(extracted: list[dict[str, Any]], capsys: Captured) -> None:
+def test_extract_names_each_file(extracted: list[ExtractOptions], capsys: Captured) -> None:
     assert run(["extract", "a.so", "-o", "out", "--kind", "sass"]) == 0
     assert capsys.readouterr().out == "lib/libx.so@0x40.0 -> out/libx.cubin\n1 file written\n"
-    assert extracted[0]["directory"] == "out"
-    assert extracted[0]["where"] == ImageFilter.parse(kinds=["sass"])
+    assert extracted[0].output == "out"
+    assert extracted[0].where == ImageFilter.parse(kinds=["sass"])
 
 
 @pytest.mark.usefixtures("extracted")
@@ -270,11 +274,11 @@ def test_a_pipe_that_closes_early_ends_quietly(tmp_path: Path) -> None:
         "import ltocompat.commands.inspect as api\n"
         "from ltocompat.model.place import Place\n"
         "from ltocompat.model.image import Artifact, Skipped\n"
-        "def inspect(*paths, **_):\n"
+        "def inspect(options):\n"
         "    for n in range(100_000):\n"
         "        yield Skipped(Place('a').at(n), 'x' * 100)\n"
         "        yield Artifact('a', 1, 0, 0, 1)\n"
-        "api.inspect = inspect\n"
+        "api.run = inspect\n"
         "from ltocompat.cli import main\n"
         "main()\n"
     )
@@ -296,7 +300,7 @@ def test_names_that_the_terminal_lacks_are_escaped(tmp_path: Path) -> None:
     script.write_text(
         "import ltocompat.commands.inspect as api\n"
         "from ltocompat.model.image import Artifact\n"
-        "api.inspect = lambda path, **_: [Artifact('x', 1, 0, 0, 0)]\n"
+        "api.run = lambda options: [Artifact('x', 1, 0, 0, 0)]\n"
         "import sys\n"
         "from ltocompat.cli import main\n"
         "sys.argv = ['x', 'inspect', 'x', '--made-by', '\\u4e2d']\n"
@@ -375,7 +379,7 @@ def test_progress_is_for_terminals_only(monkeypatch: pytest.MonkeyPatch, capsys:
 def test_a_terminal_gets_its_own_width(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     image = sass(LIBRARY.at(0x40, 0))
     records = [Module(LIBRARY.at(0x40), None, None, (image,)), Artifact("lib/libx.so", 9, 1, 1, 0)]
-    monkeypatch.setattr(ltocompat.commands.inspect, "inspect", lambda *_, **__: iter(records))
+    monkeypatch.setattr(ltocompat.commands.inspect, "run", lambda _: iter(records))
     run(["inspect", "x", "--images"])
     assert "lib/libx.so@0x40.0" in capsys.readouterr().out
     terminal = Terminal()

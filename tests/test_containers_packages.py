@@ -120,7 +120,7 @@ def test_images_are_extracted_from_a_package_as_from_its_files(
 ) -> None:
     def extracted(*places: str | Path) -> list[bytes]:
         out = tmp_path / "out"
-        done = list(ltocompat.extract(*places, directory=out))
+        done = list(ltocompat.extract(*places, output=out))
         data = [
             Path(record.path).read_bytes()
             for record in done

@@ -86,7 +86,7 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
         path = home / "package"
         path.write_bytes(data)
         records = list(ltocompat.inspect(path, limits=limits))
-        list(ltocompat.extract(path, directory=out, limits=limits))
+        list(ltocompat.extract(path, output=out, limits=limits))
         for skipped in (r for r in records if isinstance(r, Skipped)):
             assert len(skipped.reason.splitlines()) == 1
         return Found(records)

@@ -171,8 +171,8 @@ def test_the_filter_leaves_out_what_does_not_match() -> None:
 
 def test_extract_writes_nothing_outside_and_replaces_nothing(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    first = list(ltocompat.extract(SAXPY, directory=out))
-    second = list(ltocompat.extract(SAXPY, directory=out))
+    first = list(ltocompat.extract(SAXPY, output=out))
+    second = list(ltocompat.extract(SAXPY, output=out))
     paths = [record.path for record in (*first, *second) if isinstance(record, ltocompat.Extracted)]
     assert len(set(paths)) == 4
     assert {Path(path).parent for path in paths} == {out}
@@ -181,7 +181,7 @@ def test_extract_writes_nothing_outside_and_replaces_nothing(tmp_path: Path) -> 
 
 def test_a_scrambled_image_is_cut_out_as_the_fatbin_it_was(tmp_path: Path) -> None:
     sample = FOLDER / "fatbin-ltoir" / "nvfatbin-13.5-of-13.5-lto_80.fatbin"
-    (extracted,) = ltocompat.extract(sample, directory=tmp_path)
+    (extracted,) = ltocompat.extract(sample, output=tmp_path)
     assert isinstance(extracted, ltocompat.Extracted)
     assert (extracted.what, extracted.note is None) == ("fatbin", False)
     assert Path(extracted.path).read_bytes() == sample.read_bytes()
@@ -195,7 +195,7 @@ def test_a_member_name_can_not_lead_out_of_the_folder(tmp_path: Path) -> None:
     out = tmp_path / "out"
     found = [
         record
-        for record in ltocompat.extract(archive, directory=out)
+        for record in ltocompat.extract(archive, output=out)
         if not isinstance(record, Skipped)
     ]
     assert len(found) == 2

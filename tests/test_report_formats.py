@@ -109,7 +109,7 @@ def test_a_file_survives_a_failure_while_it_is_written(folder: Path) -> None:
     report: Report[object] = Report(breaks_off, breaks_off)  # type: ignore[arg-type]
     requests = [FormatRequest("table", None), FormatRequest("json", "x.json")]
     with pytest.raises(KeyboardInterrupt):
-        write_all(requests, report, [], sys.stdout, Options())
+        write_all(requests, report, Options(), [], sys.stdout)
     assert [path.name for path in folder.iterdir() if path.is_file()] == ["x.json"]
     assert (folder / "x.json").read_text() == "of the last run"
 

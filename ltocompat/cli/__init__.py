@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Annotated, cast
+from typing import Annotated, Protocol, runtime_checkable
 
 import typer
 
@@ -23,9 +23,12 @@ from ltocompat.cli import (
     schema,
     selftest,
 )
-from ltocompat.cli.exit_status import INTERRUPTED, USAGE, wants_json, write_error
-from ltocompat.cli.target_option import with_values
+from ltocompat.cli.run_verb import wants_json, write_error
+from ltocompat.cli.target_option import VerbCommand
+from ltocompat.model.errors import LtocompatError
+from ltocompat.model.failure import Failure
 from ltocompat.model.version import VERSION
+from ltocompat.report.exit_status import INTERRUPTED, USAGE, ExitStatus
 
 VERBS: tuple[Callable[..., int] | typer.Typer, ...] = (
     check.check,
@@ -44,8 +47,15 @@ VERBS: tuple[Callable[..., int] | typer.Typer, ...] = (
 )
 """Each verb is a function of this name, or a group of them; a new one is one file and one entry."""
 
-# click's usage error under whichever name this version of typer carries it
-_WrongUsage = cast("type[Exception]", typer.BadParameter.__bases__[0])
+
+@runtime_checkable
+class _WrongUsage(Protocol):
+    """typer's error for words that it can't parse; each version keeps it somewhere else."""
+
+    def show(self) -> None: ...
+
+    def format_message(self) -> str: ...
+
 
 app = typer.Typer(
     name="ltocompat",
@@ -61,7 +71,7 @@ for verb in VERBS:
     if isinstance(verb, typer.Typer):
         app.add_typer(verb)
     else:
-        app.command()(verb)
+        app.command(cls=VerbCommand)(verb)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
@@ -90,19 +100,29 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command line ``arguments``; the exit code."""
+    _escape_what_a_terminal_lacks()
+    try:
+        code = app(arguments, prog_name="ltocompat", standalone_mode=False)
+    except typer.Abort:
+        return INTERRUPTED
+    except Exception as error:
+        if isinstance(error, _WrongUsage):
+            error.show()
+            failure, code = Failure("usage", error.format_message()), USAGE
+        elif isinstance(error, LtocompatError):  # an option has no meaning
+            status: ExitStatus[object] = ExitStatus()
+            failure = status.failed(error, sys.stderr)
+            code = status.code
+        else:
+            raise
+        if wants_json(arguments):
+            write_error(failure)
+    return int(code or 0)
+
+
+def _escape_what_a_terminal_lacks() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A terminal that lacks a letter of some file's name gets its escape instead.
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
-    try:
-        code = app(with_values(arguments), prog_name="ltocompat", standalone_mode=False)
-    except _WrongUsage as error:
-        wrong = cast("typer.BadParameter", error)
-        wrong.show()
-        if wants_json(arguments):
-            write_error("usage", wrong.format_message())
-        return USAGE
-    except typer.Abort:
-        return INTERRUPTED
-    return int(code or 0)

@@ -3,31 +3,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from itertools import chain
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import ExitStatus
+from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import (
+    FAIL_ON,
     AllowEmpty,
     Beside,
     FindingFormat,
-    InstallMissing,
+    InstallNvJitLink,
     NoCache,
     Strict,
     TrialLink,
+    choose,
+    threshold,
 )
-from ltocompat.cli.output import Output, answer, choose, terminal_width
-from ltocompat.cli.target_option import DeployTargets, read_targets
-from ltocompat.cli.verdict_gate import FAIL_ON, VerdictGate, threshold
-from ltocompat.report import Failure, Options
-
-if TYPE_CHECKING:
-    from ltocompat.model.errors import LtocompatError
-    from ltocompat.model.target import Target
-    from ltocompat.model.verdict import Result
+from ltocompat.cli.output import Output, terminal_width
+from ltocompat.cli.run_verb import run_verb
+from ltocompat.cli.target_option import DeployTargets
+from ltocompat.report import Options
+from ltocompat.report.exit_of_verbs import CheckStatus
 
 _ROUTES = ("load", "link")
 
@@ -65,7 +62,7 @@ def check(
             "--trial-load", help="Load the modules on this machine's GPUs and fold in the answers."
         ),
     ] = False,
-    install_nvjitlink: InstallMissing = False,
+    install_nvjitlink: InstallNvJitLink = False,
     beside: Beside = None,
     no_cache: NoCache = False,
     why: Annotated[bool, typer.Option("--why", help="Show the reasoning of each verdict.")] = False,
@@ -86,38 +83,28 @@ def check(
     Verdicts, from the best: ok (documented to work), jit (the driver compiles PTX at load),
     undocumented (measured to work, not promised), unknown (a fact is missing, and named), fail.
     """
-
-    def records(outcome: ExitStatus, output: Output) -> Iterable[Target | Result | Failure]:
-        least = threshold(fail_on, strict=strict)
-        wanted = None if route is None else choose("--route", route, _ROUTES)
-        goals = read_targets(deploy_target or (), python)
-        from ltocompat.commands.check import check as judge
-        from ltocompat.model.target import Target
-
-        def work(on_error: Callable[[LtocompatError], None]) -> Iterable[Result]:
-            return judge(
-                paths or (),
-                goals,
-                python=python,
-                route=wanted,
-                together=together,
-                beside=beside or (),
-                trial_link=trial_link,
-                trial_load=trial_load,
-                install_missing=install_nvjitlink,
-                cache=not no_cache,
-                progress=output.progress,
-                on_error=on_error,
-            )
-
-        targets = [goal if isinstance(goal, Target) else goal.target for goal in goals]
-        here = [goal for goal in goals if not isinstance(goal, Target)]
-        if here and not paths:
-            output.say(f"checking the packages of {here[0].installation}")
-        judging = VerdictGate(outcome, least, output, allow_empty=allow_empty)
-        return chain(targets, judging.watch(outcome.all_of(work)))
-
+    least = threshold(fail_on, strict=strict)
+    route = None if route is None else choose("--route", route, _ROUTES)
+    from ltocompat.commands import check as command
+    from ltocompat.model.verdict import Verdict
     from ltocompat.report.verbs.check import REPORT
 
-    options = Options(width=terminal_width(), why=why, together=together)
-    return answer(form, REPORT, options, records, paths or ())
+    output = Output()
+    options = command.CheckOptions(
+        tuple(paths or ()),
+        tuple(deploy_target or ()),
+        python=python,
+        route=route,
+        together=together,
+        beside=tuple(beside or ()),
+        trial_link=trial_link,
+        trial_load=trial_load,
+        install_nvjitlink=install_nvjitlink,
+        cache=not no_cache,
+        progress=output.progress,
+    )
+    status = CheckStatus(least or Verdict.FAIL, allow_empty=allow_empty)
+    writing = in_format(
+        form, REPORT, Options(terminal_width(), why=why, together=together), paths or ()
+    )
+    return run_verb(command.run, options, writing, status, output)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import FINDINGS, ExitStatus
+from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import FindingFormat
-from ltocompat.cli.output import Output, answer, terminal_width
-from ltocompat.report import Failure, Options
-
-if TYPE_CHECKING:
-    from ltocompat.commands.env import Surroundings
+from ltocompat.cli.output import terminal_width
+from ltocompat.cli.run_verb import run_verb
+from ltocompat.report import Options
+from ltocompat.report.exit_of_verbs import EnvStatus
 
 
 def env(
@@ -34,22 +32,9 @@ def env(
     Every fact is told with its source, then what is wrong there and what to do. Exit code 1 says
     that something will fail.
     """
-
-    def records(outcome: ExitStatus, _: Output) -> Iterable[Surroundings | Failure]:
-        from ltocompat.commands.env import environment
-        from ltocompat.commands.env import save as write
-        from ltocompat.model.verdict import Verdict
-
-        def look(_: str) -> Iterator[Surroundings]:
-            found = environment(root)
-            if any(problem.verdict is Verdict.FAIL for problem in found.problems):
-                outcome.worsen(FINDINGS)
-            yield found
-            if save is not None:
-                write(found, save)
-
-        return outcome.each(["this machine"], look)
-
+    from ltocompat.commands import env as command
     from ltocompat.report.verbs.env import REPORT
 
-    return answer(form, REPORT, Options(width=terminal_width()), records)
+    options = command.EnvOptions(root=root, save=save)
+    writing = in_format(form, REPORT, Options(width=terminal_width()))
+    return run_verb(command.run, options, writing, EnvStatus())

@@ -4,21 +4,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import ExitStatus
+from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format
-from ltocompat.cli.output import Output, answer, terminal_width
-from ltocompat.model.errors import UsageError
-from ltocompat.report import Failure, Options
+from ltocompat.cli.output import terminal_width
+from ltocompat.cli.run_verb import run_verb
+from ltocompat.report import Options
+from ltocompat.report.exit_status import ExitStatus
 
-if TYPE_CHECKING:
-    from ltocompat.commands.explain import Explained
-
-_MOST = 3  # rules for one text
 _LONGEST = 1 << 20  # characters of standard input; more is no error message
 
 
@@ -37,19 +33,12 @@ def explain(
     Shows what holds, when the rule speaks, its evidence, the messages that users see, the remedy
     and the source.
     """
-
-    def records(_: ExitStatus, __: Output) -> Iterable[Explained | Failure]:
-        if bool(text) == every:
-            raise UsageError("name a rule, paste an error text, or give --all: one of the three")
-        from ltocompat.commands.explain import explain as look_up
-        from ltocompat.commands.explain import explain_all
-
-        return explain_all() if every else look_up(_read(text or []))[:_MOST]
-
+    from ltocompat.commands import explain as command
     from ltocompat.report.verbs.explain import INDEX, REPORT
 
-    report = INDEX if every else REPORT
-    return answer(form, report, Options(width=terminal_width()), records)
+    options = command.ExplainOptions(None if not text else _read(text), every=every)
+    writing = in_format(form, INDEX if every else REPORT, Options(width=terminal_width()))
+    return run_verb(command.run, options, writing, ExitStatus())
 
 
 def _read(words: list[str]) -> str:

@@ -3,20 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import ExitStatus
+from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Archs, Format, Kinds, MadeBy
-from ltocompat.cli.output import Output, answer, terminal_width
-from ltocompat.model.image import Skipped
-from ltocompat.report import Failure, Options
+from ltocompat.cli.output import Output, terminal_width
+from ltocompat.cli.run_verb import run_verb
+from ltocompat.report import Options
+from ltocompat.report.exit_status import ExitStatus
 from ltocompat.scan.filters import ImageFilter
-
-if TYPE_CHECKING:
-    from ltocompat.commands.extract import Extracted
 
 
 def extract(
@@ -24,7 +21,7 @@ def extract(
         list[str],
         typer.Argument(metavar="PLACE...", help="Files, folders, or places that inspect shows."),
     ],
-    directory: Annotated[
+    output: Annotated[
         str,
         typer.Option(
             "-o",
@@ -42,18 +39,13 @@ def extract(
 
     Scrambled LTO-IR is written as a .fatbin of one entry, which nvJitLink accepts.
     """
-
-    def records(outcome: ExitStatus, output: Output) -> Iterable[Extracted | Skipped | Failure]:
-        where = ImageFilter.parse(kinds=kind or (), archs=arch or (), made_by=made_by or ())
-        from ltocompat.commands.extract import extract as write
-
-        return outcome.each(
-            places,
-            lambda place: write(
-                place, directory=directory, where=where or None, progress=output.progress
-            ),
-        )
-
+    where = ImageFilter.parse(kinds=kind or (), archs=arch or (), made_by=made_by or ())
+    from ltocompat.commands import extract as command
     from ltocompat.report.verbs.extract import REPORT
 
-    return answer(form, REPORT, Options(width=terminal_width()), records)
+    streams = Output()
+    options = command.ExtractOptions(
+        tuple(places), output, where=where or None, progress=streams.progress
+    )
+    writing = in_format(form, REPORT, Options(width=terminal_width()))
+    return run_verb(command.run, options, writing, ExitStatus(), streams)

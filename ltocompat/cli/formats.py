@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from ltocompat.cli.output import choose
+from ltocompat.cli.options import choose
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.place import Place
-from ltocompat.report import FORMATS, Options, Report, Writable, write
+from ltocompat.report import FINDING_FORMATS, FORMATS, Options, Report, Writable, write, writer
+from ltocompat.report.formats import formats_of
+
+if TYPE_CHECKING:
+    from ltocompat.commands.audit import AuditScope
+    from ltocompat.commands.policy.gate import Audited
+    from ltocompat.model.requirement import Required
+    from ltocompat.report import Failure
 
 
 class FormatRequest(NamedTuple):
@@ -25,6 +33,70 @@ class FormatRequest(NamedTuple):
 
     name: str
     file: str | None
+
+
+class Writing(NamedTuple):
+    """How an answer is written.
+
+    Attributes:
+        write: writes the records that it is given to standard output, and to files.
+        json: standard output is JSON, so that an error before it begins is JSON, too.
+    """
+
+    write: Callable[[Iterable[Any], Writable], None]
+    json: bool
+
+
+def in_format(
+    texts: Sequence[str] | None,
+    verb_report: Report[Any],
+    options: Options,
+    inputs: Iterable[str] = (),
+) -> Writing:
+    """How a verb's records are written in the formats that were asked for.
+
+    Args:
+        texts: the values of ``--format``; none: a table.
+        verb_report: the faces of the verb's answer.
+        options: what the reader asked for.
+        inputs: paths that are read, which no report replaces.
+
+    Raises:
+        UsageError: a format is not known, or two go to one place, or one would replace an input.
+    """
+    requests = read_formats(texts or (), formats_of(verb_report))
+    refuse_to_replace(requests, inputs)
+    writes: Callable[..., None] = functools.partial(write_all, requests, verb_report, options)
+    if len(requests) == 1:
+        # Written as the records come, by the format itself.
+        write_in: Callable[..., None] = writer(requests[0].name)
+        writes = functools.partial(write_in, verb_report, options=options)
+    return Writing(writes, json=FormatRequest("json", None) in requests)
+
+
+def audit_formats(texts: Sequence[str] | None, options: Options) -> tuple[Writing, tuple[str, ...]]:
+    """How an audit is written, and the files that are to be written.
+
+    Raises:
+        UsageError: a format is not known, or two go to one place.
+    """
+    requests = read_formats(texts or (), FINDING_FORMATS)
+    writes = functools.partial(_write_audit, requests, options)
+    files = tuple(request.file for request in requests if request.file is not None)
+    return Writing(writes, json=FormatRequest("json", None) in requests), files
+
+
+def _write_audit(
+    requests: Sequence[FormatRequest],
+    options: Options,
+    records: Iterable[AuditScope | Audited | Required | Failure],
+    stream: Writable,
+) -> None:
+    from ltocompat.report.audit_result import Audit
+    from ltocompat.report.verbs.audit import report
+
+    audit = Audit.of(records)
+    write_all(requests, report(audit), options, audit.judgements(), stream)
 
 
 def read_formats(texts: Sequence[str], formats: Sequence[str] = FORMATS) -> list[FormatRequest]:
@@ -57,9 +129,9 @@ def _request(text: str, formats: Sequence[str]) -> FormatRequest:
 def write_all(
     requests: Sequence[FormatRequest],
     report: Report[Any],
+    options: Options,
     records: Iterable[Any],
     output: Writable,
-    options: Options,
 ) -> None:
     """Write an answer in every format that was asked for; files first.
 
@@ -69,9 +141,9 @@ def write_all(
     Args:
         requests: the formats; one of them goes to standard output.
         report: the faces of the verb's answer.
+        options: what the reader asked for; nothing is cut in files.
         records: the answer.
         output: standard output.
-        options: what the reader asked for; nothing is cut in files.
 
     Raises:
         LtocompatError: a file can't be written.

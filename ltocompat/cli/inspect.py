@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import ExitStatus
-from ltocompat.cli.options import Archs, Format, InstallMissing, Kinds, MadeBy
-from ltocompat.cli.output import Output, answer, choose, terminal_width
+from ltocompat.cli.formats import in_format
+from ltocompat.cli.options import Archs, Format, InstallNvJitLink, Kinds, MadeBy, choose
+from ltocompat.cli.output import Output, terminal_width
+from ltocompat.cli.run_verb import run_verb
 from ltocompat.model.errors import UsageError
-from ltocompat.model.image import Record
-from ltocompat.report import Failure, Options
+from ltocompat.report import Options
+from ltocompat.report.exit_status import ExitStatus
 from ltocompat.report.image_summary import GROUPS
 from ltocompat.scan.filters import ImageFilter
 
@@ -50,7 +50,7 @@ def inspect(
             help="Narrow the releases of scrambled LTO-IR: ask nvJitLinks which first accepts it.",
         ),
     ] = False,
-    install_nvjitlink: InstallMissing = False,
+    install_nvjitlink: InstallNvJitLink = False,
     form: Format = None,
 ) -> int:
     """List every LTO-IR, PTX and SASS image in files, and who made each.
@@ -58,31 +58,25 @@ def inspect(
     Nothing is guessed: where no bytes name a tool, an image is made by "unknown".
     """
     listed = images or hashes
+    if by is not None:
+        choose("--by", by, GROUPS)
+        if listed:
+            raise UsageError("--by groups the summary, --images and --hash replace it; drop one")
+    where = ImageFilter.parse(kinds=kind or (), archs=arch or (), made_by=made_by or ())
+    from ltocompat.commands import inspect as command
+    from ltocompat.report.verbs.inspect import REPORT
 
-    def records(outcome: ExitStatus, output: Output) -> Iterable[Record | Failure]:
-        if by is not None:
-            choose("--by", by, GROUPS)
-            if listed:
-                raise UsageError(
-                    "--by groups the summary, --images and --hash replace it; drop one"
-                )
-        where = ImageFilter.parse(kinds=kind or (), archs=arch or (), made_by=made_by or ())
-        from ltocompat.commands.inspect import inspect as read
-
-        return outcome.all_of(
-            lambda on_error: read(
-                *paths,
-                kernels=kernels,
-                hashes=hashes,
-                trial_link=trial_link,
-                install_missing=install_nvjitlink,
-                where=where or None,
-                progress=output.progress,
-                on_error=on_error,
-            )
-        )
-
-    options = Options(
+    output = Output()
+    options = command.InspectOptions(
+        tuple(paths),
+        kernels=kernels,
+        hashes=hashes,
+        trial_link=trial_link,
+        install_nvjitlink=install_nvjitlink,
+        where=where or None,
+        progress=output.progress,
+    )
+    view = Options(
         width=terminal_width(),
         by=by or "kind",
         images=listed,
@@ -90,6 +84,5 @@ def inspect(
         hashes=hashes,
         named=frozenset(paths),
     )
-    from ltocompat.report.verbs.inspect import REPORT
-
-    return answer(form, REPORT, options, records, paths)
+    writing = in_format(form, REPORT, view, paths)
+    return run_verb(command.run, options, writing, ExitStatus(), output)

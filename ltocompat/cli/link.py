@@ -3,22 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import FINDINGS, ExitStatus
-from ltocompat.cli.options import FindingFormat, InstallMissing, Kinds, NvJitLinks
-from ltocompat.cli.output import Output, answer, terminal_width
-from ltocompat.report import Failure, Options
-from ltocompat.report.verbs.link import REPORT
+from ltocompat.cli.formats import in_format
+from ltocompat.cli.options import FindingFormat, InstallNvJitLink, Kinds, NvJitLinks
+from ltocompat.cli.output import Output, terminal_width
+from ltocompat.cli.run_verb import run_verb
+from ltocompat.report import Options
+from ltocompat.report.exit_of_verbs import LinkStatus
 from ltocompat.scan.filters import ImageFilter
-
-if TYPE_CHECKING:
-    from ltocompat.commands.link import Linked
-    from ltocompat.model.image import Skipped
-    from ltocompat.model.link_options import Disagreement
 
 
 def link(
@@ -52,7 +47,7 @@ def link(
         ),
     ] = False,
     kind: Kinds = None,
-    install_nvjitlink: InstallMissing = False,
+    install_nvjitlink: InstallNvJitLink = False,
     form: FindingFormat = None,
 ) -> int:
     """Link these inputs with real nvJitLinks, as LTO and as plain PTX and SASS side by side.
@@ -60,30 +55,21 @@ def link(
     No GPU and no driver is needed; the library runs in processes of its own. Exit code 1 says that
     some link did not succeed.
     """
+    where = ImageFilter.parse(kinds=kind or ())
+    from ltocompat.commands import link as command
+    from ltocompat.report.verbs.link import REPORT
 
-    def records(
-        outcome: ExitStatus, output_: Output
-    ) -> Iterable[Linked | Disagreement | Skipped | Failure]:
-        where = ImageFilter.parse(kinds=kind or ())
-        from ltocompat.commands.link import Linked
-        from ltocompat.commands.link import link as link_places
-
-        def work(_: str) -> Iterator[Linked | Disagreement | Skipped]:
-            for record in link_places(
-                *places,
-                arch=arch,
-                nvjitlinks=nvjitlink or (),
-                each=each,
-                add_only=add_only,
-                output=output,
-                install_missing=install_nvjitlink,
-                where=where or None,
-                progress=output_.progress,
-            ):
-                if isinstance(record, Linked) and record.reason:
-                    outcome.worsen(FINDINGS)
-                yield record
-
-        return outcome.each(["all of them"], work)
-
-    return answer(form, REPORT, Options(width=terminal_width()), records, places)
+    streams = Output()
+    options = command.LinkOptions(
+        tuple(places),
+        arch=arch,
+        nvjitlinks=tuple(nvjitlink or ()),
+        each=each,
+        add_only=add_only,
+        output=output,
+        install_nvjitlink=install_nvjitlink,
+        where=where or None,
+        progress=streams.progress,
+    )
+    writing = in_format(form, REPORT, Options(width=terminal_width()), places)
+    return run_verb(command.run, options, writing, LinkStatus(), streams)

@@ -3,21 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import ExitStatus
+from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format
-from ltocompat.cli.output import Output, answer, terminal_width
-from ltocompat.report import Failure, Options
-from ltocompat.report.verbs.nvjitlink import CHANGES, LISTING
-
-if TYPE_CHECKING:
-    from ltocompat.commands.nvjitlink import InstallChange, Plan
-    from ltocompat.model.image import Skipped
-    from ltocompat.targets.nvjitlink import NvJitLink
+from ltocompat.cli.output import Output, terminal_width
+from ltocompat.cli.run_verb import run_verb
+from ltocompat.report import Options
+from ltocompat.report.exit_status import ExitStatus
 
 nvjitlink = typer.Typer(
     name="nvjitlink",
@@ -25,7 +20,6 @@ nvjitlink = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-_EVERYTHING = "everything"  # what failed, where it was no single version
 
 Versions = Annotated[
     list[str],
@@ -43,13 +37,11 @@ def list_(form: Format = None) -> int:
     Looked at are wheels, conda, CUDA_HOME and CUDA_PATH, /usr/local/cuda*, the loader's cache and
     LD_LIBRARY_PATH. Nothing is loaded: the version is read out of the file.
     """
+    from ltocompat.commands import nvjitlink as command
+    from ltocompat.report.verbs.nvjitlink import LISTING
 
-    def records(outcome: ExitStatus, _: Output) -> Iterable[NvJitLink | Skipped | Failure]:
-        from ltocompat.commands.nvjitlink import list_nvjitlinks
-
-        return outcome.each([_EVERYTHING], lambda _: list_nvjitlinks())
-
-    return answer(form, LISTING, Options(width=terminal_width()), records)
+    writing = in_format(form, LISTING, Options(width=terminal_width()))
+    return run_verb(command.run_list, command.ListOptions(), writing, ExitStatus())
 
 
 @nvjitlink.command()
@@ -68,28 +60,23 @@ def install(
     Your own pip or uv downloads them, so that its index, mirror and proxy apply. Each is checked
     against its SHA-256 sum; only the library is kept.
     """
+    from ltocompat.commands import nvjitlink as command
+    from ltocompat.report.verbs.nvjitlink import CHANGES
 
-    def records(outcome: ExitStatus, output: Output) -> Iterable[Plan | InstallChange | Failure]:
-        from ltocompat.commands.nvjitlink import install_nvjitlinks, plan_nvjitlinks
-
-        plan = plan_nvjitlinks(versions, allow_unknown=allow_unknown)
-
-        def work(_: str) -> Iterator[Plan | InstallChange]:
-            yield plan
-            yield from install_nvjitlinks(plan, progress=output.progress)
-
-        return outcome.each([_EVERYTHING], work)
-
-    return answer(form, CHANGES, Options(width=terminal_width()), records)
+    output = Output()
+    options = command.InstallOptions(
+        tuple(versions), allow_unknown=allow_unknown, progress=output.progress
+    )
+    writing = in_format(form, CHANGES, Options(width=terminal_width()))
+    return run_verb(command.run_install, options, writing, ExitStatus(), output)
 
 
 @nvjitlink.command()
 def remove(versions: Versions, form: Format = None) -> int:
     """Remove nvJitLink libraries that were installed for trials; no others are ever touched."""
+    from ltocompat.commands import nvjitlink as command
+    from ltocompat.report.verbs.nvjitlink import CHANGES
 
-    def records(outcome: ExitStatus, _: Output) -> Iterable[InstallChange | Failure]:
-        from ltocompat.commands.nvjitlink import remove_nvjitlinks
-
-        return outcome.each(versions, remove_nvjitlinks)
-
-    return answer(form, CHANGES, Options(width=terminal_width()), records)
+    options = command.RemoveOptions(tuple(versions))
+    writing = in_format(form, CHANGES, Options(width=terminal_width()))
+    return run_verb(command.run_remove, options, writing, ExitStatus())

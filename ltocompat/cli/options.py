@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ltocompat.model.errors import UsageError
 from ltocompat.model.image import ImageKind, Role
 from ltocompat.report import FINDING_FORMATS, FORMATS
+
+if TYPE_CHECKING:
+    from ltocompat.model.verdict import Verdict
+
+FAIL_ON = ("jit", "undocumented", "unknown", "fail")
+"""The verdicts that ``--fail-on`` takes."""
 
 Kinds = Annotated[
     list[str] | None,
@@ -63,7 +71,7 @@ NvJitLinks = Annotated[
         help="nvJitLink to ask: 12.4, 12.4.127 or a path; repeat it to compare (default: newest).",
     ),
 ]
-InstallMissing = Annotated[
+InstallNvJitLink = Annotated[
     bool,
     typer.Option("--install-nvjitlink", help="Install versions that are not at hand, for trials."),
 ]
@@ -89,3 +97,30 @@ AllowEmpty = Annotated[
     typer.Option("--allow-empty", help="Pass where there is no device code, or no file at all."),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="The same as --fail-on undocumented.")]
+
+
+def choose(option: str, value: str, valid: Iterable[str]) -> str:
+    """``value``, when it is one of ``valid``.
+
+    Raises:
+        UsageError: it is not; the sentence names those that are.
+    """
+    choices = tuple(valid)
+    if value not in choices:
+        raise UsageError(f"{option} {value!r} is not known; give one of: {', '.join(choices)}")
+    return value
+
+
+def threshold(fail_on: str | None, *, strict: bool) -> Verdict | None:
+    """The best verdict that counts as a finding; None where no option says so.
+
+    Raises:
+        UsageError: it is not one of ``FAIL_ON``, or both options were given.
+    """
+    from ltocompat.model.verdict import Verdict
+
+    if fail_on is not None and strict:
+        raise UsageError("--strict is --fail-on undocumented; give one of the two")
+    if fail_on is not None:
+        return Verdict[choose("--fail-on", fail_on, FAIL_ON).upper()]
+    return Verdict.UNDOCUMENTED if strict else None

@@ -44,9 +44,9 @@ class ProgressLine:
 
     def _show(self, progress: Progress) -> None:
         percent = 100 * progress.done // progress.total if progress.total else 100
-        said = f"{min(percent, 100):3d}% of {binary_size(progress.total)} "
-        room = shutil.get_terminal_size().columns - 1 - len(said)
-        text = said + clip_middle(escape(progress.path), max(room, 8))
+        done = f"{min(percent, 100):3d}% of {binary_size(progress.total)} "
+        room = shutil.get_terminal_size().columns - 1 - len(done)
+        text = done + clip_middle(escape(progress.path), max(room, 8))
         sys.stderr.write("\r" + text.ljust(self._shown))
         sys.stderr.flush()
         self._shown = max(self._shown, len(text))

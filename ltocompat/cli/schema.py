@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import ExitStatus, guarded
-from ltocompat.cli.output import choose
+from ltocompat.cli.options import choose
 
 
 def schema(
@@ -17,11 +16,8 @@ def schema(
     ],
 ) -> int:
     """Print the JSON Schema of what a verb writes with --format json."""
+    from ltocompat.report.schema import DOCUMENTS, schema_text
 
-    def work(_: ExitStatus) -> None:
-        from ltocompat.report.schema import DOCUMENTS, schema_text
-
-        choose("VERB", name, DOCUMENTS)
-        sys.stdout.write(schema_text(name))
-
-    return guarded(work, json=lambda: False)
+    choose("VERB", name, DOCUMENTS)
+    sys.stdout.write(schema_text(name))
+    return 0

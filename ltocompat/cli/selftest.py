@@ -3,19 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ltocompat.cli.exit_status import FINDINGS, MISSING, ExitStatus
-from ltocompat.cli.options import Format, InstallMissing
-from ltocompat.cli.output import Output, answer, terminal_width
-from ltocompat.report import Failure, Options
-from ltocompat.report.verbs.selftest import REPORT
-
-if TYPE_CHECKING:
-    from ltocompat.commands.selftest import SelfTestStep
+from ltocompat.cli.formats import in_format
+from ltocompat.cli.options import Format, InstallNvJitLink
+from ltocompat.cli.output import terminal_width
+from ltocompat.cli.run_verb import run_verb
+from ltocompat.report import Options
+from ltocompat.report.exit_of_verbs import SelfTestStatus
 
 
 def selftest(
@@ -27,7 +24,7 @@ def selftest(
             "of this Python get, else the newest installed for trials).",
         ),
     ] = None,
-    install_nvjitlink: InstallMissing = False,
+    install_nvjitlink: InstallNvJitLink = False,
     form: Format = None,
 ) -> int:
     """Compile, link, load and run on this machine, as PTX and as LTO, and say where it stops.
@@ -37,26 +34,9 @@ def selftest(
     libraries are loaded in processes of their own. Exit code 1 says that a step failed, 4 that
     something is missing.
     """
+    from ltocompat.commands import selftest as command
+    from ltocompat.report.verbs.selftest import REPORT
 
-    def records(outcome: ExitStatus, _: Output) -> Iterable[SelfTestStep | Failure]:
-        from ltocompat.commands.selftest import SelfTestResult
-        from ltocompat.commands.selftest import selftest as test
-
-        codes = {SelfTestResult.FAILED: FINDINGS, SelfTestResult.MISSING: MISSING}
-
-        def work(_: str) -> Iterator[SelfTestStep]:
-            steps = list(test(nvjitlink=nvjitlink, install_missing=install_nvjitlink))
-            results = {step.result for step in steps}
-            # A step that failed is the news, also where something else is missing.
-            worst = (
-                SelfTestResult.FAILED
-                if SelfTestResult.FAILED in results
-                else SelfTestResult.MISSING
-            )
-            if worst in results:
-                outcome.worsen(codes[worst])
-            yield from steps
-
-        return outcome.each(["all of it"], work)
-
-    return answer(form, REPORT, Options(width=terminal_width()), records)
+    options = command.SelfTestOptions(nvjitlink, install_nvjitlink)
+    writing = in_format(form, REPORT, Options(width=terminal_width()))
+    return run_verb(command.run, options, writing, SelfTestStatus())

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-if TYPE_CHECKING:
-    from ltocompat.commands.this_machine import ThisMachine
-    from ltocompat.model.target import Target
+from ltocompat.model.target import THIS_MACHINE
 
 OPTION = "--deploy-target"
-# No argument of a command line can hold this character.
-_THIS_MACHINE = "\0"
 
 DeployTargets = Annotated[
     list[str] | None,
@@ -27,10 +24,20 @@ DeployTargets = Annotated[
 ]
 
 
+class VerbCommand(TyperCommand):
+    """A verb's parser, which reads a bare ``--deploy-target`` as this machine."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - see below
+        """Parse the words behind the verb."""
+        # Each version of typer has the type of ``ctx`` somewhere else.
+        return super().parse_args(ctx, with_values(args))
+
+
 def with_values(arguments: Sequence[str]) -> list[str]:
     """Give each bare ``--deploy-target`` (the last word, or before an option) its value.
 
-    click knows no option whose value may be missing, so that a word is put there.
+    typer knows no option whose value may be missing, so that the target's own spelling is
+    put there.
     """
     done: list[str] = []
     for number, word in enumerate(arguments):
@@ -39,18 +46,5 @@ def with_values(arguments: Sequence[str]) -> list[str]:
         done.append(word)
         following = arguments[number + 1] if number + 1 < len(arguments) else "-"
         if word == OPTION and following.startswith("-"):
-            done.append(_THIS_MACHINE)
+            done.append(THIS_MACHINE)
     return done
-
-
-def read_targets(texts: Sequence[str], python: str | None) -> tuple[Target | ThisMachine, ...]:
-    """The deploy targets that were named; this machine, where none or no value was given.
-
-    Raises:
-        UsageError: one of them has no meaning.
-    """
-    from ltocompat.commands.check import resolve_targets
-    from ltocompat.model.target import THIS_MACHINE
-
-    named = [THIS_MACHINE if text == _THIS_MACHINE else text for text in texts]
-    return resolve_targets(named, python)

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import functools
+import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ltocompat.commands.check import Paths
+from ltocompat.commands.failures import OnError, answers, with_failures
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
-from ltocompat.commands.policy.baseline import Baseline
+from ltocompat.commands.policy.baseline import Baseline, read_baseline, write_baseline
 from ltocompat.commands.policy.gate import Audited, audited
 from ltocompat.commands.policy.problems import policy_problems, should_hold_code
 from ltocompat.commands.policy.reading import nearest_policy, read_policy
 from ltocompat.commands.policy.values import Policy
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.model.errors import UsageError
+from ltocompat.model.failure import Failure, Note
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET
-from ltocompat.model.verdict import Result
+from ltocompat.model.verdict import Result, Verdict
 from ltocompat.packages.reading import package_of
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_artifact import results
-from ltocompat.scan.parallel import OnError
 from ltocompat.scan.progress import Progress, reporter
 from ltocompat.scan.summary_cache import Key, SummaryCache
 from ltocompat.scan.walk import ScanSettings
@@ -33,7 +35,54 @@ from ltocompat.targets.nvjitlink import obtain
 from ltocompat.trial.narrow_makers import MakerNarrower
 from ltocompat.trial.trials import LinkTrial, TrialCache
 
+DIST = os.path.join("dist", "*")
 _NO_BASELINE = Baseline()
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOptions:
+    """What to audit, and how.
+
+    Attributes:
+        paths: files, folders, packages or places; none: what was built into ``dist``.
+        policy: a value, or the file that has it; None: as ``audit`` says.
+        baseline: findings that are known and do not count, or the file that has them.
+        write_baseline: the file that is written with what is found; all that it has is known then.
+        outputs: files that reports go to, which may not be what is audited.
+        fail_on: the mildest verdict that counts; None: the policy's.
+        trial_link: ask the nvJitLinks that the targets name, whatever the policy says.
+        allow_empty: pass where there is no device code, or no file at all.
+        beside, install_nvjitlink, cache, limits, progress: as the arguments of ``audit``.
+    """
+
+    paths: tuple[str | os.PathLike[str], ...] = ()
+    policy: Policy | str | os.PathLike[str] | None = None
+    baseline: Baseline | str = _NO_BASELINE
+    write_baseline: str | None = None
+    outputs: tuple[str, ...] = ()
+    fail_on: Verdict | None = None
+    trial_link: bool = False
+    allow_empty: bool = False
+    beside: tuple[str | os.PathLike[str], ...] = ()
+    install_nvjitlink: bool = False
+    cache: bool = True
+    limits: Limits = DEFAULT_LIMITS
+    progress: Callable[[Progress], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditScope:
+    """What an audit is held to; the first of its records.
+
+    Attributes:
+        policy: the policy, with the options of this run.
+        baseline: what is known.
+        no_files: there is no file at all.
+    """
+
+    policy: Policy
+    baseline: Baseline
+    no_files: bool = False
 
 
 def audit(
@@ -42,7 +91,7 @@ def audit(
     *,
     baseline: Baseline = _NO_BASELINE,
     beside: Sequence[str | os.PathLike[str]] = (),
-    install_missing: bool = False,
+    install_nvjitlink: bool = False,
     cache: bool = True,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
@@ -56,7 +105,7 @@ def audit(
             ``pyproject.toml``; where there is none, only what holds on any target is judged.
         baseline: findings that are known and do not count.
         beside: packages that are installed with them.
-        install_missing: install nvJitLinks that are to be asked and are not at hand.
+        install_nvjitlink: install nvJitLinks that are to be asked and are not at hand.
         cache: keep the answers of trial links, and use those that are kept.
         limits: what reading one file may cost.
         progress: called as files are read.
@@ -73,47 +122,162 @@ def audit(
         UsageError: there is a mistake in the policy; a place has no meaning.
         Missing: an nvJitLink that is to be asked is not at hand.
     """
+    paths = [paths] if isinstance(paths, str | os.PathLike) else paths
+    options = AuditOptions(
+        tuple(paths),
+        policy,
+        baseline,
+        beside=tuple(beside),
+        install_nvjitlink=install_nvjitlink,
+        cache=cache,
+        limits=limits,
+        progress=progress,
+    )
+    scope = AuditScope(_policy(policy), baseline)
+    found: Iterator[Audited | Required]
+    found = answers(_audited(options, options.paths, scope), on_error)
+    yield from found
+
+
+def run(options: AuditOptions) -> Iterable[AuditScope | Audited | Required | Failure | Note]:
+    """What the audit is held to, then what ``audit`` yields, with a ``Failure`` for an error.
+
+    Raises:
+        UsageError: at once, where there is a mistake in the policy or the baseline, there is
+            nothing to audit, or a report would replace what is audited.
+    """
+    policy = _overridden(_policy(options.policy), options)
+    files = _files(options, policy)
+    baseline = options.baseline
+    if isinstance(baseline, str):
+        baseline = read_baseline(baseline)
+    scope = AuditScope(policy, baseline, no_files=not any(map(_holds_a_file, files)))
+    if options.write_baseline is None:
+        return _with_scope(options, files, scope)
+    found = _audited(options, files, scope)
+    return _with_new_baseline(list(found), scope, options.write_baseline)
+
+
+def _policy(policy: Policy | str | os.PathLike[str] | None) -> Policy:
+    """The policy that is given, in the file that is named, or in the nearest that has one.
+
+    Raises:
+        UsageError: the file that is named has none, or there is a mistake in it.
+    """
     if not isinstance(policy, Policy):
         policy = nearest_policy() if policy is None else read_policy(os.fspath(policy))
     if any(target.name == ANY_TARGET.name for target in policy.targets):
         raise UsageError(f"{policy.source}: a target is called {ANY_TARGET.name!r}; rename it")
-    files = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    packages = Packages(files, beside, limits)
-    settings = ScanSettings(limits=limits, progress=reporter(progress))
-    reading = ScanOptions(settings, policy.targets, for_require=True, apart=True)
+    return policy
+
+
+def _overridden(policy: Policy, options: AuditOptions) -> Policy:
+    """The policy of this run: options beat its keys."""
+    if options.fail_on is not None:
+        policy = replace(policy, fail_on=options.fail_on)
+    if options.trial_link:  # as ``trial-links = true``: all the linkers that the targets name
+        policy = replace(policy, trial_links=True, trial_releases=())
+    return replace(policy, allow_empty=True) if options.allow_empty else policy
+
+
+def _files(options: AuditOptions, policy: Policy) -> tuple[str | os.PathLike[str], ...]:
+    """What to audit.
+
+    Raises:
+        UsageError: nothing was named, nothing was built, and that may not be; or a report would
+            replace it.
+    """
+    files = options.paths or tuple(sorted(glob.glob(DIST)))
+    if not files and not policy.allow_empty:
+        raise UsageError(
+            f"{DIST} holds nothing to audit; build first, name a package, or let that pass with "
+            "--allow-empty"
+        )
+    audited_files = {os.path.realpath(file) for file in files}
+    for output in options.outputs:
+        if os.path.realpath(output) in audited_files:
+            raise UsageError(f"a report would replace {output}; name another file")
+    return files
+
+
+def _holds_a_file(path: str | os.PathLike[str]) -> bool:
+    return not os.path.isdir(path) or any(names for _, _, names in os.walk(path))
+
+
+def _with_scope(
+    options: AuditOptions, files: Sequence[str | os.PathLike[str]], scope: AuditScope
+) -> Iterator[AuditScope | Audited | Required | Failure]:
+    yield scope
+    yield from _audited(options, files, scope)
+
+
+def _with_new_baseline(
+    records: Sequence[Audited | Required | Failure], scope: AuditScope, path: str
+) -> list[AuditScope | Audited | Required | Failure | Note]:
+    """Write what was found as a baseline; from then on all that it has is known."""
+    results = [record for record in records if isinstance(record, Audited)]
+    number = write_baseline(path, [result.not_ignored() for result in results])
+    scope = replace(scope, baseline=read_baseline(path))
+    rebased = [
+        audited(record.checked, scope.policy, scope.baseline)
+        if isinstance(record, Audited)
+        else record
+        for record in records
+    ]
+    failures = [record for record in rebased if isinstance(record, Failure)]
+    others = [record for record in rebased if not isinstance(record, Failure)]
+    note = Note(f"{number:,} {'finding' if number == 1 else 'findings'} written to {path}")
+    return [scope, *failures, note, *others]
+
+
+def _audited(
+    options: AuditOptions, files: Sequence[str | os.PathLike[str]], scope: AuditScope
+) -> Iterator[Audited | Required | Failure]:
+    policy = scope.policy
+    packages = Packages(files, options.beside, options.limits)
     with ExitStack() as stack:
-        if policy.trial_links and not policy.targets:
-            # Nobody's linkers are named: those are asked that tell who made the LTO-IR.
-            ask = functools.partial(obtain, install_missing=install_missing)
-            narrow = stack.enter_context(MakerNarrower(ask)).narrow
-            found = summaries(files, replace(reading, narrow=narrow), on_error)
-        elif policy.trial_links:
-            link_trial = LinkTrial(
-                policy.targets,
-                install_missing=install_missing,
-                cache=TrialCache.of() if cache else None,
-                only=policy.trial_releases or None,
-            )
-            tried = _TriedSummaries(
-                reading, stack.enter_context(link_trial), SummaryCache.of() if cache else None
-            )
-            found = tried.summaries(files, on_error)
-        else:
-            found = summaries(files, reading, on_error)
-        for summary in found:
-            asked = required(summary)
-            yield asked
-            for result in _results(summary, asked, policy, packages):
-                yield audited(result, policy, baseline)
+        for summary in _summaries(stack, options, files, policy):
+            if isinstance(summary, Failure):
+                yield summary
+                continue
+            requirement = required(summary)
+            yield requirement
+            for result in _results(summary, requirement, policy, packages):
+                yield audited(result, policy, scope.baseline)
+
+
+def _summaries(
+    stack: ExitStack,
+    options: AuditOptions,
+    files: Sequence[str | os.PathLike[str]],
+    policy: Policy,
+) -> Iterable[ArtifactSummary | Failure]:
+    """What lies in the files; linkers that are asked end with ``stack``."""
+    settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
+    scan = ScanOptions(settings, policy.targets, for_require=True, apart=True)
+    if policy.trial_links and policy.targets:
+        link_trial = LinkTrial(
+            policy.targets,
+            install_missing=options.install_nvjitlink,
+            cache=TrialCache.of() if options.cache else None,
+            only=policy.trial_releases or None,
+        )
+        kept = SummaryCache.of() if options.cache else None
+        return _TriedSummaries(scan, stack.enter_context(link_trial), kept).summaries(files)
+    if policy.trial_links:
+        # Nobody's linkers are named: those are asked that tell who made the LTO-IR.
+        ask = functools.partial(obtain, install_missing=options.install_nvjitlink)
+        scan = replace(scan, narrow=stack.enter_context(MakerNarrower(ask)).narrow)
+    return with_failures(functools.partial(summaries, files, scan))
 
 
 def _results(
-    summary: ArtifactSummary, asked: Required, policy: Policy, packages: Packages
+    summary: ArtifactSummary, requirement: Required, policy: Policy, packages: Packages
 ) -> Iterator[Result]:
     package = package_of(summary.path)
     promise = policy.promise if should_hold_code(policy, summary, package) else None
-    problems = packages.problems(summary, asked, promise)
-    problems = (*policy_problems(policy, summary, asked, package), *problems)
+    problems = packages.problems(summary, requirement, promise)
+    problems = (*policy_problems(policy, summary, requirement, package), *problems)
     if not policy.targets:
         yield on_any_target(summary, problems)
         return
@@ -124,46 +288,38 @@ def _results(
 
 
 class _TriedSummaries:
-    """Studies with trial links, each file by itself: what is known of it depends on no other.
+    """Summaries with trial links, each file by itself: what is known of it depends on no other.
 
     Args:
-        reading: how files are read.
+        scan: how files are read.
         link_trial: asks the nvJitLinks.
         kept: summaries of files that have not changed; None to read all of them.
     """
 
-    def __init__(
-        self, reading: ScanOptions, link_trial: LinkTrial, kept: SummaryCache | None
-    ) -> None:
-        self._reading = replace(reading, tries=link_trial.for_file)
-        self._trier = link_trial
+    def __init__(self, scan: ScanOptions, link_trial: LinkTrial, kept: SummaryCache | None) -> None:
+        self._scan = replace(scan, tries=link_trial.for_file)
+        self._link_trial = link_trial
         self._kept = kept
-        self._how = repr((reading.targets, reading.settings.limits))
+        self._how = repr((scan.targets, scan.settings.limits))
 
     def summaries(
-        self, paths: Sequence[str | os.PathLike[str]], on_error: OnError | None
-    ) -> Iterator[ArtifactSummary]:
-        for path in (os.fspath(record) for record in paths):
-            how = f"{self._how} {self._trier.identity()}"
+        self, paths: Sequence[str | os.PathLike[str]]
+    ) -> Iterator[ArtifactSummary | Failure]:
+        """The kept ones, else those that are read now."""
+        for path in (os.fspath(path) for path in paths):
+            how = f"{self._how} {self._link_trial.identity()}"
             key = self._kept.key(path, how) if self._kept is not None else None
             found = self._kept.get(key) if self._kept is not None and key is not None else None
-            if found is not None:
-                yield from found
-            else:
-                yield from self._read(path, key, on_error)
+            yield from self._read(path, key) if found is None else found
 
-    def _read(
-        self, path: str, key: Key | None, on_error: OnError | None
-    ) -> Iterator[ArtifactSummary]:
-        errors: list[LtocompatError] = []
+    def _read(self, path: str, key: Key | None) -> Iterator[ArtifactSummary | Failure]:
         found: list[ArtifactSummary] = []
-        for summary in summaries([path], self._reading, errors.append):
+        failed = False
+        for summary in with_failures(functools.partial(summaries, [path], self._scan)):
             yield summary
-            if key is not None:
+            if isinstance(summary, Failure):
+                failed = True
+            elif key is not None:
                 found.append(summary)
-        for error in errors:
-            if on_error is None:
-                raise error
-            on_error(error)
-        if self._kept is not None and key is not None and not errors:
+        if self._kept is not None and key is not None and not failed:
             self._kept.keep(key, found)

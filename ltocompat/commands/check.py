@@ -2,33 +2,54 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ltocompat.commands.deployment_target import DeploymentTarget, PlainTarget
+from ltocompat.commands.failures import OnError, answers, with_failures
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
-from ltocompat.model.artifact_summary import together_as_one
+from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
 from ltocompat.model.errors import UsageError
+from ltocompat.model.failure import Failure, Note
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.model.verdict import Result, Route
-from ltocompat.rules.engine.judge_artifact import results
-from ltocompat.scan.parallel import OnError
 from ltocompat.scan.progress import Progress, reporter
 from ltocompat.scan.walk import ScanSettings
 
 if TYPE_CHECKING:
-    from ltocompat.commands.this_machine import ThisMachine
+    from ltocompat.targets.machine.python_environment import Installation
     from ltocompat.trial.module_trial import Tries
     from ltocompat.trial.try_loads import LoadTrial
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """What to judge for which targets; the attributes are the arguments of ``check``."""
+
+    paths: tuple[str | os.PathLike[str], ...] = ()
+    targets: tuple[Target | DeploymentTarget | str, ...] = ()
+    python: str | None = None
+    route: Route | str | None = None
+    together: bool = False
+    beside: tuple[str | os.PathLike[str], ...] = ()
+    trial_link: bool = False
+    trial_load: bool = False
+    install_nvjitlink: bool = False
+    cache: bool = True
+    limits: Limits = DEFAULT_LIMITS
+    progress: Callable[[Progress], None] | None = None
+
+
 def check(
     paths: Paths = (),
-    targets: Sequence[Target | ThisMachine | str] = (),
+    targets: Sequence[Target | DeploymentTarget | str] = (),
     *,
     python: str | None = None,
     route: Route | str | None = None,
@@ -36,7 +57,7 @@ def check(
     beside: Sequence[str | os.PathLike[str]] = (),
     trial_link: bool = False,
     trial_load: bool = False,
-    install_missing: bool = False,
+    install_nvjitlink: bool = False,
     cache: bool = True,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
@@ -54,7 +75,7 @@ def check(
         beside: packages that are installed with those at the paths.
         trial_link: ask the nvJitLinks that the targets name.
         trial_load: ask this machine's driver, on its GPUs, where this machine is a target.
-        install_missing: install those that are not at hand.
+        install_nvjitlink: install those that are not at hand.
         cache: keep the answers of trial links, and use those that are kept.
         limits: what reading one file may cost.
         progress: called as files are read.
@@ -71,69 +92,130 @@ def check(
         UsageError: a target or a place has no meaning.
         Missing: an nvJitLink, a driver or a GPU that is to be asked is not at hand.
     """
-    goals = resolve_targets(targets, python)
-    plain = [goal if isinstance(goal, Target) else goal.target for goal in goals]
-    wanted = None if route is None else Route(route)
-    records = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    named = bool(records)
-    files = records or list(_installed(goals))
-    settings = ScanSettings(limits=limits, progress=reporter(progress))
+    options = CheckOptions(
+        (paths,) if isinstance(paths, str | os.PathLike) else tuple(paths),
+        tuple(targets),
+        python=python,
+        route=route,
+        together=together,
+        beside=tuple(beside),
+        trial_link=trial_link,
+        trial_load=trial_load,
+        install_nvjitlink=install_nvjitlink,
+        cache=cache,
+        limits=limits,
+        progress=progress,
+    )
+    for record in answers(run(options), on_error):
+        if isinstance(record, Result):
+            yield record
+
+
+def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note]:
+    """The targets, then the results of ``check``; a path that can't be read is a ``Failure``.
+
+    Raises:
+        UsageError: at once, where a target or the route has no meaning.
+    """
+    targets = resolve_targets(options.targets, options.python)
+    route = None if options.route is None else Route(options.route)
+    return _judged(options, targets, route)
+
+
+def _judged(
+    options: CheckOptions, targets: Sequence[DeploymentTarget], route: Route | None
+) -> Iterator[Target | Result | Failure | Note]:
     from ltocompat.commands.package_problems import Packages, result_of
 
-    packages = Packages(files, beside, limits)
+    installation = _installation(targets)
+    if installation is not None and not options.paths:
+        yield Note(f"checking the packages of {installation}")
+    yield from (target.target for target in targets)
+    files = options.paths or _installed_files(installation)
+    packages = Packages(files, options.beside, options.limits)
     # Here it is known what a package got, whatever its metadata admit.
-    shipped = bool(beside) or any(isinstance(goal, Target) for goal in goals)
+    shipped = bool(options.beside) or any(target.installation is None for target in targets)
     with ExitStack() as stack:
-        tries: list[Tries] = []
-        if trial_link:
-            from ltocompat.trial.answer_cache import TrialCache
-            from ltocompat.trial.try_links import LinkTrial
-
-            kept = TrialCache.of() if cache else None
-            linkers = LinkTrial(plain, install_missing=install_missing, cache=kept)
-            tries.append(stack.enter_context(linkers).for_file)
-        if trial_load:
-            tries.append(stack.enter_context(_load_trial(goals)).for_file)
-        reading = ScanOptions(settings, tuple(plain), _all_of(tries), named=named)
-        found = summaries(files, reading, on_error)
-        if together:
-            found = iter([together_as_one(list(found))])
-        yield from (goal.own_result() for goal in goals if not isinstance(goal, Target))
+        found = _summaries(files, options, targets, _tries(stack, options, targets))
+        yield from filter(None, (target.own_result() for target in targets))
         for summary in found:
-            for goal in goals:
-                if isinstance(goal, Target):
-                    yield from results(summary, goal, wanted)
-                else:
-                    yield from goal.results(summary, wanted)
-            problems = packages.problems(summary) if shipped and not together else ()
-            if problems:
-                yield result_of(summary.path, problems)
+            if isinstance(summary, Failure):
+                yield summary
+                continue
+            for target in targets:
+                yield from target.results(summary, route)
+            if shipped and not options.together:
+                problems = packages.problems(summary)
+                if problems:
+                    yield result_of(summary.path, problems)
+
+
+def _summaries(
+    files: Sequence[str | os.PathLike[str]],
+    options: CheckOptions,
+    targets: Sequence[DeploymentTarget],
+    tries: Tries | None,
+) -> Iterable[ArtifactSummary | Failure]:
+    """What lies in the files: of each, or of all together."""
+    settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
+    plain = tuple(target.target for target in targets)
+    scan = ScanOptions(settings, plain, tries, named=bool(options.paths))
+    found = with_failures(functools.partial(summaries, files, scan))
+    return _together(found) if options.together else found
+
+
+def _together(found: Iterable[ArtifactSummary | Failure]) -> Iterator[ArtifactSummary | Failure]:
+    parts: list[ArtifactSummary] = []
+    for summary in found:
+        if isinstance(summary, Failure):
+            yield summary
+        else:
+            parts.append(summary)
+    yield together_as_one(parts)
 
 
 def resolve_targets(
-    targets: Sequence[Target | ThisMachine | str], python: str | None = None
-) -> tuple[Target | ThisMachine, ...]:
-    """Targets as values; ``this machine``, or none at all, is this machine.
+    spellings: Sequence[Target | DeploymentTarget | str], python: str | None = None
+) -> tuple[DeploymentTarget, ...]:
+    """Deploy targets as they can be judged; ``this machine``, or none at all, is this machine.
 
     Raises:
         UsageError: one of them has no meaning.
     """
-    found: list[Target | ThisMachine] = []
-    for target in targets or (THIS_MACHINE,):
-        if not isinstance(target, str):
-            found.append(target)
-        elif target == THIS_MACHINE:
+    found: list[DeploymentTarget] = []
+    for spelling in spellings or (THIS_MACHINE,):
+        if isinstance(spelling, Target):
+            found.append(PlainTarget(spelling))
+        elif not isinstance(spelling, str):
+            found.append(spelling)
+        elif spelling == THIS_MACHINE:
             from ltocompat.commands.this_machine import ThisMachine
 
             found.append(ThisMachine.now(python))
         else:
             from ltocompat.targets import parse
 
-            found += parse([target])
+            found += map(PlainTarget, parse([spelling]))
     return tuple(found)
 
 
-def _all_of(tries: Sequence[Tries]) -> Tries | None:
+def _tries(
+    stack: ExitStack, options: CheckOptions, targets: Sequence[DeploymentTarget]
+) -> Tries | None:
+    """The linkers and drivers that are asked; their processes end with ``stack``."""
+    tries: list[Tries] = []
+    if options.trial_link:
+        from ltocompat.trial.answer_cache import TrialCache
+        from ltocompat.trial.try_links import LinkTrial
+
+        linkers = LinkTrial(
+            [target.target for target in targets],
+            install_missing=options.install_nvjitlink,
+            cache=TrialCache.of() if options.cache else None,
+        )
+        tries.append(stack.enter_context(linkers).for_file)
+    if options.trial_load:
+        tries.append(stack.enter_context(_load_trial(targets)).for_file)
     if not tries:
         return None
     from ltocompat.trial.trials import all_of
@@ -141,27 +223,33 @@ def _all_of(tries: Sequence[Tries]) -> Tries | None:
     return all_of(tries)
 
 
-def _installed(goals: Sequence[Target | ThisMachine]) -> Iterator[str]:
-    """The binary files of the environment that was chosen.
+def _installation(targets: Sequence[DeploymentTarget]) -> Installation | None:
+    """The packages of the machine that was looked at, where one is a target."""
+    return next((target.installation for target in targets if target.installation), None)
+
+
+def _installed_files(installation: Installation | None) -> tuple[str, ...]:
+    """The files there that can hold device code.
 
     Raises:
         UsageError: no target is this machine.
     """
-    here = next((goal for goal in goals if not isinstance(goal, Target)), None)
-    if here is None:
+    if installation is None:
         raise UsageError("there is nothing to check; name a file, a folder or a package")
-    yield from here.files()
+    from ltocompat.targets.machine.python_environment import binary_files
+
+    return tuple(binary_files(installation))
 
 
-def _load_trial(goals: Sequence[Target | ThisMachine]) -> LoadTrial:
+def _load_trial(targets: Sequence[DeploymentTarget]) -> LoadTrial:
     """Asks this machine's driver.
 
     Raises:
         UsageError: no target is this machine.
     """
-    here = next((goal for goal in goals if not isinstance(goal, Target)), None)
-    if here is None:
+    machine = next((target for target in targets if target.installation), None)
+    if machine is None:
         raise UsageError("a trial load needs this machine as a target; leave out --deploy-target")
     from ltocompat.trial.try_loads import LoadTrial
 
-    return LoadTrial(here.target.name)
+    return LoadTrial(machine.target.name)

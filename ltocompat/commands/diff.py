@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ltocompat.commands.comparison import saved
@@ -33,11 +33,24 @@ if TYPE_CHECKING:
 _ORDER = list(KINDS)
 
 
+@dataclass(frozen=True, slots=True)
+class DiffOptions:
+    """What to compare; the attributes are the arguments of ``diff``."""
+
+    old: str | os.PathLike[str]
+    new: str | os.PathLike[str]
+    kernels: bool = True
+    forbid: tuple[str, ...] = ()
+    limits: Limits = DEFAULT_LIMITS
+    progress: Callable[[Progress], None] | None = None
+
+
 def diff(
     old: str | os.PathLike[str],
     new: str | os.PathLike[str],
     *,
     kernels: bool = True,
+    forbid: Sequence[str] = (),
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
 ) -> Diff:
@@ -50,6 +63,8 @@ def diff(
         old: a file, a package, a folder, a place, what ``inspect --format json`` wrote, or ``-``.
         new: the same.
         kernels: also compare the names of kernels, for which every image has to be decoded.
+        forbid: kinds of change that ``Diff.broken`` tells: ``lost-arch``, ``driver-rose``,
+            ``nvjitlink-rose``, ``lost-ptx``.
         limits: what reading one file may cost.
         progress: called as files are read.
 
@@ -57,11 +72,24 @@ def diff(
         UnreadableInput: a path can't be opened, or a saved inspection can't be used.
         UsageError: nothing lies at a place, or both sides are standard input.
     """
-    paths = os.fspath(old), os.fspath(new)
+    (found,) = run(DiffOptions(old, new, kernels, tuple(forbid), limits, progress))
+    return found
+
+
+def run(options: DiffOptions) -> Iterator[Diff]:
+    """The one comparison.
+
+    Raises:
+        UnreadableInput: a path can't be opened, or a saved inspection can't be used.
+        UsageError: nothing lies at a place, or both sides are standard input.
+    """
+    paths = os.fspath(options.old), os.fspath(options.new)
     if paths == ("-", "-"):
         raise UsageError("both sides are -, but standard input can be read once; name a file")
-    detail = Detail(kernels=kernels)
-    settings = walk.ScanSettings(detail, limits, reporter(progress), None if kernels else _ptx)
+    kernels = options.kernels
+    progress = reporter(options.progress)
+    refine = None if kernels else _ptx
+    settings = walk.ScanSettings(Detail(kernels=kernels), options.limits, progress, refine)
     before, after = (_side(path, settings) for path in paths)
     known = {k for k in ImageKind if before.knows_kernels(k) and after.knows_kernels(k)}
     requireds = tuple(required(side.summary(known)) for side in (before, after))
@@ -74,11 +102,12 @@ def diff(
         *metadata_moves(before.metadata, after.metadata),
     ]
     named = kernels and all(comparable(s, k) for s in (before, after) for k in KERNEL_KINDS)
-    return Diff(
+    yield Diff(
         _summary(before, requireds[0], named=named),
         _summary(after, requireds[1], named=named),
         tuple(sorted(changes, key=_rank)),
         (*_unknown(before, after, kernels=kernels), *_unseen(*requireds)),
+        options.forbid,
     )
 
 
@@ -157,7 +186,7 @@ def _metadata(place: Place, limits: Limits) -> Metadata | None:
     return Metadata(found.name, found.version, lines, found.platforms)
 
 
-def _summary(side: Side, asked: Required, *, named: bool) -> DiffSummary:
+def _summary(side: Side, requirement: Required, *, named: bool) -> DiffSummary:
     return DiffSummary(
         path=side.path,
         saved=side.saved,
@@ -169,11 +198,11 @@ def _summary(side: Side, asked: Required, *, named: bool) -> DiffSummary:
         skipped=side.skipped,
         complete=side.complete,
         kernels=side.kernels if named else None,
-        nvjitlink=asked.nvjitlink,
+        nvjitlink=requirement.nvjitlink,
         imports=side.imports,
-        driver_sass=asked.driver_sass,
-        driver_ptx=asked.driver_ptx,
-        ptx_beyond=asked.ptx_beyond,
+        driver_sass=requirement.driver_sass,
+        driver_ptx=requirement.driver_ptx,
+        ptx_beyond=requirement.ptx_beyond,
         metadata=side.metadata,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ltocompat.model.errors import LtocompatError, UsageError
@@ -13,6 +14,19 @@ from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.machine.save import target_of
 from ltocompat.targets.nvjitlink import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class EnvOptions:
+    """Which machine to look at.
+
+    Attributes:
+        root: folder that stands for ``/`` of another machine; None: this machine.
+        save: a new TOML file that the machine is written into as a deploy target.
+    """
+
+    root: str | os.PathLike[str] | None = None
+    save: str | os.PathLike[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +59,19 @@ def environment(root: str | os.PathLike[str] | None = None) -> Surroundings:
     found = probe(_machine(root))
     name = "this machine" if root is None else os.path.basename(os.path.abspath(root))
     return Surroundings(found, target_of(found, name), problems_of(found))
+
+
+def run(options: EnvOptions) -> Iterator[Surroundings]:
+    """The look at the machine; then it is saved, where that is wanted.
+
+    Raises:
+        UsageError: the root is no folder.
+        LtocompatError: the file is there already, or can't be written.
+    """
+    found = environment(options.root)
+    yield found
+    if options.save is not None:
+        save(found, options.save)
 
 
 def problems_of(found: Environment) -> tuple[Problem, ...]:

@@ -15,6 +15,7 @@ from ltocompat.rules.rule import Rule
 # Of a longer text, the beginning and the end are read: what failed first, and what was said last.
 _LONGEST = 200_000
 _SHOWN = 80
+_MOST = 3  # rules for one text
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,3 +238,27 @@ def _aligned(message: tuple[str, ...], words: list[str], start: int) -> set[int]
             hits.add(position)
             position += 1
     return hits
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainOptions:
+    """What to explain.
+
+    Attributes:
+        text: a rule's ID, or an error text.
+        every: explain every rule.
+    """
+
+    text: str | None = None
+    every: bool = False
+
+
+def run(options: ExplainOptions) -> list[Explained]:
+    """Every rule, or those that fit the text best.
+
+    Raises:
+        UsageError: neither or both of them are asked for, or no rule fits.
+    """
+    if options.every == (options.text is not None):
+        raise UsageError("name a rule, paste an error text, or give --all: one of the three")
+    return list(explain_all() if options.text is None else explain(options.text)[:_MOST])

@@ -7,8 +7,10 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ltocompat.commands.failures import answers
 from ltocompat.files.fatbin import StoredImage
 from ltocompat.model.errors import LtocompatError, Malformed, UsageError
+from ltocompat.model.failure import Failure
 from ltocompat.model.image import Image, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
@@ -38,14 +40,25 @@ class Extracted:
     note: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class ExtractOptions:
+    """What to write where; the attributes are the arguments of ``extract``."""
+
+    places: tuple[str | os.PathLike[str], ...]
+    output: str | os.PathLike[str]
+    where: ImageFilter | None = None
+    limits: Limits = DEFAULT_LIMITS
+    progress: Callable[[Progress], None] | None = None
+
+
 def extract(
     *places: str | os.PathLike[str],
-    directory: str | os.PathLike[str],
+    output: str | os.PathLike[str],
     where: ImageFilter | None = None,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
 ) -> Iterator[Extracted | Skipped]:
-    """Write the images at these places into ``directory``, which is made when it is missing.
+    """Write the images at these places into the folder ``output``; it is made when it is missing.
 
     Cubins and PTX are decoded; LTO-IR is raw where it can be read, else a fatbin of one entry.
     Names come from the place, cleaned; no file is ever overwritten, and none is made elsewhere.
@@ -54,23 +67,35 @@ def extract(
         UnreadableInput: a path can't be opened.
         UsageError: the directory can't be written, or nothing lies at a place.
     """
-    target = os.fspath(directory)
+    options = ExtractOptions(places, output, where, limits, progress)
+    return answers(run(options), on_error=None)
+
+
+def run(options: ExtractOptions) -> Iterator[Extracted | Skipped | Failure]:
+    """The files that ``extract`` writes; a place that gives none is a ``Failure`` among them."""
+    for place in options.places:
+        try:
+            yield from _extract_place(Place.parse(os.fspath(place)), options)
+        except LtocompatError as error:
+            yield Failure.of(error)
+
+
+def _extract_place(place: Place, options: ExtractOptions) -> Iterator[Extracted | Skipped]:
+    directory = os.fspath(options.output)
     try:
-        os.makedirs(target, exist_ok=True)
+        os.makedirs(directory, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{target!r} can't be a directory: {error.strerror}") from error
-    settings = walk.ScanSettings(limits=limits, progress=reporter(progress))
-    for text in places:
-        place = Place.parse(os.fspath(text))
-        found = False
-        for stored in images_at(place, settings):
-            found = True
-            if isinstance(stored, Skipped):
-                yield stored
-            else:
-                yield from _extract_image(stored, target, where)
-        if not found and (place.members or place.offset is not None):
-            raise UsageError(f"no image lies at {place}; list what does with: ltocompat inspect")
+        raise UsageError(f"{directory!r} can't be a directory: {error.strerror}") from error
+    settings = walk.ScanSettings(limits=options.limits, progress=reporter(options.progress))
+    found = False
+    for stored in images_at(place, settings):
+        found = True
+        if isinstance(stored, Skipped):
+            yield stored
+        else:
+            yield from _extract_image(stored, directory, options.where)
+    if not found and (place.members or place.offset is not None):
+        raise UsageError(f"no image lies at {place}; list what does with: ltocompat inspect")
 
 
 def _extract_image(

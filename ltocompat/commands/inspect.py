@@ -6,17 +6,32 @@ import functools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from ltocompat.commands.failures import OnError, answers, with_failures
 from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.model.failure import Failure
 from ltocompat.model.image import Module, Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.describe import Detail
 from ltocompat.scan.filters import ImageFilter
-from ltocompat.scan.parallel import OnError
 from ltocompat.scan.progress import Progress, reporter
+
+
+@dataclass(frozen=True, slots=True)
+class InspectOptions:
+    """What to read; the attributes are the arguments of ``inspect``."""
+
+    paths: tuple[str | os.PathLike[str], ...]
+    kernels: bool = False
+    hashes: bool = False
+    trial_link: bool = False
+    install_nvjitlink: bool = False
+    where: ImageFilter | None = None
+    limits: Limits = DEFAULT_LIMITS
+    progress: Callable[[Progress], None] | None = None
 
 
 def inspect(
@@ -24,7 +39,7 @@ def inspect(
     kernels: bool = False,
     hashes: bool = False,
     trial_link: bool = False,
-    install_missing: bool = False,
+    install_nvjitlink: bool = False,
     where: ImageFilter | None = None,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
@@ -38,7 +53,7 @@ def inspect(
         hashes: also take the SHA-256 of every decoded image.
         trial_link: narrow the releases of scrambled LTO-IR by asking nvJitLinks which of them first
             accepts it.
-        install_missing: install nvJitLinks that are needed and not at hand, for trials.
+        install_nvjitlink: install nvJitLinks that are needed and not at hand, for trials.
         where: leave out images that don't match, and modules without a match.
         limits: what one file may cost.
         progress: called as reading goes on.
@@ -55,26 +70,38 @@ def inspect(
         UsageError: nothing lies at a place.
         Missing: an nvJitLink that must be asked is not at hand.
     """
-    settings = walk.ScanSettings(Detail(kernels, hashes), limits, reporter(progress))
+    options = InspectOptions(
+        paths, kernels, hashes, trial_link, install_nvjitlink, where, limits, progress
+    )
+    return answers(run(options), on_error)
+
+
+def run(options: InspectOptions) -> Iterator[Record | Failure]:
+    """The records of ``inspect``; a path that can't be read is a ``Failure`` among them.
+
+    Raises:
+        Missing: an nvJitLink that must be asked is not at hand.
+    """
+    detail = Detail(options.kernels, options.hashes)
+    settings = walk.ScanSettings(detail, options.limits, reporter(options.progress))
+    texts = [os.fspath(path) for path in options.paths]
+    if not options.trial_link and parallel.worth_it(texts):
+        sent = replace(settings, progress=None)
+        work = functools.partial(_records_of, settings=sent, where=options.where)
+        yield from with_failures(functools.partial(parallel.read, texts, work, settings.progress))
+        return
     with ExitStack() as stack:
-        if trial_link:
-            settings = replace(settings, refine=_narrow(stack, install_missing=install_missing))
-        texts = [os.fspath(path) for path in paths]
-        if not trial_link and parallel.worth_it(texts):
-            sent = replace(settings, progress=None)
-            work = functools.partial(_worked, settings=sent, where=where)
-            yield from parallel.read(texts, work, settings.progress, on_error)
-            return
+        if options.trial_link:
+            narrow = _narrow(stack, install_missing=options.install_nvjitlink)
+            settings = replace(settings, refine=narrow)
         for text in texts:
             try:
-                yield from _inspect(Place.parse(text), settings, where)
+                yield from _inspect(Place.parse(text), settings, options.where)
             except LtocompatError as error:
-                if on_error is None:
-                    raise
-                on_error(error)
+                yield Failure.of(error)
 
 
-def _worked(text: str, settings: walk.ScanSettings, where: ImageFilter | None) -> list[Record]:
+def _records_of(text: str, settings: walk.ScanSettings, where: ImageFilter | None) -> list[Record]:
     """The records of one path, in a process of its own."""
     return list(_inspect(Place.parse(text), settings, where))
 

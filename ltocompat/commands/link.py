@@ -53,6 +53,22 @@ class Linked:
     reason: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class LinkOptions:
+    """What to link with what; the attributes are the arguments of ``link``."""
+
+    places: tuple[str | os.PathLike[str], ...]
+    arch: str | None = None
+    nvjitlinks: tuple[str, ...] = ()
+    each: bool = False
+    add_only: bool = False
+    output: str | os.PathLike[str] | None = None
+    install_nvjitlink: bool = False
+    where: ImageFilter | None = None
+    limits: Limits = DEFAULT_LIMITS
+    progress: Callable[[Progress], None] | None = None
+
+
 def link(
     *places: str | os.PathLike[str],
     arch: str | None = None,
@@ -60,7 +76,7 @@ def link(
     each: bool = False,
     add_only: bool = False,
     output: str | os.PathLike[str] | None = None,
-    install_missing: bool = False,
+    install_nvjitlink: bool = False,
     where: ImageFilter | None = None,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
@@ -74,7 +90,7 @@ def link(
         each: try every image apart instead of all together.
         add_only: with ``each``: only add it, which tells about LTO-IR versions and takes no time.
         output: write the linked cubin there; one nvJitLink only, with LTO where possible.
-        install_missing: install versions that are not at hand, for trials.
+        install_nvjitlink: install versions that are not at hand, for trials.
         where: with ``each``: only images that match.
         limits: what reading one file may cost.
         progress: called as inputs are read.
@@ -84,20 +100,40 @@ def link(
         UsageError: there is nothing to link, or the options don't go together.
         Missing: an nvJitLink is not at hand.
     """
-    libraries = _libraries(nvjitlinks, install_missing=install_missing)
-    target = SmArch.parse(arch) if arch else None
-    settings = ScanSettings(limits=limits, progress=reporter(progress))
-    asked = [Place.parse(os.fspath(place)) for place in places]
-    if each:
+    yield from run(
+        LinkOptions(
+            places,
+            arch=arch,
+            nvjitlinks=tuple(nvjitlinks),
+            each=each,
+            add_only=add_only,
+            output=output,
+            install_nvjitlink=install_nvjitlink,
+            where=where,
+            limits=limits,
+            progress=progress,
+        )
+    )
+
+
+def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
+    """The links that ``link`` makes; it raises the same errors."""
+    libraries = _libraries(options.nvjitlinks, install_missing=options.install_nvjitlink)
+    target = SmArch.parse(options.arch) if options.arch else None
+    settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
+    places = [Place.parse(os.fspath(place)) for place in options.places]
+    output = options.output
+    if options.each:
         if output is not None:
             raise UsageError("-o writes one link's result; leave out --each, or -o")
-        yield from _each(asked, libraries, target, settings, where=where, add_only=add_only)
+        where, add_only = options.where, options.add_only
+        yield from _each(places, libraries, target, settings, where=where, add_only=add_only)
         return
     if target is None:
         raise UsageError("a link needs its target; add --arch, e.g. --arch sm_90")
     if output is not None and len(libraries) > 1:
         raise UsageError("-o writes the result of one nvJitLink; name one --nvjitlink")
-    yield from _together(asked, libraries, target, settings, output=output)
+    yield from _together(places, libraries, target, settings, output=output)
 
 
 def _libraries(wanted: Sequence[str], *, install_missing: bool) -> list[NvJitLink]:
@@ -215,13 +251,10 @@ def _each(
     add_only: bool,
 ) -> Iterator[Linked | Skipped]:
     """Every image with every library, the libraries side by side."""
-    pieces: list[Linkable] = []
-    for place in places:
-        for piece in gather_each(place, settings):
-            if isinstance(piece, Skipped):
-                yield piece
-            elif where is None or where.matches(piece.images[0]):
-                pieces.append(piece)
+    found = [piece for place in places for piece in gather_each(place, settings)]
+    yield from (piece for piece in found if isinstance(piece, Skipped))
+    linkable = (piece for piece in found if isinstance(piece, Linkable))
+    pieces = [piece for piece in linkable if where is None or where.matches(piece.images[0])]
     if not pieces:
         raise UsageError("no image to try lies there; list what does with: ltocompat inspect")
     total = sum(len(piece.trial.data) for piece in pieces) * len(libraries)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 from ltocompat import facts
+from ltocompat.commands.failures import OnError, answers, with_failures
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.failure import Failure
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.judge_module import ways
-from ltocompat.scan.parallel import OnError
 from ltocompat.scan.progress import Progress, reporter
 from ltocompat.scan.walk import ScanSettings
 
@@ -27,10 +30,21 @@ _OLDEST_BRANCH = 525
 _OLDEST_TOOLKIT = Release(12, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class MatrixOptions:
+    """What to lay out; the attributes are the arguments of ``matrix``."""
+
+    paths: tuple[str | os.PathLike[str], ...]
+    trial_link: bool = False
+    install_nvjitlink: bool = False
+    limits: Limits = DEFAULT_LIMITS
+    progress: Callable[[Progress], None] | None = None
+
+
 def matrix(
     *paths: str | os.PathLike[str],
     trial_link: bool = False,
-    install_missing: bool = False,
+    install_nvjitlink: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
     on_error: OnError | None = None,
@@ -40,7 +54,7 @@ def matrix(
     Args:
         paths: files, folders, places, or ``-`` for standard input.
         trial_link: ask every nvJitLink.
-        install_missing: install those that are not at hand.
+        install_nvjitlink: install those that are not at hand.
         limits: what reading one file may cost.
         progress: called as files are read.
         on_error: gets what goes wrong with one of the paths; None: it is raised.
@@ -50,19 +64,33 @@ def matrix(
         UsageError: nothing lies at a place.
         Missing: an nvJitLink is not at hand.
     """
-    settings = ScanSettings(limits=limits, progress=reporter(progress))
+    options = MatrixOptions(paths, trial_link, install_nvjitlink, limits, progress)
+    return answers(run(options), on_error)
+
+
+def run(options: MatrixOptions) -> Iterator[Matrix | Failure]:
+    """The matrices; a path that can't be read is a ``Failure`` among them.
+
+    Raises:
+        Missing: an nvJitLink is not at hand.
+    """
+    settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
     linkers = _linker_targets()
     with ExitStack() as stack:
         tries = None
-        if trial_link:
+        if options.trial_link:
             from ltocompat.trial.try_links import LinkTrial
 
             tries = stack.enter_context(
-                LinkTrial(linkers, install_missing=install_missing)
+                LinkTrial(linkers, install_missing=options.install_nvjitlink)
             ).for_file
-        for summary in summaries(paths, ScanOptions(settings, tries=tries), on_error):
+        scan = ScanOptions(settings, tries=tries)
+        for summary in with_failures(functools.partial(summaries, options.paths, scan)):
+            if isinstance(summary, Failure):
+                yield summary
+                continue
             if _goes(summary, Route.LINK):
-                yield _grid(summary, "nvJitLink", linkers, Route.LINK, tried=trial_link)
+                yield _grid(summary, "nvJitLink", linkers, Route.LINK, tried=options.trial_link)
             if _goes(summary, Route.LOAD):
                 yield _grid(summary, "driver", _driver_targets(), Route.LOAD, tried=False)
 

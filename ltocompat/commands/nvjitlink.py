@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
+from ltocompat.model.errors import LtocompatError
+from ltocompat.model.failure import Failure
 from ltocompat.model.image import Skipped
 from ltocompat.scan.progress import Progress
 from ltocompat.targets.nvjitlink import Cache, Machine, NvJitLink
@@ -12,6 +15,36 @@ from ltocompat.targets.nvjitlink import remove as drop
 from ltocompat.targets.nvjitlink.installing import install_one, present
 from ltocompat.targets.nvjitlink.searching import search
 from ltocompat.targets.nvjitlink.version_request import VersionRequest, choose
+
+
+@dataclass(frozen=True, slots=True)
+class ListOptions:
+    """Where to look for nvJitLinks; the attributes are the arguments of ``list_nvjitlinks``."""
+
+    machine: Machine | None = None
+    cache: Cache | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InstallOptions:
+    """What to install.
+
+    Attributes:
+        versions: ``12.4``, ``12.4.127`` or ``all``.
+        allow_unknown: also versions that no sum is known to check by.
+        progress: called before each download.
+    """
+
+    versions: tuple[str, ...]
+    allow_unknown: bool = False
+    progress: Callable[[Progress], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveOptions:
+    """What to remove: ``12.4``, ``12.4.127`` or ``all``."""
+
+    versions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +103,8 @@ def plan_nvjitlinks(
     chosen: dict[VersionRequest, None] = {}
     for text in wanted:
         chosen.update(dict.fromkeys(choose(text, allow_unknown=allow_unknown)))
-    missing = [
-        version_request
-        for version_request in chosen
-        if present(version_request, cache or Cache.of()) is None
-    ]
-    size = sum(
-        each_version_request.wheel.size
-        for each_version_request in missing
-        if each_version_request.wheel
-    )
+    missing = [request for request in chosen if present(request, cache or Cache.of()) is None]
+    size = sum(request.wheel.size for request in missing if request.wheel)
     return Plan(tuple(chosen), len(missing), size)
 
 
@@ -120,3 +145,29 @@ def remove_nvjitlinks(wanted: str, *, cache: Cache | None = None) -> Iterator[In
     sizes = {linker: where.size_of(linker) for linker in where.installed()}
     for linker in drop(wanted, cache=where):
         yield InstallChange("removed", linker, sizes[linker])
+
+
+def run_list(options: ListOptions) -> Iterator[NvJitLink | Skipped]:
+    """What ``list_nvjitlinks`` finds."""
+    return list_nvjitlinks(machine=options.machine, cache=options.cache)
+
+
+def run_install(options: InstallOptions) -> Iterator[Plan | InstallChange]:
+    """The plan, then what becomes of each version.
+
+    Raises:
+        UsageError: one is no version, or not in our tables; before anything is done.
+        Missing: there is none for this platform, or one can't be downloaded.
+        LtocompatError: what came is not what it should be, or the cache can't be written.
+    """
+    plan = plan_nvjitlinks(options.versions, allow_unknown=options.allow_unknown)
+    return chain([plan], install_nvjitlinks(plan, progress=options.progress))
+
+
+def run_remove(options: RemoveOptions) -> Iterator[InstallChange | Failure]:
+    """What was removed; a version that could not be is a ``Failure`` among it."""
+    for version in options.versions:
+        try:
+            yield from remove_nvjitlinks(version)
+        except LtocompatError as error:
+            yield Failure.of(error)

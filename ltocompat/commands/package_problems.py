@@ -49,7 +49,7 @@ class Packages:
     def problems(
         self,
         summary: ArtifactSummary,
-        asked: Required | None = None,
+        requirement: Required | None = None,
         promise: Promise | None = None,
     ) -> tuple[Problem, ...]:
         """Everything that is wrong with the promises of a package."""
@@ -60,7 +60,7 @@ class Packages:
         return problems_of(
             summary.path,
             summary,
-            asked or required(summary),
+            requirement or required(summary),
             others=self._beside,
             promise=promise,
             limits=self._limits,
@@ -70,13 +70,9 @@ class Packages:
 def on_any_target(summary: ArtifactSummary, problems: Sequence[Problem]) -> Result:
     """What is wrong with an artifact wherever it goes: nothing that only a target could tell."""
     found = [finding for result in results(summary, ANY_TARGET) for finding in result.findings]
-    kept = tuple(
-        dict.fromkeys(
-            each_finding for each_finding in found if each_finding.rule != TARGET_LEAVES_OPEN
-        )
-    )
+    kept = tuple(dict.fromkeys(finding for finding in found if finding.rule != TARGET_LEAVES_OPEN))
     something = kept or problems or summary.modules
-    verdict = worst(one.verdict for one in kept) if something else Verdict.UNKNOWN
+    verdict = worst(finding.verdict for finding in kept) if something else Verdict.UNKNOWN
     coverage = Coverage(summary.modules)
     result = Result(summary.path, ANY_TARGET, None, None, verdict, coverage, (), kept, (_LOOKED,))
     return with_problems(result, problems)

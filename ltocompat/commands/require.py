@@ -6,20 +6,33 @@ import functools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 
+from ltocompat.commands.failures import OnError, answers, with_failures
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.model.failure import Failure
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.rules.engine.collect_requirements import required
-from ltocompat.scan.parallel import OnError
 from ltocompat.scan.progress import Progress, reporter
 from ltocompat.scan.walk import ScanSettings
+
+
+@dataclass(frozen=True, slots=True)
+class RequireOptions:
+    """Whose needs to tell; the attributes are the arguments of ``require``."""
+
+    paths: tuple[str | os.PathLike[str], ...]
+    trial_link: bool = False
+    install_nvjitlink: bool = False
+    limits: Limits = DEFAULT_LIMITS
+    progress: Callable[[Progress], None] | None = None
 
 
 def require(
     *paths: str | os.PathLike[str],
     trial_link: bool = False,
-    install_missing: bool = False,
+    install_nvjitlink: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
     on_error: OnError | None = None,
@@ -29,7 +42,7 @@ def require(
     Args:
         paths: files, folders, places, or ``-`` for standard input.
         trial_link: narrow sets of makers by asking nvJitLinks which of them first takes the code.
-        install_missing: install nvJitLinks that are needed and not at hand.
+        install_nvjitlink: install nvJitLinks that are needed and not at hand.
         limits: what reading one file may cost.
         progress: called as files are read.
         on_error: gets what goes wrong with one of the paths; None: it is raised.
@@ -39,14 +52,25 @@ def require(
         UsageError: nothing lies at a place.
         Missing: an nvJitLink that must be asked is not at hand.
     """
-    settings = ScanSettings(limits=limits, progress=reporter(progress))
+    options = RequireOptions(paths, trial_link, install_nvjitlink, limits, progress)
+    return answers(run(options), on_error)
+
+
+def run(options: RequireOptions) -> Iterator[Required | Failure]:
+    """What ``require`` says; a path that can't be read is a ``Failure`` among it.
+
+    Raises:
+        Missing: an nvJitLink that must be asked is not at hand.
+    """
+    settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
     with ExitStack() as stack:
         narrow = None
-        if trial_link:
+        if options.trial_link:
             from ltocompat.targets.nvjitlink import obtain
             from ltocompat.trial.narrow_makers import MakerNarrower
 
-            ask = functools.partial(obtain, install_missing=install_missing)
+            ask = functools.partial(obtain, install_missing=options.install_nvjitlink)
             narrow = stack.enter_context(MakerNarrower(ask)).narrow
-        for summary in summaries(paths, ScanOptions(settings, narrow=narrow), on_error):
-            yield required(summary)
+        scan = ScanOptions(settings, narrow=narrow)
+        for summary in with_failures(functools.partial(summaries, options.paths, scan)):
+            yield summary if isinstance(summary, Failure) else required(summary)

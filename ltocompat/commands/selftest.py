@@ -103,8 +103,16 @@ _WAYS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class SelfTestOptions:
+    """What to try; the attributes are the arguments of ``selftest``."""
+
+    nvjitlink: str | None = None
+    install_nvjitlink: bool = False
+
+
 def selftest(
-    *, nvjitlink: str | None = None, install_missing: bool = False
+    *, nvjitlink: str | None = None, install_nvjitlink: bool = False
 ) -> Iterator[SelfTestStep]:
     """Each step as it is done; what needs a failed one is left out.
 
@@ -113,17 +121,24 @@ def selftest(
     Args:
         nvjitlink: version or path; by default the one that cuda-pathfinder finds, which programs of
             this Python get, else the newest that was installed for trials.
-        install_missing: install that version for trials when it is not at hand.
+        install_nvjitlink: install that version for trials when it is not at hand.
 
     Raises:
         UsageError: ``nvjitlink`` is no version and no library.
     """
+    yield from run(SelfTestOptions(nvjitlink, install_nvjitlink))
+
+
+def run(options: SelfTestOptions) -> Iterator[SelfTestStep]:
+    """The steps of ``selftest``."""
     with ExitStack() as stack:
         loads, step = _driver(stack)
         yield step
         compiler, step = _nvrtc(stack)
         yield step
-        linker, pool, step = _nvjitlink(stack, nvjitlink, install_missing=install_missing)
+        linker, pool, step = _nvjitlink(
+            stack, options.nvjitlink, install_missing=options.install_nvjitlink
+        )
         yield step
         if compiler is None:
             return

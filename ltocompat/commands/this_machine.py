@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from ltocompat.commands.env import problems_of
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.errors import LtocompatError
+from ltocompat.model.errors import LtocompatError, UnreadableInput
+from ltocompat.model.failure import Failure
 from ltocompat.model.target import THIS_MACHINE, Target, VersionSet
 from ltocompat.model.verdict import Result, Route
 from ltocompat.rules.catalogue import RULES
@@ -19,7 +20,7 @@ from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library import Library
 from ltocompat.targets.machine.library_on_machine import look_at
 from ltocompat.targets.machine.probe import probe
-from ltocompat.targets.machine.python_environment import Installation, binary_files, chosen
+from ltocompat.targets.machine.python_environment import Installation, chosen
 from ltocompat.targets.machine.save import target_of
 from ltocompat.targets.nvjitlink import Machine
 
@@ -61,22 +62,27 @@ class ThisMachine:
         machine = Machine.here()
         return cls.of(machine, chosen(python, machine.environ, machine))
 
-    def files(self) -> Iterator[str]:
-        """The binary files of the environment."""
-        yield from binary_files(self.installation)
-
     def own_result(self) -> Result:
         """What is wrong with the machine itself."""
         looked = f"looked at with the packages of {self.installation}"
         return machine_result(_AS_PATH, self.target, problems_of(self.environment), looked)
 
-    def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result]:
-        """The verdicts on an artifact, with the nvJitLink that it would get here."""
-        library = self._library(summary)
+    def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:
+        """The verdicts on an artifact, with the nvJitLink that it would get here.
+
+        Where that can't be told, a ``Failure`` says so, and the machine's own nvJitLink is assumed.
+        """
+        library = None
+        try:
+            library = self._library(summary)
+        except LtocompatError as error:
+            yield Failure.of(
+                UnreadableInput(f"what the loader gives {summary.path!r} can't be told: {error}")
+            )
         target = self.target
         problems: tuple[Problem, ...] = ()
         if library is not None:
-            problems = tuple(_flaws(library))
+            problems = tuple(_problems(library))
             linker = library.nvjitlink
             if linker is not None:
                 known = VersionSet(
@@ -87,18 +93,19 @@ class ThisMachine:
             yield with_problems(replace(result, target=self.target), problems)
 
     def _library(self, summary: ArtifactSummary) -> Library | None:
-        """The artifact as a library of this machine; None where it asks nothing of the loader."""
+        """The artifact as a library of this machine; None where it asks nothing of the loader.
+
+        Raises:
+            LtocompatError: it can't be read, or takes too long to read.
+        """
         asking = [host for host in summary.hosts if not host.place.members]
         path = os.path.abspath(summary.path)
         if not asking or not os.path.isfile(path):
             return None
-        try:
-            return look_at(self.machine, self.environment, path, asking[0])
-        except LtocompatError:
-            return None  # what can't be read was said already
+        return look_at(self.machine, self.environment, path, asking[0])
 
 
-def _flaws(library: Library) -> Iterator[Problem]:
+def _problems(library: Library) -> Iterator[Problem]:
     for rule in RULES:
         if rule.of_library is not None:
             yield from rule.of_library(library)

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from ltocompat.model.failure import Failure
 from ltocompat.report.document import Block
+
+__all__ = ["FORMATS", "Failure", "Options", "Report", "Writable", "write", "writer"]
 
 FORMATS = ("table", "json", "markdown")
 """The formats; each is the module of that name in ``formats``, whose ``write`` is called."""
@@ -51,19 +54,6 @@ class Options(NamedTuple):
     together: bool = False
 
 
-class Failure(NamedTuple):
-    """A path (or all the work) that gave no answer; it flows among the records.
-
-    Attributes:
-        kind: ``unreadable``, ``usage``, ``malformed``, ``limit``, ``missing``, ``failed``
-            (a file can't be written) or ``internal``.
-        message: one sentence.
-    """
-
-    kind: str
-    message: str
-
-
 @dataclass(frozen=True, slots=True)
 class Report(Generic[R]):
     """The two faces of a verb's answer.
@@ -77,6 +67,14 @@ class Report(Generic[R]):
     document: Callable[[Iterable[R | Failure], Options], Iterator[str]]
 
 
+def writer(name: str) -> Callable[[Report[R], Iterable[R | Failure], Writable, Options], None]:
+    """What writes records in the format called ``name``, one of ``FORMATS``."""
+    module = importlib.import_module(f"{__name__}.formats.{_MODULES.get(name, name)}")
+    write_records: Callable[[Report[R], Iterable[R | Failure], Writable, Options], None]
+    write_records = module.write
+    return write_records
+
+
 def write(
     name: str,
     report: Report[R],
@@ -85,5 +83,4 @@ def write(
     options: Options,
 ) -> None:
     """Write ``records`` in the format called ``name``, one of ``FORMATS``."""
-    module = importlib.import_module(f"{__name__}.formats.{_MODULES.get(name, name)}")
-    module.write(report, records, stream, options)
+    writer(name)(report, records, stream, options)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ltocompat.commands.audit import AuditScope
 from ltocompat.commands.policy.baseline import Baseline
 from ltocompat.commands.policy.gate import Audited
 from ltocompat.commands.policy.values import Policy
@@ -34,6 +35,28 @@ class Audit:
     required: Sequence[Required] = ()
     failures: Sequence[Failure] = ()
     no_files: bool = False
+
+    @classmethod
+    def of(cls, records: Iterable[AuditScope | Audited | Required | Failure]) -> Audit:
+        """All records of the command, of which the first says what it is held to."""
+        scope: AuditScope | None = None
+        audits: list[Audited] = []
+        required: list[Required] = []
+        failures: list[Failure] = []
+        for record in records:
+            match record:
+                case AuditScope():
+                    scope = record
+                case Audited():
+                    audits.append(record)
+                case Required():
+                    required.append(record)
+                case Failure():
+                    failures.append(record)
+        if scope is None:
+            raise ValueError("an audit begins with what it is held to")
+        policy, baseline = scope.policy, scope.baseline
+        return cls(policy, baseline, audits, required, failures, no_files=scope.no_files)
 
     @property
     def targets(self) -> tuple[Target, ...]:

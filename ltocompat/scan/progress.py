@@ -1,4 +1,4 @@
-"""How far a use case has come, told to whoever asked."""
+"""How far the reading of a file has come."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def fragments() -> list[Request]:
     """The 1,549 fragments of libcuvs, each to be added to a link of its own."""
     only = ltocompat.ImageFilter(kinds=frozenset({ltocompat.ImageKind.LTOIR}))
     with tempfile.TemporaryDirectory() as folder:
-        found = ltocompat.extract(wheels.member(*CUVS), directory=folder, where=only)
+        found = ltocompat.extract(wheels.member(*CUVS), output=folder, where=only)
         files = [Path(record.path) for record in found if isinstance(record, ltocompat.Extracted)]
         data = [file.read_bytes() for file in files]
     inputs = [TrialInput("fragment", InputKind.FATBIN, each_data) for each_data in data]

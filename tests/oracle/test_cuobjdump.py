@@ -64,7 +64,7 @@ def test_it_extracts_the_same_bytes(sample: Sample, what: str, tmp_path: Path) -
     theirs = cuobjdump.extracted(sample.path, what, tmp_path / "theirs")
     written = ltocompat.extract(
         sample.path,
-        directory=tmp_path / "ours",
+        output=tmp_path / "ours",
         where=ltocompat.ImageFilter(kinds=frozenset({kind})),
     )
     files = [Path(record.path) for record in written if isinstance(record, Extracted)]

@@ -97,7 +97,7 @@ def test_the_result_can_be_kept(tmp_path: Path) -> None:
 def test_scrambled_fragments_are_narrowed_to_their_maker() -> None:
     """All but those of 12.0 and 12.1: linkers that old can't unpack what fatbins hold today."""
     for release, sample in producers("fatbin-ltoir/").items():
-        module, _ = inspect(sample.path, trial_link=True, install_missing=True)
+        module, _ = inspect(sample.path, trial_link=True, install_nvjitlink=True)
         assert isinstance(module, Module)
         found = {str(r) for m in module.images[0].made_by for r in m.releases}
         if release in ("11.8", "12.0", "12.1"):

@@ -40,7 +40,7 @@ def accepted(paths: list[str], kind: int, arch: str) -> list[str]:
 
 
 def written(place: Path, folder: Path) -> list[Extracted]:
-    found = list(ltocompat.extract(place, directory=folder, where=ONLY_LTOIR))
+    found = list(ltocompat.extract(place, output=folder, where=ONLY_LTOIR))
     return [record for record in found if isinstance(record, Extracted)]
 
 

@@ -94,9 +94,9 @@ def test_a_member_of_a_wheel_is_read_alone(tmp_path: Path) -> None:
         i for _, i in images(ltocompat.inspect(file), 0)
     ]
     (first, *_) = [r for r in alone if isinstance(r, Module)]
-    (record, *_) = ltocompat.extract(str(first.images[0].place), directory=tmp_path / "wheel")
+    (record, *_) = ltocompat.extract(str(first.images[0].place), output=tmp_path / "wheel")
     place = replace(first.images[0].place, path=str(file), members=())
-    (two, *_) = ltocompat.extract(str(place), directory=tmp_path / "file")
+    (two, *_) = ltocompat.extract(str(place), output=tmp_path / "file")
     assert isinstance(record, ltocompat.Extracted)
     assert isinstance(two, ltocompat.Extracted)
     assert Path(record.path).read_bytes() == Path(two.path).read_bytes()

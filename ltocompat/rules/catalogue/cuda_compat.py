@@ -8,7 +8,7 @@ from ltocompat.facts import compat
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules import driver_release
 from ltocompat.rules.catalogue.family import Family, OfModule
-from ltocompat.rules.constraints_compat import (
+from ltocompat.rules.constraints import (
     CompatNewerThanKernel,
     CompatOnLinux,
     CompatOnSupportedGpu,

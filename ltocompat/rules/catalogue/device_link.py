@@ -10,8 +10,7 @@ from ltocompat.model.signature import ImageSignature
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules import image_helpers, makers
 from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.constraints import Always, Remark
-from ltocompat.rules.constraints_linker import LinkerOfCubin
+from ltocompat.rules.constraints import Always, LinkerOfCubin, Remark
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
 from ltocompat.targets.machine.environment import Environment
 

@@ -9,8 +9,13 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.constraints import DriverFrom, KernelKnows, KernelStillServes, Untold
-from ltocompat.rules.constraints_driver import DriverOfWriter
+from ltocompat.rules.constraints import (
+    DriverFrom,
+    DriverOfWriter,
+    KernelKnows,
+    KernelStillServes,
+    Untold,
+)
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
 from ltocompat.targets.machine.environment import Environment
 

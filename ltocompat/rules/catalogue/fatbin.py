@@ -9,8 +9,7 @@ from ltocompat.model.signature import ImageSignature
 from ltocompat.model.verdict import Level, Route
 from ltocompat.rules import floors
 from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.constraints import DriverFrom, LinkerFrom
-from ltocompat.rules.constraints_driver import DriverSureFrom
+from ltocompat.rules.constraints import DriverFrom, DriverSureFrom, LinkerFrom
 from ltocompat.rules.rule import Component, Requirement, Subject
 
 FAMILY = Family("fatbin")

@@ -11,8 +11,13 @@ from ltocompat.model.image import Host
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules import floors, linker_imports, picked
 from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.constraints import LinkerFrom, Remark
-from ltocompat.rules.constraints_loader import LinkerExporting, LinkerNamed, NvrtcOfMinor
+from ltocompat.rules.constraints import (
+    LinkerExporting,
+    LinkerFrom,
+    LinkerNamed,
+    NvrtcOfMinor,
+    Remark,
+)
 from ltocompat.rules.rule import Component, Problem, Requirement
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library import Library

@@ -1,0 +1,59 @@
+"""What flows among the records of a command beside its answer: paths that gave none, and notes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ltocompat.model.errors import (
+    LimitExceeded,
+    LtocompatError,
+    Malformed,
+    Missing,
+    UnreadableInput,
+    UsageError,
+)
+
+_KINDS: tuple[tuple[type[LtocompatError], str], ...] = (
+    (UsageError, "usage"),
+    (Missing, "missing"),
+    (UnreadableInput, "unreadable"),
+    (LimitExceeded, "limit"),
+    (Malformed, "malformed"),
+    (LtocompatError, "failed"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A path (or all the work) that gave no answer; the records of the others go on.
+
+    Attributes:
+        kind: ``unreadable``, ``usage``, ``malformed``, ``limit``, ``missing``, ``failed``
+            (a file can't be written) or ``internal``.
+        message: one sentence.
+        error: what was raised; None where only the sentence is known.
+    """
+
+    kind: str
+    message: str
+    error: LtocompatError | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, error: Exception) -> Failure:
+        """The failure that an error is; one that is not ours is a bug of this tool."""
+        if not isinstance(error, LtocompatError):
+            text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            return cls(
+                "internal",
+                f"internal error ({text}); this is a bug of ltocompat, please report it with the "
+                "output of LTOCOMPAT_TRACEBACK=1",
+            )
+        kind = next(kind for known, kind in _KINDS if isinstance(error, known))
+        return cls(kind, str(error), error)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence for the user while a command runs; it is no part of the answer."""
+
+    message: str

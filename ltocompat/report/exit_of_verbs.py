@@ -1,0 +1,196 @@
+"""What the answers of single verbs make of the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ltocompat.model.failure import Failure, Note
+from ltocompat.report import Writable
+from ltocompat.report.exit_status import FINDINGS, MISSING, NOTHING_JUDGED, ExitStatus
+
+if TYPE_CHECKING:
+    from ltocompat.commands.audit import AuditScope
+    from ltocompat.commands.audit_tally import AuditTally
+    from ltocompat.commands.env import Surroundings
+    from ltocompat.commands.link import Linked
+    from ltocompat.commands.policy.gate import Audited
+    from ltocompat.commands.selftest import SelfTestStep
+    from ltocompat.model.diff import Diff, DiffSummary
+    from ltocompat.model.image import Skipped
+    from ltocompat.model.link_options import Disagreement
+    from ltocompat.model.matrix import Matrix
+    from ltocompat.model.requirement import Required
+    from ltocompat.model.target import Target
+    from ltocompat.model.verdict import Result, Verdict
+
+
+class CheckStatus(ExitStatus["Target | Result"]):
+    """Verdicts from a threshold on are findings; having judged nothing counts too.
+
+    Args:
+        fail_on: the best verdict that is a finding.
+        allow_empty: no device code at all passes.
+    """
+
+    def __init__(self, fail_on: Verdict, *, allow_empty: bool) -> None:
+        super().__init__()
+        self._fail_on = fail_on
+        self._allow_empty = allow_empty
+        self._judged = False
+        self._empty = True
+
+    def take(self, record: Target | Result) -> None:
+        """Let a result count."""
+        from ltocompat.model.verdict import Result
+
+        if not isinstance(record, Result):
+            return
+        if record.verdict >= self._fail_on:
+            self.worsen(FINDINGS)
+        self._judged |= record.judged
+        self._empty &= record.holds_nothing
+
+    def fail(self, failure: Failure, messages: Writable) -> None:
+        """Let a failure count: what can't be read may hold device code."""
+        super().fail(failure, messages)
+        self._empty = False
+
+    def end(self) -> Iterator[Note]:
+        """Let count that nothing was judged."""
+        if self._judged or (self._empty and self._allow_empty):
+            return
+        self.worsen(NOTHING_JUDGED)
+        if self._empty:
+            yield Note(
+                "nothing was judged: there is no device code; where that is right, add "
+                "--allow-empty"
+            )
+
+
+class AuditStatus(ExitStatus["AuditScope | Audited | Required"]):
+    """What counts is a finding; having decided nothing counts too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tally: AuditTally | None = None
+
+    def take(self, record: AuditScope | Audited | Required) -> None:
+        """Let a result count."""
+        from ltocompat.commands.audit import AuditScope
+        from ltocompat.commands.audit_tally import AuditTally
+        from ltocompat.commands.policy.gate import Audited
+
+        if isinstance(record, AuditScope):
+            self._tally = AuditTally(record.policy, no_files=record.no_files)
+        elif isinstance(record, Audited) and self._tally is not None:
+            self._tally.add(record)
+
+    def fail(self, failure: Failure, messages: Writable) -> None:
+        """Let a failure count: what can't be read may hold device code."""
+        super().fail(failure, messages)
+        if self._tally is not None:  # else it is an error before anything was read
+            self._tally.add_failure()
+
+    def end(self) -> Iterator[Note]:
+        """Let count what the results came to."""
+        if self._tally is not None and self._tally.failed:
+            self.worsen(FINDINGS)
+        if self._tally is not None and self._tally.undecided:
+            self.worsen(NOTHING_JUDGED)
+        return iter(())
+
+
+class RequireStatus(ExitStatus["Required"]):
+    """Counts where no artifact has device code."""
+
+    _found = False
+
+    def take(self, record: Required) -> None:
+        """Let an artifact with device code count."""
+        self._found |= bool(record.modules)
+
+    def end(self) -> Iterator[Note]:
+        """Let count that there was none."""
+        if not self._found:
+            self.worsen(NOTHING_JUDGED)
+        return iter(())
+
+
+class MatrixStatus(ExitStatus["Matrix"]):
+    """Counts where there is no matrix."""
+
+    _found = False
+
+    def take(self, record: Matrix) -> None:  # noqa: ARG002 - any will do
+        """Let a matrix count."""
+        self._found = True
+
+    def end(self) -> Iterator[Note]:
+        """Let count that there was none."""
+        if not self._found:
+            self.worsen(NOTHING_JUDGED)
+        return iter(())
+
+
+class DiffStatus(ExitStatus["Diff"]):
+    """Forbidden changes are findings; releases without device code, or half read, count too."""
+
+    def take(self, record: Diff) -> None:
+        """Let a comparison count."""
+        releases = (record.old, record.new)
+        if record.broken:
+            self.worsen(FINDINGS)
+        elif not any(release.modules for release in releases):
+            self.worsen(NOTHING_JUDGED)
+        elif record.forbidden and any(map(_half_read, releases)):
+            # That nothing forbidden was seen there doesn't say that it is not.
+            self.worsen(NOTHING_JUDGED)
+
+
+def _half_read(release: DiffSummary) -> bool:
+    return not release.complete or (not release.modules and release.skipped > 0)
+
+
+class LinkStatus(ExitStatus["Linked | Disagreement | Skipped"]):
+    """A link that did not succeed is a finding."""
+
+    def take(self, record: Linked | Disagreement | Skipped) -> None:
+        """Let a link count."""
+        from ltocompat.commands.link import Linked
+
+        if isinstance(record, Linked) and record.reason:
+            self.worsen(FINDINGS)
+
+
+class EnvStatus(ExitStatus["Surroundings"]):
+    """What will fail on a machine is a finding."""
+
+    def take(self, record: Surroundings) -> None:
+        """Let what is wrong with the machine count."""
+        from ltocompat.model.verdict import Verdict
+
+        if any(problem.verdict is Verdict.FAIL for problem in record.problems):
+            self.worsen(FINDINGS)
+
+
+class SelfTestStatus(ExitStatus["SelfTestStep"]):
+    """A step that failed is the news, also where something else is missing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._results: set[str] = set()
+
+    def take(self, record: SelfTestStep) -> None:
+        """Let a step count."""
+        self._results.add(str(record.result))
+
+    def end(self) -> Iterator[Note]:
+        """Let the worst step count."""
+        from ltocompat.commands.selftest import SelfTestResult
+
+        if SelfTestResult.FAILED in self._results:
+            self.worsen(FINDINGS)
+        elif SelfTestResult.MISSING in self._results:
+            self.worsen(MISSING)
+        return iter(())

@@ -1,0 +1,136 @@
+"""A call is a straight line: verb, run_verb, format, report, command; nothing calls back up.
+
+A profiler follows one run of every verb. Counted are frames of ltocompat's own code that stand
+between the verb's function and the ``run`` function of its command, whenever that is entered or
+goes on. A format pulls the records that it writes, so that a report's frames are among them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType, FrameType
+
+import pytest
+from samples import FOLDER
+
+import ltocompat
+from ltocompat.cli import run
+from ltocompat.cli.audit import audit
+from ltocompat.cli.check import check
+from ltocompat.cli.diff import diff
+from ltocompat.cli.env import env
+from ltocompat.cli.explain import explain
+from ltocompat.cli.extract import extract
+from ltocompat.cli.inspect import inspect
+from ltocompat.cli.link import link
+from ltocompat.cli.matrix import matrix
+from ltocompat.cli.nvjitlink import install, list_, remove
+from ltocompat.cli.require import require
+from ltocompat.cli.selftest import selftest
+from ltocompat.commands import audit as audit_command
+from ltocompat.commands import check as check_command
+from ltocompat.commands import diff as diff_command
+from ltocompat.commands import env as env_command
+from ltocompat.commands import explain as explain_command
+from ltocompat.commands import extract as extract_command
+from ltocompat.commands import inspect as inspect_command
+from ltocompat.commands import link as link_command
+from ltocompat.commands import matrix as matrix_command
+from ltocompat.commands import nvjitlink as nvjitlink_command
+from ltocompat.commands import require as require_command
+from ltocompat.commands import selftest as selftest_command
+
+PACKAGE = str(Path(ltocompat.__file__).parent) + "/"
+SASS = str(FOLDER / "fatbin" / "nvfatbin-13.5-mixed-makers.fatbin")
+LTOIR = str(FOLDER / "fatbin-ltoir" / "nvfatbin-13.3-of-13.3-lto_80.fatbin")
+GONE = "gone.so"
+H100 = "driver=580.95.05,nvjitlink=13.4,gpu=h100"
+MOST_FRAMES = 4
+
+Function = Callable[..., object]
+
+RUNS: list[tuple[str, Function, Function]] = [
+    (f"inspect {SASS} {GONE}", inspect, inspect_command.run),
+    (f"check {SASS} {GONE} --deploy-target {H100}", check, check_command.run),
+    (f"check {SASS}", check, check_command.run),
+    (f"audit {SASS} {GONE}", audit, audit_command.run),
+    (f"require {SASS} {GONE}", require, require_command.run),
+    (f"matrix {SASS} {GONE}", matrix, matrix_command.run),
+    (f"diff {SASS} {LTOIR}", diff, diff_command.run),
+    ("explain PTX-01", explain, explain_command.run),
+    (f"extract {SASS} {GONE} -o out", extract, extract_command.run),
+    (f"link {LTOIR} --arch sm_80 --nvjitlink 99.9", link, link_command.run),
+    ("nvjitlink list", list_, nvjitlink_command.run_list),
+    ("nvjitlink install 1.0", install, nvjitlink_command.run_install),
+    ("nvjitlink remove 12.4", remove, nvjitlink_command.run_remove),
+    ("env", env, env_command.run),
+    ("selftest --nvjitlink 99.9", selftest, selftest_command.run),
+]
+
+
+class Profile:
+    """Follows calls of functions, and generators that go on."""
+
+    def __init__(self, verb: Function, command: Function) -> None:
+        self.verb = verb.__code__
+        self.command = command.__code__
+        self.lines: list[list[CodeType]] = []
+        self.upward: set[tuple[str, str]] = set()
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> None:
+        if event != "call" or not frame.f_code.co_filename.startswith(PACKAGE):
+            return
+        if frame.f_code is self.command:
+            self.lines.append(self.between(frame))
+        caller = frame.f_back
+        if room(frame) == "cli" and caller is not None and room(caller) not in ("cli", None):
+            self.upward.add((name(caller.f_code), name(frame.f_code)))
+
+    def between(self, frame: FrameType) -> list[CodeType]:
+        """The frames of ours from the verb to the command, without these two."""
+        found: list[CodeType] = []
+        above = frame.f_back
+        while above is not None and above.f_code is not self.verb:
+            # Python 3.12 has no frames of list comprehensions any more.
+            if room(above) is not None and above.f_code.co_name != "<listcomp>":
+                found.append(above.f_code)
+            above = above.f_back
+        assert above is not None, "the command was called by something else than the verb"
+        return found[::-1]
+
+
+def room(frame: FrameType) -> str | None:
+    path = frame.f_code.co_filename
+    return path.removeprefix(PACKAGE).split("/")[0] if path.startswith(PACKAGE) else None
+
+
+def name(code: CodeType) -> str:
+    return f"{code.co_filename.removeprefix(PACKAGE)}:{code.co_qualname}"
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+@pytest.mark.parametrize(
+    ("line", "verb", "command"), RUNS, ids=[row[0].split("/")[0] for row in RUNS]
+)
+def test_a_call_is_a_straight_line(
+    *,
+    line: str,
+    verb: Function,
+    command: Function,
+    form: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    profile = Profile(verb, command)
+    sys.setprofile(profile)
+    try:
+        run([*line.split(), "--format", form])
+    finally:
+        sys.setprofile(None)
+    longest = max(profile.lines, key=len)
+    assert len(longest) <= MOST_FRAMES, [name(code) for code in longest]
+    assert profile.upward == set()
