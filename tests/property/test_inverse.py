@@ -15,7 +15,7 @@ from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.requirement import Required, Service
-from ltocompat.model.target import DriverVersion, Target, VersionSet
+from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Verdict, worst
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_artifact import results
@@ -80,7 +80,9 @@ def checked(
 
 
 def known(version: Version | None) -> VersionSet[Version] | None:
-    return None if version is None else VersionSet(str(version), (version,), True, "made up")
+    return (
+        None if version is None else VersionSet(str(version), (version,), Quantifier.ALL, "made up")
+    )
 
 
 def verdict_of(found: list[Result]) -> Verdict:

@@ -12,7 +12,7 @@ from ltocompat.model.image import Host, ImageKind
 from ltocompat.model.link_options import disagreements
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature
-from ltocompat.model.target import Gpu, Target, VersionSet
+from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Level, Result, Route, Verdict, worst
 from ltocompat.rules.catalogue import RULES, rule
 from ltocompat.rules.emitted import (
@@ -62,7 +62,7 @@ def _with_own_linker(summary: ArtifactSummary, target: Target) -> Target:
     if own is None or own.version is None:
         return target
     release = Release.parse(own.version)
-    known = VersionSet(own.version, (release,), every=True, source=own.evidence)
+    known = VersionSet(own.version, (release,), quantifier=Quantifier.ALL, source=own.evidence)
     return replace(target, nvjitlink=known)
 
 
