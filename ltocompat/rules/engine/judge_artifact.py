@@ -92,7 +92,7 @@ def _result(
     if not_judged:
         findings.append(_left_open(summary, target, gpu, not_judged, alone=nothing))
     known += [Verdict.UNKNOWN] if nothing else []
-    verdict = worst((*known, *(one.verdict for one in findings)))
+    verdict = worst((*known, *(finding.verdict for finding in findings)))
     findings.sort(key=lambda finding: (-finding.verdict, -finding.module_count, finding.rule))
     return Result(
         summary.path,
@@ -170,7 +170,7 @@ def _lacking(judged: list[_GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
         said.remedy,
         "architectures in entry headers",
         said.source,
-        sum(one.group.count for one in missing),
+        sum(group_verdict.group.count for group_verdict in missing),
         missing[0].group.example,
     )
 
@@ -261,10 +261,10 @@ def _nothing_serves(judged: list[_GroupVerdict], gpu: Gpu) -> Finding:
 
 
 def _excluded(image: ImageSignature, gpu: Gpu, way: Route) -> tuple[str, str]:
-    for one in RULES:
-        reason = one.excludes(image, gpu, way) if one.excludes else None
+    for each_rule in RULES:
+        reason = each_rule.excludes(image, gpu, way) if each_rule.excludes else None
         if reason:
-            return one.id, reason
+            return each_rule.id, reason
     if image.kind is ImageKind.LTOIR and way is Route.LOAD:
         return NOTHING_SERVES, "is not linked by the driver"
     return NOTHING_SERVES, "is not picked"
