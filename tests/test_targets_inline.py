@@ -12,7 +12,7 @@ from newest import from_on
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
-from ltocompat.model.target import DriverVersion, Target, VersionSet
+from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
 from ltocompat.targets import as_toml, parse
 from ltocompat.targets.driver_versions import read_driver
 from ltocompat.targets.release_versions import read_releases
@@ -38,8 +38,10 @@ def sentence(text: str, where: Path | None = None) -> str:
 
 def test_keys_say_what_a_target_has() -> None:
     target = one("driver=550.54.15,nvjitlink=12.4,gpu=h100+sm_80")
-    assert target.driver == VersionSet("550.54.15", (DriverVersion((550, 54, 15)),), False, "given")
-    assert target.nvjitlink == VersionSet("12.4", (Release(12, 4),), False, "given")
+    assert target.driver == VersionSet(
+        "550.54.15", (DriverVersion((550, 54, 15)),), Quantifier.ONE_OF, "given"
+    )
+    assert target.nvjitlink == VersionSet("12.4", (Release(12, 4),), Quantifier.ONE_OF, "given")
     assert [gpu.arch.number for gpu in target.gpus] == [90, 80]
     assert target.nvrtc is None
     assert target.compat is None
@@ -297,7 +299,9 @@ def test_a_target_written_as_toml_reads_back_to_the_same_facts(
 def test_a_later_driver_of_a_branch_keeps_its_name_when_it_is_saved(tmp_path: Path) -> None:
     from dataclasses import replace
 
-    known = VersionSet("a text of no form", read_driver("550", "").values, every=False, source="")
+    known = VersionSet(
+        "a text of no form", read_driver("550", "").values, quantifier=Quantifier.ONE_OF, source=""
+    )
     target = replace(one("name=a,driver=550"), driver=known)
     (tmp_path / "a.toml").write_text(as_toml(target))
     assert said(one("a.toml", tmp_path).driver) == ["550.54.14", "a later 550"]

@@ -11,7 +11,7 @@ from newest import from_on
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
-from ltocompat.model.target import Target, VersionSet
+from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.targets import parse
 
 LOCKS = Path(__file__).parent / "data" / "locks"
@@ -45,7 +45,7 @@ def test_markers_are_evaluated_for_the_system_of_the_target(name: str) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_what_a_toolkit_brings_is_pinned_by_itself_in_a_lock(name: str) -> None:
     target = locked(LOCKS / "toolkit" / name)
-    assert target.nvjitlink == VersionSet("13.0.88", (Release(13, 0),), False, name)
+    assert target.nvjitlink == VersionSet("13.0.88", (Release(13, 0),), Quantifier.ONE_OF, name)
     assert said(target.nvrtc) == ["13.0"]
 
 
@@ -103,7 +103,7 @@ def test_two_packages_that_both_apply_are_two_candidates(tmp_path: Path) -> None
     assert target.nvjitlink == VersionSet(
         "nvidia-nvjitlink-cu12 12.4.127 or nvidia-nvjitlink 13.0.88",
         (Release(12, 4), Release(13, 0)),
-        every=False,
+        quantifier=Quantifier.ONE_OF,
         source="requirements.txt",
     )
 

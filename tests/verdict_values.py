@@ -12,7 +12,7 @@ from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Asked, LinkerFloor, PasteLine, Required, Service
-from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet
+from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Route, Verdict
 
 H100 = Gpu("h100", SmArch.parse("sm_90"), data_center=True)
@@ -32,13 +32,17 @@ def target(
     name: str = "driver=580.95.05,gpu=h100", *gpus: Gpu, source: str = "given", **facts: Any
 ) -> Target:
     """A target that gives a driver, and these GPUs."""
-    driver = VersionSet("580.95.05", (DriverVersion((580, 95, 5)),), every=False, source=source)
+    driver = VersionSet(
+        "580.95.05", (DriverVersion((580, 95, 5)),), quantifier=Quantifier.ONE_OF, source=source
+    )
     sources = (("driver", source), *((("gpu", "given"),) if gpus else ()))
     return Target(name=name, gpus=gpus, sources=sources, **({"driver": driver} | facts))
 
 
 def linker(version: str, source: str = "requirements.txt") -> VersionSet[Release]:
-    return VersionSet(version, (Release.parse(version),), every=False, source=source)
+    return VersionSet(
+        version, (Release.parse(version),), quantifier=Quantifier.ONE_OF, source=source
+    )
 
 
 def finding(verdict: Verdict, message: str = "", count: int = 3, **facts: Any) -> Finding:

@@ -17,7 +17,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.failure import Failure
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.matrix import Matrix
-from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet
+from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.judge_module import ways
@@ -124,7 +124,7 @@ def _linker_targets() -> list[Target]:
     return [
         Target(
             name=str(minor),
-            nvjitlink=VersionSet(str(minor), (minor,), every=True, source=_SOURCE),
+            nvjitlink=VersionSet(str(minor), (minor,), quantifier=Quantifier.ALL, source=_SOURCE),
             gpus=_gpus(),
         )
         for minor in facts.nvjitlink_minors()
@@ -135,7 +135,9 @@ def _driver_targets() -> list[Target]:
     return [
         Target(
             name=str(branch),
-            driver=VersionSet(str(branch), _versions(branch), every=False, source=_SOURCE),
+            driver=VersionSet(
+                str(branch), _versions(branch), quantifier=Quantifier.ONE_OF, source=_SOURCE
+            ),
             gpus=_gpus(),
         )
         for branch in drivers.driver_branches()

@@ -10,7 +10,7 @@ from ltocompat.commands.env import problems_of
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.failure import Failure
-from ltocompat.model.target import THIS_MACHINE, Target, VersionSet
+from ltocompat.model.target import THIS_MACHINE, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route
 from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.engine.judge_artifact import results
@@ -86,7 +86,7 @@ class ThisMachine:
             linker = library.nvjitlink
             if linker is not None:
                 known = VersionSet(
-                    linker.version, (linker.release,), every=True, source=linker.path
+                    linker.version, (linker.release,), quantifier=Quantifier.ALL, source=linker.path
                 )
                 target = replace(target, nvjitlink=known)
         for result in results(summary, target, route):

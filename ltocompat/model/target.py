@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -35,21 +36,33 @@ class DriverVersion:
         return self.numbers[0]
 
 
+class Quantifier(enum.Enum):
+    """How many versions of a set a target has."""
+
+    ALL = "each of them must work"
+    ONE_OF = "it has one of them, not known which"
+
+
 @dataclass(frozen=True, slots=True)
 class VersionSet(Generic[T_co]):
-    """What a target says of one of its parts.
+    """The versions that a target can have of one of its parts.
 
     Attributes:
         text: as it was written: ``550.54.15``, ``550``, ``>=550``.
         values: what that can be, oldest first: one, or several for a partial version or a range.
-        every: each of the values must work (a range); else it is one of them, not known which.
-        source: who said so: ``given``, ``prod.toml``, ``requirements.txt``, ``stock 12.4``.
+        quantifier: whether each of the values must work (a range), or one of them is there.
+        source: where it stands: ``given``, ``prod.toml``, ``requirements.txt``, ``stock 12.4``.
     """
 
     text: str
     values: tuple[T_co, ...]
-    every: bool
+    quantifier: Quantifier
     source: str
+
+    @property
+    def every(self) -> bool:
+        """Each of the values must work."""
+        return self.quantifier is Quantifier.ALL
 
 
 @dataclass(frozen=True, slots=True)

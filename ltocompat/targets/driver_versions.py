@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ltocompat.facts import drivers
 from ltocompat.model.errors import UsageError
-from ltocompat.model.target import DriverVersion, VersionSet
+from ltocompat.model.target import DriverVersion, Quantifier, VersionSet
 from ltocompat.targets.comparing import Clause, admitted, is_range, read_clauses, read_numbers
 
 # Stands for every release of a branch behind its first production release; higher than any.
@@ -26,12 +26,12 @@ def read_driver(text: str, source: str) -> VersionSet[DriverVersion]:
         UsageError: it is no version, or no known driver is in the range.
     """
     if is_range(text):
-        return VersionSet(text, _in_range(text), every=True, source=source)
+        return VersionSet(text, _in_range(text), quantifier=Quantifier.ALL, source=source)
     if "+" in text:
         several = {_first(part, text) for part in text.split("+")}
-        return VersionSet(text, tuple(sorted(several)), every=True, source=source)
+        return VersionSet(text, tuple(sorted(several)), quantifier=Quantifier.ALL, source=source)
     several = {driver for part in text.split("|") for driver in _releases(part, text)}
-    return VersionSet(text, tuple(sorted(several)), every=False, source=source)
+    return VersionSet(text, tuple(sorted(several)), quantifier=Quantifier.ONE_OF, source=source)
 
 
 def later(branch: int) -> DriverVersion:

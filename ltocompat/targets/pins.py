@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ltocompat.facts import nvjitlink_wheels
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
-from ltocompat.model.target import VersionSet
+from ltocompat.model.target import Quantifier, VersionSet
 from ltocompat.targets.release_versions import TITLES, existing, known_releases
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class _Meaning:
     """The releases of one pin, and whether pip may choose any of them."""
 
     releases: tuple[Release, ...]
-    every: bool
+    quantifier: Quantifier
     text: str
 
 
@@ -103,10 +103,10 @@ def _known(meanings: dict[Pin, _Meaning], source: str) -> VersionSet[Release]:
     if len(meanings) > 1:
         # Two candidates, such as one package of each major: which one is loaded, nothing here says.
         text = " or ".join(f"{pin.package} {said.text}" for pin, said in meanings.items())
-        return VersionSet(text, releases, every=False, source=source)
+        return VersionSet(text, releases, Quantifier.ONE_OF, source)
     (meaning,) = meanings.values()
-    origin = f"{source}: {meaning.text}" if meaning.every else source
-    return VersionSet(meaning.text, releases, every=meaning.every, source=origin)
+    origin = f"{source}: {meaning.text}" if meaning.quantifier is Quantifier.ALL else source
+    return VersionSet(meaning.text, releases, meaning.quantifier, origin)
 
 
 def _meaning(pin: Pin, source: str) -> _Meaning:
@@ -121,14 +121,16 @@ def _meaning(pin: Pin, source: str) -> _Meaning:
             f"{pin.package}==12.4.127"
         ) from error
     if exact is None:
-        return _Meaning(_in_range(pin, specifiers, source), every=True, text=_spelled(specifiers))
+        return _Meaning(
+            _in_range(pin, specifiers, source), quantifier=Quantifier.ALL, text=_spelled(specifiers)
+        )
     if not specifiers.contains(exact, prereleases=True):
         raise UsageError(f"{source}: no version of {pin.package} is {pin.specifiers}; pin one")
     try:
         release = existing(pin.part, Release(*(*exact.release, 0)[:2]))
     except UsageError as error:
         raise UsageError(f"{source}: {pin.package} {exact}: {error}") from error
-    return _Meaning((release,), every=False, text=str(exact))
+    return _Meaning((release,), quantifier=Quantifier.ONE_OF, text=str(exact))
 
 
 def _exact(specifiers: SpecifierSet) -> Version | None:

@@ -8,7 +8,7 @@ from ltocompat.facts import compat as compat_facts
 from ltocompat.facts import drivers, nvjitlink_minors, nvjitlink_wheels
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
-from ltocompat.model.target import VersionSet
+from ltocompat.model.target import Quantifier, VersionSet
 from ltocompat.targets.comparing import Numbers, admitted, is_range, read_clauses, read_numbers
 
 TITLES = {
@@ -47,12 +47,14 @@ def read_releases(part: str, text: str, source: str) -> VersionSet[Release]:
     """
     plain = text.replace("-", ".") if part == "compat" else text
     if is_range(plain):
-        return VersionSet(text, _in_range(part, plain), every=True, source=source)
-    every = "+" in plain
+        return VersionSet(text, _in_range(part, plain), Quantifier.ALL, source)
+    quantifier = Quantifier.ALL if "+" in plain else Quantifier.ONE_OF
     found = {
-        release for word in plain.split("+" if every else "|") for release in _releases(part, word)
+        release
+        for word in plain.split("+" if "+" in plain else "|")
+        for release in _releases(part, word)
     }
-    return VersionSet(text, tuple(sorted(found)), every=every, source=source)
+    return VersionSet(text, tuple(sorted(found)), quantifier, source)
 
 
 def exact_release(part: str, text: str) -> Release:

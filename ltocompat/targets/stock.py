@@ -5,7 +5,7 @@ from __future__ import annotations
 from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
-from ltocompat.model.target import DriverVersion, System, VersionSet
+from ltocompat.model.target import DriverVersion, Quantifier, System, VersionSet
 from ltocompat.targets.driver_versions import read_driver
 from ltocompat.targets.release_versions import exact_release, known_releases
 
@@ -24,7 +24,9 @@ def stock_libraries(release: Release) -> dict[str, VersionSet[Release]]:
     parts = ["nvrtc"]
     if release >= known_releases("nvjitlink")[0]:
         parts.append("nvjitlink")
-    version_set = VersionSet(str(release), (release,), every=False, source=f"stock {release}")
+    version_set = VersionSet(
+        str(release), (release,), quantifier=Quantifier.ONE_OF, source=f"stock {release}"
+    )
     return dict.fromkeys(parts, version_set)
 
 

@@ -153,10 +153,10 @@ def _text(floor: _Floor) -> tuple[str, ...] | None:
 
 def _served(old: Required, new: Required) -> Iterator[tuple[Service, Service]]:
     others = {service.number: service for service in new.services}
-    for one in old.services:
-        other = others.get(one.number)
+    for service in old.services:
+        other = others.get(service.number)
         if other is not None:
-            yield one, other
+            yield service, other
 
 
 def _gpus(old: Required, new: Required) -> Iterator[Change]:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from ltocompat.model.image import Skipped
 from ltocompat.model.place import Place
-from ltocompat.model.target import ANY_TARGET, Gpu, Target, VersionSet
+from ltocompat.model.target import ANY_TARGET, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Route, Verdict, worst
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import Block, Code, Column, Items, Paragraph, Table
 from ltocompat.report.grouped_findings import FindingReport, Judgement, rules_by_id
 from ltocompat.report.text import binary_size, brief, count
+from ltocompat.rules.emitted import OPTIONS_DIFFER, TRIAL_REFUSED
 
 if TYPE_CHECKING:
     from ltocompat.commands.link import Linked
@@ -38,8 +39,6 @@ _EACH = (
     Column("why", width=24),
 )
 _MOST = 20
-_TRIAL = "TRIAL"
-_OPTIONS_DIFFER = "LTO-12"
 _ALL_INPUTS = "all inputs"
 
 
@@ -180,7 +179,9 @@ def _link_target(linked: Linked) -> Target:
     library, arch = linked.nvjitlink, linked.arch
     return Target(
         name=f"nvJitLink {library.version}, {linked.way}, {arch}",
-        nvjitlink=VersionSet(library.version, (library.release,), every=False, source=library.path),
+        nvjitlink=VersionSet(
+            library.version, (library.release,), quantifier=Quantifier.ONE_OF, source=library.path
+        ),
         gpus=(Gpu(str(arch), arch),),
     )
 
@@ -204,14 +205,14 @@ def _refusal(linked: Linked) -> Finding:
     evidence = (
         f"{answer.outcome} at {answer.step}, {answer.code_name or answer.signal or 'no code'}"
     )
-    return _finding(_TRIAL, verdict, str(linked.reason), evidence, linked.place or place)
+    return _finding(TRIAL_REFUSED, verdict, str(linked.reason), evidence, linked.place or place)
 
 
 def _differ_finding(disagreement: Disagreement) -> Finding:
     _, places = disagreement.values[0]
     message = f"LTO-IR of one link differs in {''.join(_differ(disagreement))}"
     evidence = "compile options in the LTO-IR"
-    return _finding(_OPTIONS_DIFFER, Verdict.OK, message, evidence, places[0])
+    return _finding(OPTIONS_DIFFER, Verdict.OK, message, evidence, places[0])
 
 
 def _finding(

@@ -77,11 +77,21 @@ class _Way:
 
 @dataclass(slots=True)
 class _Row:
-    """One GPU: the routes to it, and how many modules are served in which way."""
+    """One GPU: the routes to it, and how many modules are served in which way.
+
+    Attributes:
+        gpu: the GPU.
+        name: its generation.
+        ways: the routes that modules take to it.
+        unpicked: modules of which the newest linker picks nothing for it; older ones may.
+        counts: ``sass``, ``ptx``, ``link`` or ``none`` -> number of modules.
+        linker: the least nvJitLink that links for it; None where nothing is linked or none does.
+    """
 
     gpu: Gpu
     name: str
     ways: list[_Way] = field(default_factory=list)
+    unpicked: list[ModuleSignature] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     linker: Release | None = None
 
@@ -187,6 +197,10 @@ def _row(groups: list[ModuleGroup], gpu: Gpu, name: str) -> _Row:
         if served or any(how == "none" for how, _ in found):
             how = served[0] if served else "none"
             row.counts[how or "none"] = row.counts.get(how or "none", 0) + group.count
+        if (Route.LINK in ways(group.signature)) and not any(
+            subject is not None and subject.route is Route.LINK for _, subject in found
+        ):
+            row.unpicked.append(group.signature)
         row.ways += [
             _Way(group, how or "none", subject) for how, subject in found if subject is not None
         ]
@@ -254,23 +268,25 @@ def _least_for_row(row: _Row, start: Release) -> Release | None:
 
 def _link_verdict(row: _Row, linker: Release) -> Verdict:
     """What a linker makes of all that is linked for a GPU, whatever the driver."""
-    verdicts = []
-    for way in row.links:
-        subject = _linked_by(way.subject, linker)
-        if subject is None:
-            return Verdict.FAIL
-        verdicts += [
-            requirement.constraint.judge(linker)
-            for requirement in requirements_of(subject)
-            if requirement.component in (Component.LINKER, Component.NONE)
-        ]
-    return worst(verdicts)
+    needed = [_linked_by(way.subject.signature, row.gpu, linker) for way in row.links]
+    if None in needed:
+        return Verdict.FAIL
+    others = [_linked_by(signature, row.gpu, linker) for signature in row.unpicked]
+    return worst(
+        requirement.constraint.judge(linker)
+        for subject in (*needed, *others)
+        if subject is not None
+        for requirement in requirements_of(subject)
+        if requirement.component in (Component.LINKER, Component.NONE)
+    )
 
 
-def _linked_by(subject: Subject, linker: Release) -> Subject | None:
+def _linked_by(signature: ModuleSignature, gpu: Gpu, linker: Release) -> Subject | None:
     """A link by a known linker, which may pick another image; None where it picks none."""
-    pick = pick_for_linker(subject.signature, subject.gpu.arch, linker)
-    return None if pick.missed else replace(subject, picked=pick.images, linker=linker)
+    pick = pick_for_linker(signature, gpu.arch, linker)
+    if pick.missed:
+        return None
+    return Subject(signature, Route.LINK, gpu, pick.images, linker=linker)
 
 
 def _service(row: _Row, tally: _Tally) -> Service:
@@ -302,7 +318,7 @@ def _driven(row: _Row, tally: _Tally) -> Iterator[Subject]:
         if way.subject.route is Route.LOAD or row.linker is None:
             yield way.subject
             continue
-        subject = _linked_by(way.subject, row.linker)
+        subject = _linked_by(way.subject.signature, row.gpu, row.linker)
         if subject is not None:
             tally.add_drivers(subject, way.group)
             yield subject

@@ -8,7 +8,7 @@ from typing import Any
 
 from ltocompat.facts import compat, drivers
 from ltocompat.model.arch import Release
-from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet
+from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Verdict, worst
 from ltocompat.rules.rule import CompatUse, Component, Requirement
 
@@ -99,7 +99,7 @@ def user_driver(target: Target) -> VersionSet[DriverVersion] | None:
         for package, branch in found
         if branch is not None
     )
-    return VersionSet(target.compat.text, values, target.compat.every, target.compat.source)
+    return VersionSet(target.compat.text, values, target.compat.quantifier, target.compat.source)
 
 
 def _driver(target: Target, _: Gpu | None, __: Release | None) -> VersionSet[Any] | None:
@@ -111,7 +111,11 @@ def _kernel(target: Target, gpu: Gpu | None, _: Release | None) -> VersionSet[An
 
 
 def _linker(_: Target, __: Gpu | None, linker: Release | None) -> VersionSet[Any] | None:
-    return None if linker is None else VersionSet(str(linker), (linker,), every=True, source="")
+    return (
+        None
+        if linker is None
+        else VersionSet(str(linker), (linker,), quantifier=Quantifier.ALL, source="")
+    )
 
 
 def _nvrtc(target: Target, _: Gpu | None, __: Release | None) -> VersionSet[Any] | None:
@@ -128,11 +132,12 @@ def _compat(target: Target, gpu: Gpu | None, _: Release | None) -> VersionSet[An
         for kernel in kernels
     )
     every = target.compat.every and (target.driver is None or target.driver.every)
-    return VersionSet(target.compat.text, values, every, target.compat.source)
+    quantifier = Quantifier.ALL if every else Quantifier.ONE_OF
+    return VersionSet(target.compat.text, values, quantifier, target.compat.source)
 
 
 def _nothing(_: Target, __: Gpu | None, ___: Release | None) -> VersionSet[Any] | None:
-    return VersionSet("", (None,), every=True, source="")
+    return VersionSet("", (None,), quantifier=Quantifier.ALL, source="")
 
 
 _KNOWN: dict[Component, Callable[[Target, Gpu | None, Release | None], VersionSet[Any] | None]] = {

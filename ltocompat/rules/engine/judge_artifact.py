@@ -12,7 +12,7 @@ from ltocompat.model.image import Host, ImageKind
 from ltocompat.model.link_options import disagreements
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature
-from ltocompat.model.target import Gpu, Target, VersionSet
+from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Level, Result, Route, Verdict, worst
 from ltocompat.rules.catalogue import RULES, rule
 from ltocompat.rules.emitted import (
@@ -62,7 +62,7 @@ def _with_own_linker(summary: ArtifactSummary, target: Target) -> Target:
     if own is None or own.version is None:
         return target
     release = Release.parse(own.version)
-    known = VersionSet(own.version, (release,), every=True, source=own.evidence)
+    known = VersionSet(own.version, (release,), quantifier=Quantifier.ALL, source=own.evidence)
     return replace(target, nvjitlink=known)
 
 
@@ -92,7 +92,7 @@ def _result(
     if not_judged:
         findings.append(_left_open(summary, target, gpu, not_judged, alone=nothing))
     known += [Verdict.UNKNOWN] if nothing else []
-    verdict = worst((*known, *(one.verdict for one in findings)))
+    verdict = worst((*known, *(finding.verdict for finding in findings)))
     findings.sort(key=lambda finding: (-finding.verdict, -finding.module_count, finding.rule))
     return Result(
         summary.path,
@@ -170,7 +170,7 @@ def _lacking(judged: list[_GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
         said.remedy,
         "architectures in entry headers",
         said.source,
-        sum(one.group.count for one in missing),
+        sum(group_verdict.group.count for group_verdict in missing),
         missing[0].group.example,
     )
 
@@ -261,10 +261,10 @@ def _nothing_serves(judged: list[_GroupVerdict], gpu: Gpu) -> Finding:
 
 
 def _excluded(image: ImageSignature, gpu: Gpu, way: Route) -> tuple[str, str]:
-    for one in RULES:
-        reason = one.excludes(image, gpu, way) if one.excludes else None
+    for each_rule in RULES:
+        reason = each_rule.excludes(image, gpu, way) if each_rule.excludes else None
         if reason:
-            return one.id, reason
+            return each_rule.id, reason
     if image.kind is ImageKind.LTOIR and way is Route.LOAD:
         return NOTHING_SERVES, "is not linked by the driver"
     return NOTHING_SERVES, "is not picked"

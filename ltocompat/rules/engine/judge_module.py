@@ -11,7 +11,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key, load_key, narrowed
-from ltocompat.model.verdict import LEVELS, Finding, Level, Route, Verdict, worst
+from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict, worst
 from ltocompat.rules.catalogue import requirements_of, rule
 from ltocompat.rules.emitted import TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.engine.evaluate import Evaluation, evaluate
@@ -21,7 +21,7 @@ from ltocompat.rules.selection import Missed, pick_for_driver, pick_for_linker
 
 @dataclass(frozen=True, slots=True)
 class ModuleVerdict:
-    """What is said of one module.
+    """The verdict on one module.
 
     Attributes:
         verdict: None where the module says nothing: it is not for this GPU, has no kernels, or
@@ -156,12 +156,12 @@ def _linked(
     found = []
     for linker in known.values:
         tried = None if offline else trials.get(link_key(linker, aim.arch))
-        said = signature if tried is None else narrowed(signature, linker, tried)
-        pick = pick_for_linker(said, aim.arch, linker)
+        left = signature if tried is None else narrowed(signature, linker, tried)
+        pick = pick_for_linker(left, aim.arch, linker)
         if pick.missed:
             found.append(ModuleVerdict(None, "none", why=str(pick.missed)))
             continue
-        subject = Subject(said, Route.LINK, aim, pick.images, None, linker, offline)
+        subject = Subject(left, Route.LINK, aim, pick.images, None, linker, offline)
         judged = _ruled(subject, target, gpu, linker, "link")
         found.append(judged if tried is None else _with_trial(judged, tried))
     return over(known, found)
@@ -257,7 +257,7 @@ def over(known: VersionSet[Release], found: list[ModuleVerdict]) -> ModuleVerdic
     ]
     if not judged:
         return found[0]
-    verdicts = {one.verdict for one in found}
+    verdicts = {module_verdict.verdict for module_verdict in found}
     worst_one = max(judged, key=lambda module_verdict: module_verdict.verdict or Verdict.OK)
     if len(verdicts) == 1 or known.every:
         return worst_one
@@ -282,22 +282,22 @@ def _with_trial(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
     by_rules = worst(finding.verdict for finding in judged.findings if _about(tried, finding))
     text = f"the {tried.who}" if tried.who.startswith("driver") else tried.who
     if tried.outcome in ("crashed", "timed out"):
-        said = f"{text} {tried.outcome} on it: {tried.said}"
-        return _add(judged, max(verdict, Verdict.UNKNOWN), TRIAL_REFUSED, Verdict.UNKNOWN, said)
+        message = f"{text} {tried.outcome} on it: {tried.said}"
+        return _add(judged, max(verdict, Verdict.UNKNOWN), TRIAL_REFUSED, Verdict.UNKNOWN, message)
     if not tried.worked and by_rules < Verdict.FAIL:
-        said = f"{text} refuses it: {tried.said}"
+        message = f"{text} refuses it: {tried.said}"
         if by_rules is Verdict.UNKNOWN:
-            return _add(_settled(judged, tried), Verdict.FAIL, TRIAL_REFUSED, Verdict.FAIL, said)
-        said = f"by the rules it is {by_rules}, but {said}"
-        return _add(judged, Verdict.FAIL, TRIAL_DISAGREES, Verdict.FAIL, said)
+            return _add(_settled(judged, tried), Verdict.FAIL, TRIAL_REFUSED, Verdict.FAIL, message)
+        message = f"by the rules it is {by_rules}, but {message}"
+        return _add(judged, Verdict.FAIL, TRIAL_DISAGREES, Verdict.FAIL, message)
     if tried.worked and by_rules is Verdict.FAIL:
-        said = f"by the rules it fails, but {text} {tried.outcome} it"
-        return _add(judged, verdict, TRIAL_DISAGREES, verdict, said)
+        message = f"by the rules it fails, but {text} {tried.outcome} it"
+        return _add(judged, verdict, TRIAL_DISAGREES, verdict, message)
     if tried.proves and by_rules is Verdict.UNKNOWN:
         settled = _settled(judged, tried)
-        said = f"{text} {tried.outcome} it, which is outside of what is documented"
+        message = f"{text} {tried.outcome} it, which is outside of what is documented"
         least = max(settled.verdict or Verdict.OK, Verdict.UNDOCUMENTED)
-        return _add(settled, least, TRIAL_REFUSED, Verdict.UNDOCUMENTED, said)
+        return _add(settled, least, TRIAL_REFUSED, Verdict.UNDOCUMENTED, message)
     return judged
 
 
@@ -319,9 +319,10 @@ def _settled(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
 
 
 def _add(
-    judged: ModuleVerdict, verdict: Verdict, rule_id: str, said_to_be: Verdict, text: str
+    judged: ModuleVerdict, verdict: Verdict, rule_id: str, of_trial: Verdict, text: str
 ) -> ModuleVerdict:
-    said = rule(rule_id)
-    level = LEVELS[said_to_be] if said_to_be is not Verdict.OK else Level.NOTE
-    finding = Finding(rule_id, said_to_be, level, text, said.remedy, "a trial link", said.source)
+    source = rule(rule_id)
+    finding = Finding(
+        rule_id, of_trial, LEVELS[of_trial], text, source.remedy, "a trial link", source.source
+    )
     return replace(judged, verdict=verdict, findings=(*judged.findings, finding))

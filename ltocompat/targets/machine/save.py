@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ltocompat.model.arch import Release
-from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet
+from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.targets.machine.environment import Environment, LocalGpu
 from ltocompat.targets.machine.gpus import known_gpu
 from ltocompat.targets.machine.library_search import LDSO, PATHFINDER
@@ -113,4 +113,6 @@ def _gpu(local: LocalGpu, *, tegra: bool) -> Gpu | None:
 
 
 def _known(text: str, values: Iterable[T], source: str) -> VersionSet[T]:
-    return VersionSet(text, tuple(values), every=False, source=f"{_HERE}: {source}")
+    return VersionSet(
+        text, tuple(values), quantifier=Quantifier.ONE_OF, source=f"{_HERE}: {source}"
+    )
