@@ -36,6 +36,7 @@ from ltocompat.scan.filters import ImageFilter
 if TYPE_CHECKING:
     from ltocompat.commands.audit import audit
     from ltocompat.commands.check import check
+    from ltocompat.commands.deployment_target import DeploymentTarget
     from ltocompat.commands.diff import diff
     from ltocompat.commands.explain import Explained, explain
     from ltocompat.commands.extract import Extracted, extract
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from ltocompat.model.link_options import Disagreement
     from ltocompat.model.matrix import Matrix
     from ltocompat.model.requirement import Asked, LinkerFloor, PasteLine, Required, Service
-    from ltocompat.model.target import DriverVersion, Gpu, System, Target, VersionSet
+    from ltocompat.model.target import DriverVersion, Gpu, Quantifier, System, Target, VersionSet
     from ltocompat.model.verdict import Coverage, Finding, Level, Result, Route, Verdict
     from ltocompat.packages.promise import Promise
     from ltocompat.scan.filters import ArchFilter
@@ -75,6 +76,7 @@ __all__ = [
     "Coverage",
     "CubinFacts",
     "CudaLibrary",
+    "DeploymentTarget",
     "Diff",
     "DiffSummary",
     "Disagreement",
@@ -107,6 +109,7 @@ __all__ = [
     "Policy",
     "Progress",
     "Promise",
+    "Quantifier",
     "Record",
     "Release",
     "Required",
@@ -143,6 +146,8 @@ __all__ = [
 # The use cases bring every room of the house with them; a program that only asks for help, or for
 # the values, need not wait for that.
 _LAZY = {
+    "DeploymentTarget": "ltocompat.commands.deployment_target",
+    "Quantifier": "ltocompat.model.target",
     "audit": "ltocompat.commands.audit",
     "check": "ltocompat.commands.check",
     "diff": "ltocompat.commands.diff",

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.failure import Failure
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Result, Route
 from ltocompat.rules.engine.judge_artifact import results
-
-if TYPE_CHECKING:
-    from ltocompat.targets.machine.python_environment import Installation
+from ltocompat.targets.machine.python_environment import Installation
 
 
 class DeploymentTarget(Protocol):
