@@ -559,6 +559,7 @@ def test_more_kernels_than_the_limit_are_not_compared() -> None:
     assert any("too many to compare" in line for line in diff.unknown)
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_modules_fold_in_bounded_memory() -> None:
     folded = side()
     tracemalloc.start()

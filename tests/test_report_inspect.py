@@ -255,6 +255,7 @@ def many(images: int, distinct: int) -> Iterator[Record]:
     yield Artifact("lib/libx.so", 9, images, images, images)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("distinct", "by"), [(50_000, "kind"), (3, "arch")])
 def test_a_hundred_thousand_images_fold_in_bounded_memory(distinct: int, by: str) -> None:
     table(many(10, 3))  # imports

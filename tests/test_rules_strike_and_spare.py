@@ -169,7 +169,8 @@ def test_a_rule_on_the_log_of_a_build_knows_its_message(
         ('least-driver = "535"', "ptx/nvrtc-12.4-compute_80.ptx", "POL-02", "fail"),
         ('least-driver = "580"', "ptx/nvrtc-12.4-compute_80.ptx", "POL-02", None),
         # PTX 9.5 is newer than every driver of the tables
-        ('least-driver = "580"', "ptx/nvrtc-13.5-compute_80.ptx", "POL-02", "unknown"),
+        ('least-driver = "580"', "ptx/nvrtc-13.5-compute_80.ptx", "POL-02", "fail"),
+        ('least-driver = "999"', "ptx/nvrtc-13.5-compute_80.ptx", "POL-02", "unknown"),
         ('require-archs = ["sm_90"]', "fatbin/nvcc-13.2-none.fatbin", "POL-01", "fail"),
         ('require-archs = ["sm_80"]', "objects/nvcc-13.0-plain.o", "POL-01", None),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ltocompat.commands.policy.values import Policy
+from ltocompat.facts import drivers
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
@@ -104,9 +105,10 @@ def _driver(policy: Policy, required: Required) -> Iterator[Problem]:
             where,
         )
     elif floor is None and required.ptx_beyond:
+        known = least.branch <= drivers.driver_branches()[-1]
         yield Problem(
             DRIVER_ROSE,
-            Verdict.UNKNOWN,
+            Verdict.FAIL if known else Verdict.UNKNOWN,
             f"driver {least} is the least to keep, but the PTX is newer than every known driver",
             "build with an older toolkit",
             where,
