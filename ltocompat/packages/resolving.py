@@ -156,21 +156,20 @@ class _Search:
                 replace(way, line=f"{dependency.line} -> {_short(way.line)}") for way in beneath
             )
         elif self.kind is Kind.CONDA:
-            if dependency.name in _CONDA_METAPACKAGES:
-                name = _CONDA[self.part]
-                admitted = allowed_by_metapackage(self.part, dependency.versions)
-                yield Way(
-                    name,
-                    f"{dependency.line} -> {name}",
-                    admitted,
-                    only_limits=dependency.only_limits,
-                )
+            yield from self._of_metapackage(dependency)
         elif dependency.name == _TOOLKIT:
             by_package = allowed_by_toolkit(self.part, dependency.versions, dependency.asks)
             for package, admitted in by_package.items():
                 yield Way(package, f"{dependency.line} -> {package}", admitted)
         elif found := brought_by_libraries().get((dependency.name, self.part)):
             yield Way(found, f"{dependency.line} -> {found}", allowed(self.part, found, ("",)))
+
+    def _of_metapackage(self, dependency: Dependency) -> Iterator[Way]:
+        if dependency.name in _CONDA_METAPACKAGES:
+            name = _CONDA[self.part]
+            admitted = allowed_by_metapackage(self.part, dependency.versions)
+            line = f"{dependency.line} -> {name}"
+            yield Way(name, line, admitted, only_limits=dependency.only_limits)
 
     def _is_part(self, name: str) -> bool:
         if self.kind is Kind.CONDA:

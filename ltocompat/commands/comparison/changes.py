@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ltocompat.commands.comparison.pairing import pairs
 from ltocompat.commands.comparison.release_side import File, Side, Values
@@ -18,25 +18,28 @@ _SETS = ("makers", "ltoir", "isa", "compression", "imports", "libraries")
 def moves(old: Side, new: Side) -> Iterator[Change]:
     """Every change of files and of what they hold."""
     together = pairs(old.files, new.files)
-    for name in old.files.keys() - together.keys():
-        file = old.files[name]
-        yield Change("file-lost", name, _kinds(file), places=(file.example,))
-    for name in new.files.keys() - set(together.values()):
-        file = new.files[name]
-        yield Change("file-gained", name, _kinds(file), places=(file.example,))
-    textses: set[tuple[str, str, str]] = set()
+    yield from _whole_files("file-lost", old, old.files.keys() - together.keys())
+    yield from _whole_files("file-gained", new, new.files.keys() - set(together.values()))
+    of_files: set[tuple[str, str, str]] = set()
     for before, after in together.items():
         for in_file in _in_files(after, old.files[before], new.files[after]):
             if in_file.kind in ("arch-lost", "arch-gained"):
-                textses |= {(in_file.kind, in_file.about, arch) for arch in _words(in_file)}
+                of_files |= {(in_file.kind, in_file.about, arch) for arch in _words(in_file)}
             yield in_file
         yield from _kernels(after, before, old, new)
     for change in _archs("", _whole(old), _whole(new)):
         # What the files have said already need not be said of the whole again.
-        if any((change.kind, change.about, arch) not in textses for arch in _words(change)):
+        if any((change.kind, change.about, arch) not in of_files for arch in _words(change)):
             yield change
     if old.size is not None and new.size is not None and old.size != new.size:
         yield Change("size", "", "", old.size, new.size)
+
+
+def _whole_files(change: str, side: Side, names: Iterable[str]) -> Iterator[Change]:
+    """Files that only one of the two releases has."""
+    for name in names:
+        file = side.files[name]
+        yield Change(change, name, _kinds(file), places=(file.example,))
 
 
 def _in_files(name: str, old: File, new: File) -> Iterator[Change]:

@@ -131,14 +131,15 @@ def _note(view: ByteView, at: int, span: tuple[int, int], found: _Strings) -> No
         if banner and _starts_string(head) and not head.endswith(_TOOLS):
             found.banners.setdefault(banner[1].decode("ascii"), at)
         return
-    if tail[1:2] == b"\0":
-        text, end, _ = tail.partition(b"\0\0")
-        text, head = text.replace(b"\0", b""), head[:-1]
-    else:
-        text, end, _ = tail.partition(b"\0")
-    file = text.decode("ascii", "replace")
-    if not end or not library_name(file):
-        return
+    wide = tail[1:2] == b"\0"
+    text, end, _ = tail.partition(b"\0\0" if wide else b"\0")
+    file = text.replace(b"\0", b"").decode("ascii", "replace")
+    if end and library_name(file):
+        _note_file(file, at, head[:-1] if wide else head, found)
+
+
+def _note_file(file: str, at: int, head: bytes, found: _Strings) -> None:
+    """Tell a string of its own from the tail of another, by what stands before it."""
     if _starts_string(head):
         found.opened.setdefault(file, at)
     elif head.endswith(b" "):

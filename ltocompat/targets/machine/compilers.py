@@ -67,6 +67,10 @@ def _folders(machine: Machine, toolkits: Iterable[Toolkit]) -> Iterator[tuple[st
     for toolkit in toolkits:
         for found in machine.files(toolkit.root, *_IN_TOOLKITS):
             yield found, ", ".join(toolkit.reached)
+    yield from _on_library_path(machine)
+
+
+def _on_library_path(machine: Machine) -> Iterator[tuple[str, str]]:
     for folder in re.split("[:;]", machine.environ.get("LD_LIBRARY_PATH", "")):
         if os.path.isabs(folder):
             yield folder, "LD_LIBRARY_PATH"

@@ -70,19 +70,22 @@ def identify(path: str, claims: Iterable[tuple[str, str]] = ()) -> LibraryIdenti
         os.close(fd)
 
 
-def _identify(view: ByteView, claims: Iterable[tuple[str, str]]) -> LibraryIdentity:
+def _host(view: ByteView, budget: Budget) -> ObjectReader | None:
     # Imported here: most callers find their library in the trial cache, where all is known.
     from ltocompat.files.objects.elf_host import read_elf
     from ltocompat.files.objects.pe import read_pe
+
+    magic = view.peek(0, 4)
+    if magic == b"\x7fELF":
+        return read_elf(view, budget)
+    return read_pe(view, budget) if magic[:2] == b"MZ" else None
+
+
+def _identify(view: ByteView, claims: Iterable[tuple[str, str]]) -> LibraryIdentity:
     from ltocompat.model.library_name import library_name
 
     budget = Budget()
-    magic = view.peek(0, 4)
-    host: ObjectReader | None = None
-    if magic == b"\x7fELF":
-        host = read_elf(view, budget)
-    elif magic[:2] == b"MZ":
-        host = read_pe(view, budget)
+    host = _host(view, budget)
     if host is None:
         raise Malformed("it is no library of Linux or Windows")
     if library_name(host.own_name or "") != "libnvJitLink":
