@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 from ltocompat import facts
-from ltocompat.commands.failures import OnError, answers, with_failures
-from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.commands.failures import OnError, answers
+from ltocompat.commands.read_artifacts import SurveyOptions
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -21,8 +20,7 @@ from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, Versi
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.judge_module import ways
-from ltocompat.scan.progress import Progress, reporter
-from ltocompat.scan.walk import ScanSettings
+from ltocompat.scan.progress import Progress
 
 _SOURCE = "matrix"
 # Minor-version compatibility of every major that is still used begins here.
@@ -31,14 +29,8 @@ _OLDEST_TOOLKIT = Release(12, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixOptions:
+class MatrixOptions(SurveyOptions):
     """What to lay out; the attributes are the arguments of ``matrix``."""
-
-    paths: tuple[str | os.PathLike[str], ...]
-    trial_link: bool = False
-    install_nvjitlink: bool = False
-    limits: Limits = DEFAULT_LIMITS
-    progress: Callable[[Progress], None] | None = None
 
 
 def matrix(
@@ -74,7 +66,6 @@ def run(options: MatrixOptions) -> Iterator[Matrix | Failure]:
     Raises:
         Missing: an nvJitLink is not at hand.
     """
-    settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
     linkers = _linker_targets()
     with ExitStack() as stack:
         tries = None
@@ -84,8 +75,7 @@ def run(options: MatrixOptions) -> Iterator[Matrix | Failure]:
             tries = stack.enter_context(
                 LinkTrial(linkers, install_missing=options.install_nvjitlink)
             ).for_file
-        scan = ScanOptions(settings, tries=tries)
-        for summary in with_failures(functools.partial(summaries, options.paths, scan)):
+        for summary in options.read(tries=tries):
             if isinstance(summary, Failure):
                 yield summary
                 continue

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ltocompat.commands.failures import with_failures
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
+from ltocompat.model.failure import Failure
 from ltocompat.model.image import Skipped
+from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.model.signature import KernelsToCount, ModuleSignature, module_signature
 from ltocompat.model.target import Target
@@ -23,6 +26,7 @@ from ltocompat.model.trial_answer import Trials
 from ltocompat.rules.engine.kernel_counts import kernels_to_count
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.parallel import OnError
+from ltocompat.scan.progress import Progress, reporter
 from ltocompat.scan.summarize import KernelReader, SummaryBuilder
 from ltocompat.scan.walk import ScanSettings
 
@@ -57,6 +61,25 @@ class ScanOptions:
     def alone(self) -> bool:
         """It asks somebody who can't be asked by several processes."""
         return self.tries is not None or self.narrow is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyOptions:
+    """What to read for an answer that names no deploy target; of ``require`` and ``matrix``."""
+
+    paths: tuple[str | os.PathLike[str], ...]
+    trial_link: bool = False
+    install_nvjitlink: bool = False
+    limits: Limits = DEFAULT_LIMITS
+    progress: Callable[[Progress], None] | None = None
+
+    def read(
+        self, *, tries: Tries | None = None, narrow: walk.Refine | None = None
+    ) -> Iterator[ArtifactSummary | Failure]:
+        """The summaries; a path that can't be read is a ``Failure`` among them."""
+        settings = ScanSettings(limits=self.limits, progress=reporter(self.progress))
+        scan = ScanOptions(settings, tries=tries, narrow=narrow)
+        return with_failures(functools.partial(summaries, self.paths, scan))
 
 
 def summaries(

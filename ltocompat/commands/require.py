@@ -8,25 +8,18 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from ltocompat.commands.failures import OnError, answers, with_failures
-from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.commands.failures import OnError, answers
+from ltocompat.commands.read_artifacts import SurveyOptions
 from ltocompat.model.failure import Failure
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.rules.engine.collect_requirements import required
-from ltocompat.scan.progress import Progress, reporter
-from ltocompat.scan.walk import ScanSettings
+from ltocompat.scan.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
-class RequireOptions:
+class RequireOptions(SurveyOptions):
     """Whose needs to tell; the attributes are the arguments of ``require``."""
-
-    paths: tuple[str | os.PathLike[str], ...]
-    trial_link: bool = False
-    install_nvjitlink: bool = False
-    limits: Limits = DEFAULT_LIMITS
-    progress: Callable[[Progress], None] | None = None
 
 
 def require(
@@ -62,7 +55,6 @@ def run(options: RequireOptions) -> Iterator[Required | Failure]:
     Raises:
         Missing: an nvJitLink that must be asked is not at hand.
     """
-    settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
     with ExitStack() as stack:
         narrow = None
         if options.trial_link:
@@ -71,6 +63,5 @@ def run(options: RequireOptions) -> Iterator[Required | Failure]:
 
             ask = functools.partial(obtain, install_missing=options.install_nvjitlink)
             narrow = stack.enter_context(MakerNarrower(ask)).narrow
-        scan = ScanOptions(settings, narrow=narrow)
-        for summary in with_failures(functools.partial(summaries, options.paths, scan)):
+        for summary in options.read(narrow=narrow):
             yield summary if isinstance(summary, Failure) else required(summary)

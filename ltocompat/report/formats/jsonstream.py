@@ -53,6 +53,11 @@ def error_document(failures: Iterable[Failure]) -> str:
     return encode(Error(first, tuple(others))) + "\n"
 
 
+def optional_text(value: object | None) -> str | None:
+    """A value as JSON says it, null where there is none."""
+    return None if value is None else str(value)
+
+
 def failure_value(failure: Failure) -> base.Failure:
     """A failure as JSON says it."""
     return base.Failure(failure.kind, failure.message)
@@ -95,3 +100,38 @@ def tail(document: base.Document, array: str) -> Iterator[str]:
     for member in members_after(document, array):
         yield f",\n{member}"
     yield "}\n"
+
+
+class Rows:
+    """A document around one array, whose elements are written as they come.
+
+    Attributes:
+        failures: those that came among the records, for the document's summary.
+        begun: an element was written.
+    """
+
+    def __init__(self, document: type[base.Document], array: str) -> None:
+        self._document = document
+        self._name = array
+        self._array = Array()
+        self.failures: list[Failure] = []
+        self.begun = False
+
+    def row(self, value: base.Record, **members: object) -> Iterator[str]:
+        """One more element; ``members`` come before the array, and are written with its first."""
+        if not self.begun:
+            self.begun = True
+            yield head(self._document, self._name, **members)
+        yield self._array.element(f"  {encode(value)}")
+
+    def end(self, whole: base.Document, *, empty: bool = False, **members: object) -> Iterator[str]:
+        """The rest of the document, as ``whole`` says it; an error where nothing but errors came.
+
+        ``empty``: something was read that makes no element.
+        """
+        if self.failures and not self.begun and not empty:
+            yield error_document(self.failures)
+            return
+        if not self.begun:
+            yield head(self._document, self._name, **members)
+        yield from tail(whole, self._name)

@@ -14,7 +14,14 @@ from ltocompat.model.records_v1 import verdict
 from ltocompat.packages.promise import Promise
 from ltocompat.report import Options
 from ltocompat.report.audit_result import Audit
-from ltocompat.report.formats.jsonstream import Array, encode, error_document, head, tail
+from ltocompat.report.formats.jsonstream import (
+    Array,
+    encode,
+    error_document,
+    head,
+    optional_text,
+    tail,
+)
 from ltocompat.report.verbs.check_json import (
     Tally,
     result_value,
@@ -85,7 +92,7 @@ def _policy(policy: Policy) -> v1.Policy:
         source=policy.source,
         fail_on=str(policy.fail_on),
         require_archs=tuple(map(str, policy.require_archs)),
-        least_driver=_text(policy.least_driver),
+        least_driver=optional_text(policy.least_driver),
         allow_empty=policy.allow_empty,
         trial_links=policy.trial_links,
         trial_releases=tuple(map(str, policy.trial_releases)),
@@ -98,10 +105,6 @@ def _promise(promise: Promise) -> v1.Promise:
     return v1.Promise(
         sass=tuple(map(str, promise.sass)),
         ptx=tuple(map(str, promise.ptx)),
-        driver=_text(promise.driver),
-        nvjitlink=_text(promise.nvjitlink),
+        driver=optional_text(promise.driver),
+        nvjitlink=optional_text(promise.nvjitlink),
     )
-
-
-def _text(value: object | None) -> str | None:
-    return None if value is None else str(value)

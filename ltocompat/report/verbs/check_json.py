@@ -12,14 +12,7 @@ from ltocompat.model.records_v1 import verdict as v1_verdict
 from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.verdict import Coverage, Finding, Result, Verdict
 from ltocompat.report import Failure, Options
-from ltocompat.report.formats.jsonstream import (
-    Array,
-    encode,
-    error_document,
-    failure_values,
-    head,
-    tail,
-)
+from ltocompat.report.formats.jsonstream import Rows, failure_values
 
 
 @dataclass(slots=True)
@@ -55,27 +48,18 @@ class Tally:
 
 def document(records: Iterable[Target | Result | Failure], _: Options) -> Iterator[str]:
     """The pieces of the JSON document."""
-    rows = Array()
+    rows = Rows(v1.Check, "results")
     tally = Tally()
-    failures: list[Failure] = []
     targets: list[v1_target.Target] = []
-    begun = False
     for record in records:
         if isinstance(record, Failure):
-            failures.append(record)
+            rows.failures.append(record)
         elif isinstance(record, Target):
             targets.append(target_value(record))
         elif tally.add(record):
-            if not begun:
-                yield head(v1.Check, "results", targets=targets)
-                begun = True
-            yield rows.element(f"  {encode(result_value(record))}")
-    if failures and not begun and not tally.empty:
-        yield error_document(failures)
-        return
-    if not begun:
-        yield head(v1.Check, "results", targets=targets)
-    yield from tail(v1.Check(tuple(targets), (), tally.value(failures)), "results")
+            yield from rows.row(result_value(record), targets=targets)
+    whole = v1.Check(tuple(targets), (), tally.value(rows.failures))
+    yield from rows.end(whole, empty=bool(tally.empty), targets=targets)
 
 
 def target_value(target: Target) -> v1_target.Target:

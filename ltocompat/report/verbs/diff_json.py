@@ -14,6 +14,7 @@ from ltocompat.report.formats.jsonstream import (
     error_document,
     failure_values,
     head,
+    optional_text,
     tail,
 )
 
@@ -50,22 +51,18 @@ def _side(side: DiffSummary) -> v1.Side:
         complete=side.complete,
         kernels=side.kernels,
         nvjitlink=_linker(side.nvjitlink) if side.nvjitlink else None,
-        nvjitlink_imports=_text(side.imports),
-        driver_sass=_text(side.driver_sass),
-        driver_ptx=_text(side.driver_ptx),
+        nvjitlink_imports=optional_text(side.imports),
+        driver_sass=optional_text(side.driver_sass),
+        driver_ptx=optional_text(side.driver_ptx),
         ptx_beyond=side.ptx_beyond,
         metadata=_metadata(side.metadata) if side.metadata else None,
     )
 
 
-def _text(value: object | None) -> str | None:
-    return None if value is None else str(value)
-
-
 def _linker(floor: LinkerFloor) -> v1.LinkerFloor:
     return v1.LinkerFloor(
         possible=str(floor.possible),
-        sure=_text(floor.sure),
+        sure=optional_text(floor.sure),
         exact=floor.exact,
         ceiling=floor.ceiling,
     )

@@ -7,7 +7,12 @@ from collections.abc import Iterable, Iterator
 from ltocompat.commands.env import Surroundings
 from ltocompat.model.records_v1 import env as v1
 from ltocompat.report import Failure, Options
-from ltocompat.report.formats.jsonstream import encode, error_document, failure_values
+from ltocompat.report.formats.jsonstream import (
+    encode,
+    error_document,
+    failure_values,
+    optional_text,
+)
 from ltocompat.report.verbs.check_json import target_value
 from ltocompat.rules.rule import Problem
 from ltocompat.targets.machine.environment import (
@@ -71,10 +76,6 @@ def _environment(found: Environment) -> v1.Environment:
     )
 
 
-def _text(value: object | None) -> str | None:
-    return None if value is None else str(value)
-
-
 def _kernel_driver(driver: KernelDriver) -> v1.KernelDriver:
     return v1.KernelDriver(str(driver.version), driver.open, driver.source)
 
@@ -84,8 +85,8 @@ def _user_driver(driver: UserDriver) -> v1.UserDriver:
         path=driver.path,
         real=driver.real,
         found_by=driver.found_by,
-        version=_text(driver.version),
-        cuda=_text(driver.cuda),
+        version=optional_text(driver.version),
+        cuda=optional_text(driver.cuda),
         cuda_source=driver.cuda_source,
         compat=driver.compat,
         note=None if driver.note is None else _note(driver.note),
@@ -95,11 +96,11 @@ def _user_driver(driver: UserDriver) -> v1.UserDriver:
 
 
 def _note(note: CompatNote) -> v1.CompatNote:
-    return v1.CompatNote(note.format, _text(note.cuda), note.drivers, note.devices)
+    return v1.CompatNote(note.format, optional_text(note.cuda), note.drivers, note.devices)
 
 
 def _sibling(sibling: Sibling) -> v1.Sibling:
-    return v1.Sibling(sibling.name, sibling.path, _text(sibling.version))
+    return v1.Sibling(sibling.name, sibling.path, optional_text(sibling.version))
 
 
 def _compat_folder(folder: CompatFolder) -> v1.CompatFolder:
@@ -107,7 +108,7 @@ def _compat_folder(folder: CompatFolder) -> v1.CompatFolder:
 
 
 def _gpu(gpu: LocalGpu) -> v1.LocalGpu:
-    return v1.LocalGpu(gpu.name, _text(gpu.arch), gpu.source)
+    return v1.LocalGpu(gpu.name, optional_text(gpu.arch), gpu.source)
 
 
 def _nvjitlink(linker: NvJitLink) -> v1.NvJitLink:

@@ -7,35 +7,18 @@ from collections.abc import Iterable, Iterator
 from ltocompat.commands.explain import Explained
 from ltocompat.model.records_v1 import explain as v1
 from ltocompat.report import Failure, Options
-from ltocompat.report.formats.jsonstream import (
-    Array,
-    encode,
-    error_document,
-    failure_values,
-    head,
-    tail,
-)
+from ltocompat.report.formats.jsonstream import Rows, failure_values
 
 
 def document(records: Iterable[Explained | Failure], _: Options) -> Iterator[str]:
     """The pieces of the JSON document."""
-    rows = Array()
-    failures: list[Failure] = []
-    begun = False
-    for record in records:
-        if isinstance(record, Failure):
-            failures.append(record)
+    rows = Rows(v1.Explain, "rules")
+    for entry in records:
+        if isinstance(entry, Failure):
+            rows.failures.append(entry)
             continue
-        if not begun:
-            yield head(v1.Explain, "rules")
-            begun = True
-        yield rows.element(f"  {encode(_rule(record))}")
-    if failures and not begun:
-        yield error_document(failures)
-        return
-    if not begun:
-        yield head(v1.Explain, "rules")
-    yield from tail(v1.Explain((), v1.Summary(failure_values(failures))), "rules")
+        yield from rows.row(_rule(entry))
+    yield from rows.end(v1.Explain((), v1.Summary(failure_values(rows.failures))))
 
 
 def _rule(entry: Explained) -> v1.Rule:

@@ -8,40 +8,24 @@ from ltocompat.commands.extract import Extracted
 from ltocompat.model.image import Skipped
 from ltocompat.model.records_v1 import extract as v1
 from ltocompat.report import Failure, Options
-from ltocompat.report.formats.jsonstream import (
-    Array,
-    encode,
-    error_document,
-    failure_values,
-    head,
-    tail,
-)
+from ltocompat.report.formats.jsonstream import Rows, failure_values
 
 
 def document(records: Iterable[Extracted | Skipped | Failure], _: Options) -> Iterator[str]:
     """The pieces of the JSON document; files and skipped places share one list, as they came."""
-    entries = Array()
-    failures: list[Failure] = []
+    rows = Rows(v1.Extract, "entries")
     written = skipped = 0
     for record in records:
         if isinstance(record, Failure):
-            failures.append(record)
-            continue
-        if not written and not skipped:
-            yield head(v1.Extract, "entries")
-        if isinstance(record, Skipped):
+            rows.failures.append(record)
+        elif isinstance(record, Skipped):
             skipped += 1
-            yield entries.element(f"  {encode(_skipped(record))}")
+            yield from rows.row(_skipped(record))
         else:
             written += 1
-            yield entries.element(f"  {encode(_written(record))}")
-    if not written and not skipped:
-        if failures:
-            yield error_document(failures)
-            return
-        yield head(v1.Extract, "entries")
-    summary = v1.Summary(written, skipped, failure_values(failures))
-    yield from tail(v1.Extract((), summary), "entries")
+            yield from rows.row(_written(record))
+    summary = v1.Summary(written, skipped, failure_values(rows.failures))
+    yield from rows.end(v1.Extract((), summary))
 
 
 def _written(file: Extracted) -> v1.Entry:

@@ -10,14 +10,7 @@ from ltocompat.model.link_options import Disagreement
 from ltocompat.model.records_v1 import base
 from ltocompat.model.records_v1 import link as v1
 from ltocompat.report import Failure, Options
-from ltocompat.report.formats.jsonstream import (
-    Array,
-    encode,
-    error_document,
-    failure_values,
-    head,
-    tail,
-)
+from ltocompat.report.formats.jsonstream import Rows, failure_values
 from ltocompat.report.verbs.inspect_json import skipped_value
 
 
@@ -25,31 +18,23 @@ def document(
     records: Iterable[Linked | Disagreement | Skipped | Failure], _: Options
 ) -> Iterator[str]:
     """The pieces of the JSON document."""
-    rows = Array()
-    failures: list[Failure] = []
+    rows = Rows(v1.Link, "results")
     skipped: list[base.Skipped] = []
     differing: list[v1.Disagreement] = []
     outcomes: dict[str, int] = {}
     for record in records:
         if isinstance(record, Failure):
-            failures.append(record)
+            rows.failures.append(record)
         elif isinstance(record, Skipped):
             skipped.append(skipped_value(record))
         elif isinstance(record, Disagreement):
             differing.append(_disagreement(record))
         else:
-            if not outcomes:
-                yield head(v1.Link, "results")
             outcome = str(record.answer.outcome)
             outcomes[outcome] = outcomes.get(outcome, 0) + 1
-            yield rows.element(f"  {encode(_result(record))}")
-    if failures and not outcomes:
-        yield error_document(failures)
-        return
-    if not outcomes:
-        yield head(v1.Link, "results")
-    summary = v1.Summary(outcomes, len(skipped), failure_values(failures))
-    yield from tail(v1.Link((), tuple(differing), tuple(skipped), summary), "results")
+            yield from rows.row(_result(record))
+    summary = v1.Summary(outcomes, len(skipped), failure_values(rows.failures))
+    yield from rows.end(v1.Link((), tuple(differing), tuple(skipped), summary))
 
 
 def _result(linked: Linked) -> v1.Result:

@@ -8,45 +8,30 @@ from ltocompat.model.matrix import Matrix
 from ltocompat.model.records_v1 import matrix as v1
 from ltocompat.model.target import Target
 from ltocompat.report import Failure, Options
-from ltocompat.report.formats.jsonstream import (
-    Array,
-    encode,
-    error_document,
-    failure_values,
-    head,
-    tail,
-)
+from ltocompat.report.formats.jsonstream import Rows, failure_values
 from ltocompat.report.verbs.check_json import Tally, result_value, target_value
 
 
 def document(records: Iterable[Matrix | Failure], _: Options) -> Iterator[str]:
     """The pieces of the JSON document: results as they come, then what lays them out."""
-    rows = Array()
+    rows = Rows(v1.Matrix, "results")
     tally = Tally()
-    failures: list[Failure] = []
     targets: dict[Target, None] = {}
     grids: list[v1.Grid] = []
     number = 0
     for record in records:
         if isinstance(record, Failure):
-            failures.append(record)
+            rows.failures.append(record)
             continue
-        if not grids:
-            yield head(v1.Matrix, "results")
         grids.append(_grid(record, number))
         for result in (each_result for row in record.cells for each_result in row):
             tally.add(result)
             targets.setdefault(result.target)
-            yield rows.element(f"  {encode(result_value(result))}")
+            yield from rows.row(result_value(result))
             number += 1
-    if failures and not grids:
-        yield error_document(failures)
-        return
-    if not grids:
-        yield head(v1.Matrix, "results")
-    summary = v1.Summary(len(tally.artifacts), tally.verdicts, failure_values(failures))
+    summary = v1.Summary(len(tally.artifacts), tally.verdicts, failure_values(rows.failures))
     values = tuple(target_value(target) for target in targets)
-    yield from tail(v1.Matrix((), values, tuple(grids), summary), "results")
+    yield from rows.end(v1.Matrix((), values, tuple(grids), summary))
 
 
 def _grid(matrix: Matrix, first: int) -> v1.Grid:

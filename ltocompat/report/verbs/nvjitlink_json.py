@@ -9,14 +9,7 @@ from ltocompat.model.image import Skipped
 from ltocompat.model.records_v1 import base
 from ltocompat.model.records_v1 import nvjitlink as v1
 from ltocompat.report import Failure, Options
-from ltocompat.report.formats.jsonstream import (
-    Array,
-    encode,
-    error_document,
-    failure_values,
-    head,
-    tail,
-)
+from ltocompat.report.formats.jsonstream import Rows, failure_values
 from ltocompat.report.verbs.inspect_json import skipped_value
 from ltocompat.targets.nvjitlink import NvJitLink
 
@@ -25,29 +18,21 @@ def document(
     records: Iterable[NvJitLink | Skipped | Plan | InstallChange | Failure], _: Options
 ) -> Iterator[str]:
     """The pieces of the JSON document; a list and a change have the same rows."""
-    rows = Array()
-    failures: list[Failure] = []
+    rows = Rows(v1.Nvjitlink, "nvjitlinks")
     skipped: list[base.Skipped] = []
     written = download = 0
     for record in records:
         if isinstance(record, Failure):
-            failures.append(record)
+            rows.failures.append(record)
         elif isinstance(record, Skipped):
             skipped.append(skipped_value(record))
         elif isinstance(record, Plan):
             download = record.size
         else:
-            if not written:
-                yield head(v1.Nvjitlink, "nvjitlinks")
             written += 1
-            yield rows.element(f"  {encode(_library(record))}")
-    if failures and not written:
-        yield error_document(failures)
-        return
-    if not written:
-        yield head(v1.Nvjitlink, "nvjitlinks")
-    summary = v1.Summary(written, len(skipped), download, failure_values(failures))
-    yield from tail(v1.Nvjitlink((), tuple(skipped), summary), "nvjitlinks")
+            yield from rows.row(_library(record))
+    summary = v1.Summary(written, len(skipped), download, failure_values(rows.failures))
+    yield from rows.end(v1.Nvjitlink((), tuple(skipped), summary))
 
 
 def _library(record: NvJitLink | InstallChange) -> v1.Library:

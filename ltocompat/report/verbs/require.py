@@ -80,7 +80,7 @@ def _linker(floor: LinkerFloor) -> str:
 
 
 def _from(service: Service) -> str:
-    return "none known" if service.beyond else _text(service.driver) or ""
+    return "none known" if service.beyond else str(service.driver or "")
 
 
 def _driver(floor: DriverVersion | None, services: Iterable[Service], how: str) -> str:
@@ -145,10 +145,6 @@ def _document(records: Iterable[Required | Failure], options: Options) -> Iterat
     from ltocompat.report.verbs.require_json import document
 
     return document(records, options)
-
-
-def _text(value: object | None) -> str | None:
-    return None if value is None else str(value)
 
 
 REPORT: Report[Required] = Report(blocks, _document)

@@ -7,39 +7,24 @@ from collections.abc import Iterable, Iterator
 from ltocompat.model.records_v1 import require as v1
 from ltocompat.model.requirement import Asked, LinkerFloor, PasteLine, Required, Service
 from ltocompat.report import Failure, Options
-from ltocompat.report.formats.jsonstream import (
-    Array,
-    encode,
-    error_document,
-    failure_values,
-    head,
-    tail,
-)
+from ltocompat.report.formats.jsonstream import Rows, failure_values, optional_text
 from ltocompat.report.verbs.require import has_nothing
 
 
 def document(records: Iterable[Required | Failure], _: Options) -> Iterator[str]:
     """The pieces of the JSON document."""
-    rows = Array()
-    failures: list[Failure] = []
+    rows = Rows(v1.Require, "artifacts")
     artifacts = empty = 0
     for record in records:
         if isinstance(record, Failure):
-            failures.append(record)
+            rows.failures.append(record)
         elif has_nothing(record):
             empty += 1
         else:
-            if not artifacts:
-                yield head(v1.Require, "artifacts")
             artifacts += 1
-            yield rows.element(f"  {encode(_value(record))}")
-    if failures and not artifacts and not empty:
-        yield error_document(failures)
-        return
-    if not artifacts:
-        yield head(v1.Require, "artifacts")
-    summary = v1.Summary(artifacts, empty, failure_values(failures))
-    yield from tail(v1.Require((), summary), "artifacts")
+            yield from rows.row(_value(record))
+    summary = v1.Summary(artifacts, empty, failure_values(rows.failures))
+    yield from rows.end(v1.Require((), summary), empty=bool(empty))
 
 
 def _value(required: Required) -> v1.Artifact:
@@ -47,8 +32,8 @@ def _value(required: Required) -> v1.Artifact:
         path=required.path,
         modules=required.modules,
         nvjitlink=None if required.nvjitlink is None else _linker(required.nvjitlink),
-        driver_sass=_text(required.driver_sass),
-        driver_ptx=_text(required.driver_ptx),
+        driver_sass=optional_text(required.driver_sass),
+        driver_ptx=optional_text(required.driver_ptx),
         ptx_beyond=required.ptx_beyond,
         services=tuple(_service(service) for service in required.services),
         link_options=tuple(required.link_options),
@@ -58,14 +43,10 @@ def _value(required: Required) -> v1.Artifact:
     )
 
 
-def _text(value: object | None) -> str | None:
-    return None if value is None else str(value)
-
-
 def _linker(floor: LinkerFloor) -> v1.LinkerFloor:
     return v1.LinkerFloor(
         possible=str(floor.possible),
-        sure=_text(floor.sure),
+        sure=optional_text(floor.sure),
         exact=floor.exact,
         ceiling=floor.ceiling,
         tried=floor.tried,
@@ -81,7 +62,7 @@ def _service(service: Service) -> v1.Service:
         ptx=service.ptx,
         link=service.link,
         none=service.none,
-        driver=_text(service.driver),
+        driver=optional_text(service.driver),
         beyond=service.beyond,
     )
 

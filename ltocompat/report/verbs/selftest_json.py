@@ -8,45 +8,30 @@ from collections.abc import Iterable, Iterator
 from ltocompat.commands.selftest import SelfTestStep
 from ltocompat.model.records_v1 import selftest as v1
 from ltocompat.report import Failure, Options
-from ltocompat.report.formats.jsonstream import (
-    Array,
-    encode,
-    error_document,
-    failure_values,
-    head,
-    tail,
-)
+from ltocompat.report.formats.jsonstream import Rows, failure_values
 
 
 def document(records: Iterable[SelfTestStep | Failure], _: Options) -> Iterator[str]:
     """The pieces of the JSON document."""
-    rows = Array()
-    failures: list[Failure] = []
+    rows = Rows(v1.Selftest, "steps")
     counts: Counter[str] = Counter()
     stopped_at = None
     for record in records:
         if isinstance(record, Failure):
-            failures.append(record)
+            rows.failures.append(record)
             continue
-        if not counts:
-            yield head(v1.Selftest, "steps")
         counts[str(record.result)] += 1
         if record.result != "passed" and stopped_at is None:
             stopped_at = record.name
-        yield rows.element(f"  {encode(_step(record))}")
-    if failures and not counts:
-        yield error_document(failures)
-        return
-    if not counts:
-        yield head(v1.Selftest, "steps")
+        yield from rows.row(_step(record))
     summary = v1.Summary(
         passed=counts["passed"],
         failed=counts["failed"],
         missing=counts["missing"],
         stopped_at=stopped_at,
-        errors=failure_values(failures),
+        errors=failure_values(rows.failures),
     )
-    yield from tail(v1.Selftest((), summary), "steps")
+    yield from rows.end(v1.Selftest((), summary))
 
 
 def _step(step: SelfTestStep) -> v1.Step:
