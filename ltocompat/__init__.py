@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from ltocompat.packages.promise import Promise
     from ltocompat.scan.filters import ArchFilter
     from ltocompat.scan.progress import Progress
-    from ltocompat.targets.nvjitlink.linker import NvJitLink
+    from ltocompat.targets.linkers.linker import Linker
     from ltocompat.trial.values import Answer, LinkOutcome, Seconds, Step
 
 __version__ = VERSION
@@ -94,6 +94,7 @@ __all__ = [
     "Limits",
     "LinkOutcome",
     "Linked",
+    "Linker",
     "LinkerFloor",
     "LtoIrVersions",
     "LtocompatError",
@@ -103,7 +104,6 @@ __all__ = [
     "Missing",
     "Module",
     "Needs",
-    "NvJitLink",
     "PasteLine",
     "Place",
     "Policy",
@@ -194,7 +194,7 @@ _LAZY = {
     "Promise": "ltocompat.packages.promise",
     "ArchFilter": "ltocompat.scan.filters",
     "Progress": "ltocompat.scan.progress",
-    "NvJitLink": "ltocompat.targets.nvjitlink.linker",
+    "Linker": "ltocompat.targets.linkers.linker",
     "Answer": "ltocompat.trial.values",
     "LinkOutcome": "ltocompat.trial.values",
     "Seconds": "ltocompat.trial.values",

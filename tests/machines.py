@@ -26,7 +26,7 @@ from test_hosts_elf import (
     tags,
 )
 
-from ltocompat.targets.nvjitlink import Machine
+from ltocompat.targets.linkers import Machine
 
 __all__ = ["AARCH64", "IN_WHEEL", "X86_64", "Recorded", "banner", "library", "put"]
 

@@ -26,7 +26,7 @@ from ltocompat.model.place import Place
 from ltocompat.scan import walk
 from ltocompat.scan.describe import Detail
 from ltocompat.scan.extract_bytes import cut
-from ltocompat.targets.nvjitlink import installed
+from ltocompat.targets.linkers import installed
 from ltocompat.trial import InputKind, Pool, Request, TrialInput
 from ltocompat.trial.loading import Launch, LoadAnswer, LoadPool, LoadRequest
 

@@ -21,7 +21,7 @@ from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_package import problems_of
 from ltocompat.rules.rule import Problem
 from ltocompat.scan.walk import ScanSettings
-from ltocompat.targets.nvjitlink import obtain
+from ltocompat.targets.linkers import obtain
 from ltocompat.trial.narrow_makers import MakerNarrower
 
 LINUX = "py3-none-manylinux_2_28_x86_64"

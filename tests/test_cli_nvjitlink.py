@@ -19,7 +19,7 @@ from ltocompat.model.image import Skipped
 from ltocompat.model.place import Place
 from ltocompat.report import FORMATS
 from ltocompat.report.verbs.nvjitlink import CHANGES, LISTING
-from ltocompat.targets.nvjitlink import Machine, NvJitLink
+from ltocompat.targets.linkers import Linker, Machine
 
 Captured = pytest.CaptureFixture[str]
 
@@ -48,7 +48,7 @@ def bring(requirement: str, folder: str) -> None:
 @pytest.fixture
 def pip(monkeypatch: pytest.MonkeyPatch) -> None:
     defaults = (bring,)
-    monkeypatch.setattr("ltocompat.targets.nvjitlink.installing.install_one.__defaults__", defaults)
+    monkeypatch.setattr("ltocompat.targets.linkers.installing.install_one.__defaults__", defaults)
     monkeypatch.setattr("sysconfig.get_platform", lambda: "linux-x86_64")
 
 
@@ -138,7 +138,7 @@ def test_nothing_at_hand_names_the_command(
     )
 
 
-LINKER = NvJitLink(Release(12, 4), "12.4", HOSTILE, HOSTILE, HOSTILE, False, HOSTILE)
+LINKER = Linker(Release(12, 4), "12.4", HOSTILE, HOSTILE, HOSTILE, False, HOSTILE)
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -162,7 +162,7 @@ def test_the_size_is_said_first() -> None:
 def test_help_of_a_group_imports_nothing_slow(arguments: list[str]) -> None:
     code = (
         "import sys; from ltocompat.cli import run; code = run(sys.argv[1:]);"
-        "bad = {'ltocompat.facts', 'ltocompat.targets.nvjitlink', 'elftools'} & {*sys.modules};"
+        "bad = {'ltocompat.facts', 'ltocompat.targets.linkers', 'elftools'} & {*sys.modules};"
         "assert not bad, bad; sys.exit(code)"
     )
     command = [sys.executable, "-c", code, "nvjitlink", *arguments, "--help"]

@@ -15,9 +15,9 @@ from libraries_made import build, needs_gcc
 from machines import Recorded, ld_so_cache, shared
 
 from ltocompat.model.errors import Malformed
+from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.ldcache import CACHE, conf_folders, parse_cache
 from ltocompat.targets.machine.loader import load_order, resolve
-from ltocompat.targets.nvjitlink import Machine
 
 LDCONFIG = shutil.which("ldconfig", path=f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin") or ""
 ROW = re.compile(r"\t(\S+) \(.*\) => (.*)")

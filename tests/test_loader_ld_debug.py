@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from libraries_made import build, needs_gcc, said_by_loader
 
+from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.loaded import BindRule
 from ltocompat.targets.machine.loader import Loader
-from ltocompat.targets.nvjitlink import Machine
 
 pytestmark = needs_gcc
 Answers = list[tuple[str, str | None, str]]

@@ -9,7 +9,7 @@ from nvjitlink_trees import AARCH64, library, put
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import Malformed, UnreadableInput
-from ltocompat.targets.nvjitlink.identify import identify
+from ltocompat.targets.linkers.identify import identify
 
 CLAIM = [("12.4.99", "dist-info")]
 

@@ -21,11 +21,11 @@ from package_writer import zip_of
 
 from ltocompat.facts import NvJitLinkWheel, nvjitlink_wheels
 from ltocompat.model.errors import LtocompatError, Missing, UsageError
-from ltocompat.targets.nvjitlink import Cache, Machine, installed, remove, resolve
-from ltocompat.targets.nvjitlink.fetching import _environment, fetch
-from ltocompat.targets.nvjitlink.installing import Fetch, install_one
-from ltocompat.targets.nvjitlink.machine import program_path
-from ltocompat.targets.nvjitlink.version_request import VersionRequest, choose
+from ltocompat.targets.linkers import Cache, Machine, installed, remove, resolve
+from ltocompat.targets.linkers.fetching import _environment, fetch
+from ltocompat.targets.linkers.installing import Fetch, install_one
+from ltocompat.targets.linkers.machine import program_path
+from ltocompat.targets.linkers.version_request import VersionRequest, choose
 
 LINUX = "linux-x86_64"
 LIBRARY = library("12.4.127")
@@ -322,7 +322,7 @@ def test_the_table_of_wheels_is_whole() -> None:
 def test_a_failed_download_is_one_sentence(
     text: str, cause: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ltocompat.targets.nvjitlink.fetching._tool", saying(tmp_path, text))
+    monkeypatch.setattr("ltocompat.targets.linkers.fetching._tool", saying(tmp_path, text))
     with pytest.raises(Missing, match=rf"x==1 can't be downloaded: {cause}") as caught:
         fetch("x==1", str(tmp_path))
     assert "\n" not in str(caught.value)

@@ -11,8 +11,8 @@ from nvjitlink_trees import AARCH64, IN_WHEEL, library, put
 
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.image import Skipped
-from ltocompat.targets.nvjitlink import Cache, Machine, NvJitLink, find, resolve
-from ltocompat.targets.nvjitlink.searching import search
+from ltocompat.targets.linkers import Cache, Linker, Machine, find, resolve
+from ltocompat.targets.linkers.searching import search
 
 SITE = "/home/u/venv/lib/python3.12/site-packages"
 VENV = {"VIRTUAL_ENV": "/home/u/venv"}
@@ -177,7 +177,7 @@ def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
     path = put(tmp_path, "lib.so", here("12.4.127"))
     empty = Cache(str(tmp_path / "cache"))
     found = resolve(str(path), cache=empty)
-    assert isinstance(found, NvJitLink)
+    assert isinstance(found, Linker)
     assert (found.version, found.found_via, found.for_trials) == ("12.4.127", "path", False)
     with pytest.raises(Missing, match="does not exist"):
         resolve(str(tmp_path / "none"), cache=empty)

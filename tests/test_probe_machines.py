@@ -11,6 +11,7 @@ import pytest
 from machines import MULTIARCH, Recorded, shared
 
 from ltocompat.model.arch import Release, SmArch
+from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.environment import (
     CompatNote,
     Environment,
@@ -21,7 +22,6 @@ from ltocompat.targets.machine.environment import (
 )
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.machine.save import target_of
-from ltocompat.targets.nvjitlink import Machine
 
 
 def probed(made: Recorded, *, cache: bool = True) -> Environment:

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from libraries_made import build, needs_gcc
 
+from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.environment import LibraryPick
 from ltocompat.targets.machine.library_search import picks
-from ltocompat.targets.nvjitlink import Machine
 
 pytest.importorskip("cuda.pathfinder")
 pytestmark = needs_gcc

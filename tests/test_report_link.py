@@ -12,14 +12,14 @@ from ltocompat.model.link_options import Disagreement
 from ltocompat.model.place import Place
 from ltocompat.report import FORMATS, Failure, Options
 from ltocompat.report.verbs.link import REPORT
-from ltocompat.targets.nvjitlink import NvJitLink
+from ltocompat.targets.linkers import Linker
 from ltocompat.trial import Answer, LinkOutcome, Seconds, Step
 
 
-def library(version: str) -> NvJitLink:
+def library(version: str) -> Linker:
     release = Release.parse(version)
     path = f"/cache/{version}/libnvJitLink.so"
-    return NvJitLink(release, version, path, "trial cache", "file banner", True, "x86-64")
+    return Linker(release, version, path, "trial cache", "file banner", True, "x86-64")
 
 
 def tried(

@@ -10,9 +10,9 @@ from ltocompat.commands.check import check
 from ltocompat.commands.this_machine import ThisMachine
 from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.target import THIS_MACHINE, Target
+from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.python_environment import Installation
-from ltocompat.targets.nvjitlink import Machine
 
 LIBRARY = str(FOLDER / "objects" / "libaxpy-no-device-link.so")  # it asks something of others
 

@@ -11,11 +11,11 @@ import pytest
 
 from ltocompat.model.arch import Release
 from ltocompat.model.trial_answer import TrialOutcome
-from ltocompat.targets.nvjitlink import NvJitLink
+from ltocompat.targets.linkers import Linker
 from ltocompat.trial import InputKind, Request, TrialInput
 from ltocompat.trial.answer_cache import Question, TrialCache
 
-LINKER = NvJitLink(
+LINKER = Linker(
     release=Release(13, 3),
     version="13.3.33",
     path="libnvJitLink.so.13",

@@ -31,7 +31,7 @@ from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.scan.progress import Progress, reporter
 from ltocompat.scan.summary_cache import Key, SummaryCache
 from ltocompat.scan.walk import ScanSettings
-from ltocompat.targets.nvjitlink import obtain
+from ltocompat.targets.linkers import obtain
 from ltocompat.trial.narrow_makers import MakerNarrower
 from ltocompat.trial.trials import LinkTrial, TrialCache
 

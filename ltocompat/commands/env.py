@@ -10,10 +10,10 @@ from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.target import Target
 from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.rule import Problem
+from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.machine.save import target_of
-from ltocompat.targets.nvjitlink import Machine
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ def _records_of(text: str, settings: walk.ScanSettings, where: ImageFilter | Non
 
 def _narrow(stack: ExitStack, *, install_missing: bool) -> walk.Refine:
     """The question to linkers; their processes end with ``stack``."""
-    from ltocompat.targets.nvjitlink import obtain
+    from ltocompat.targets.linkers import obtain
     from ltocompat.trial.narrow_makers import MakerNarrower
 
     resolve = functools.partial(obtain, install_missing=install_missing)

@@ -16,7 +16,7 @@ from ltocompat.model.place import Place
 from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.progress import Progress, reporter
 from ltocompat.scan.walk import ScanSettings
-from ltocompat.targets.nvjitlink import Machine, NvJitLink, find, installed, obtain
+from ltocompat.targets.linkers import Linker, Machine, find, installed, obtain
 from ltocompat.trial import Answer, LinkOutcome, Pool, Request, compiles_relocatable, explain
 from ltocompat.trial.link_inputs import Linkable, gather, gather_each
 
@@ -43,7 +43,7 @@ class Linked:
         reason: the library's log in one sentence, None when nothing needs saying.
     """
 
-    nvjitlink: NvJitLink
+    nvjitlink: Linker
     way: str
     arch: SmArch
     place: Place | None
@@ -136,7 +136,7 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
     yield from _together(places, libraries, target, settings, output=output)
 
 
-def _libraries(wanted: Sequence[str], *, install_missing: bool) -> list[NvJitLink]:
+def _libraries(wanted: Sequence[str], *, install_missing: bool) -> list[Linker]:
     if not wanted:
         at_hand = [*installed(), *find(Machine.here())]
         if not at_hand:
@@ -147,7 +147,7 @@ def _libraries(wanted: Sequence[str], *, install_missing: bool) -> list[NvJitLin
 
 def _together(
     places: list[Place],
-    libraries: list[NvJitLink],
+    libraries: list[Linker],
     target: SmArch,
     settings: ScanSettings,
     *,
@@ -190,7 +190,7 @@ def _options(target: SmArch, way: str) -> tuple[str, ...]:
 
 
 def _timed(
-    pool: Pool, library: NvJitLink, inputs: list[Linkable], target: SmArch, way: str, *, keep: bool
+    pool: Pool, library: Linker, inputs: list[Linkable], target: SmArch, way: str, *, keep: bool
 ) -> Linked:
     """Link with the library's cache off, twice, then twice with it on, which finds it filled."""
     trials = tuple(input_.trial for input_ in inputs)
@@ -243,7 +243,7 @@ def _write(path: str | os.PathLike[str], data: bytes) -> None:
 
 def _each(
     places: list[Place],
-    libraries: list[NvJitLink],
+    libraries: list[Linker],
     target: SmArch | None,
     settings: ScanSettings,
     *,

@@ -10,11 +10,11 @@ from ltocompat.model.errors import LtocompatError
 from ltocompat.model.failure import Failure
 from ltocompat.model.image import Skipped
 from ltocompat.scan.progress import Progress
-from ltocompat.targets.nvjitlink import Cache, Machine, NvJitLink
-from ltocompat.targets.nvjitlink import remove as drop
-from ltocompat.targets.nvjitlink.installing import install_one, present
-from ltocompat.targets.nvjitlink.searching import search
-from ltocompat.targets.nvjitlink.version_request import VersionRequest, choose
+from ltocompat.targets.linkers import Cache, Linker, Machine
+from ltocompat.targets.linkers import remove as drop
+from ltocompat.targets.linkers.installing import install_one, present
+from ltocompat.targets.linkers.searching import search
+from ltocompat.targets.linkers.version_request import VersionRequest, choose
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +73,19 @@ class InstallChange:
     """
 
     action: str
-    linker: NvJitLink
+    linker: Linker
     size: int
 
 
 def list_nvjitlinks(
     *, machine: Machine | None = None, cache: Cache | None = None
-) -> Iterator[NvJitLink | Skipped]:
+) -> Iterator[Linker | Skipped]:
     """Every nvJitLink that this machine reaches, oldest first, then those for trials.
 
     A file that is called so and can't be read, or is none, comes as ``Skipped`` in the end.
     """
     found = list(search(machine or Machine.here()))
-    linkers = [record for record in found if isinstance(record, NvJitLink)]
+    linkers = [record for record in found if isinstance(record, Linker)]
     yield from sorted(linkers, key=lambda linker: (linker.numbers, linker.path))
     yield from (cache or Cache.of()).installed()
     yield from (skipped for skipped in found if isinstance(skipped, Skipped))
@@ -147,7 +147,7 @@ def remove_nvjitlinks(wanted: str, *, cache: Cache | None = None) -> Iterator[In
         yield InstallChange("removed", linker, sizes[linker])
 
 
-def run_list(options: ListOptions) -> Iterator[NvJitLink | Skipped]:
+def run_list(options: ListOptions) -> Iterator[Linker | Skipped]:
     """What ``list_nvjitlinks`` finds."""
     return list_nvjitlinks(machine=options.machine, cache=options.cache)
 

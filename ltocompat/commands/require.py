@@ -58,7 +58,7 @@ def run(options: RequireOptions) -> Iterator[Required | Failure]:
     with ExitStack() as stack:
         narrow = None
         if options.trial_link:
-            from ltocompat.targets.nvjitlink import obtain
+            from ltocompat.targets.linkers import obtain
             from ltocompat.trial.narrow_makers import MakerNarrower
 
             ask = functools.partial(obtain, install_missing=options.install_nvjitlink)

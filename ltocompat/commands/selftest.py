@@ -24,8 +24,8 @@ from ltocompat.commands.selftest_words import (
 )
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import LtocompatError, Missing
+from ltocompat.targets.linkers import Linker, Machine, installed, obtain, resolve
 from ltocompat.targets.machine.library_search import PATHFINDER, picks
-from ltocompat.targets.nvjitlink import Machine, NvJitLink, installed, obtain, resolve
 from ltocompat.trial import InputKind, LinkOutcome, Pool, Request, TrialInput
 from ltocompat.trial.compiling import CompilerProcess
 from ltocompat.trial.loading import Launch, LoadGpu, LoadOutcome, LoadPool, LoadRequest, LoadStep
@@ -182,7 +182,7 @@ def _nvrtc(stack: ExitStack) -> tuple[CompilerProcess | None, SelfTestStep]:
 
 def _nvjitlink(
     stack: ExitStack, wanted: str | None, *, install_missing: bool
-) -> tuple[NvJitLink | None, Pool | None, SelfTestStep]:
+) -> tuple[Linker | None, Pool | None, SelfTestStep]:
     try:
         linker = obtain(wanted, install_missing=install_missing) if wanted else _of_programs()
         pool = stack.enter_context(Pool(linker.path, workers=1))
@@ -192,7 +192,7 @@ def _nvjitlink(
     return linker, pool, SelfTestStep("nvJitLink", SelfTestResult.PASSED, text)
 
 
-def _of_programs() -> NvJitLink:
+def _of_programs() -> Linker:
     """The nvJitLink that programs of this Python get, else one for trials.
 
     Raises:

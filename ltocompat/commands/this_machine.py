@@ -16,13 +16,13 @@ from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.problems import machine_result, with_problems
 from ltocompat.rules.rule import Problem
+from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library import Library
 from ltocompat.targets.machine.library_on_machine import look_at
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.machine.python_environment import Installation, chosen
 from ltocompat.targets.machine.save import target_of
-from ltocompat.targets.nvjitlink import Machine
 
 _AS_PATH = "this-machine"
 

@@ -25,7 +25,7 @@ from typing import Any
 from ltocompat import model
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.version import VERSION
-from ltocompat.targets.nvjitlink import Cache
+from ltocompat.targets.linkers import Cache
 
 _KEPT = 90 * 24 * 3600.0  # seconds
 _MOST_BYTES = 64 << 20  # of one file's summaries; those of libcuvs take 5 KB

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.model.closing import Closing
 from ltocompat.model.trial_answer import TrialOutcome
-from ltocompat.targets.nvjitlink import Cache, NvJitLink
+from ltocompat.targets.linkers import Cache, Linker
 from ltocompat.trial import Request
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Question:
     name: str
 
     @classmethod
-    def of(cls, linker: NvJitLink, request: Request) -> Question:
+    def of(cls, linker: Linker, request: Request) -> Question:
         """The question that a request is."""
         digest = hashlib.sha256()
         how = "linked" if request.complete else "added"
@@ -64,7 +64,7 @@ class Question:
         return cls(digest.digest(), request.inputs[0].name)
 
     @classmethod
-    def about(cls, linker: NvJitLink, what: str) -> Question:
+    def about(cls, linker: Linker, what: str) -> Question:
         """A question about the library itself."""
         text = f"{linker.version}\0{linker.machine}\0about\0{what}"
         return cls(hashlib.sha256(text.encode()).digest(), _PLACE)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from ltocompat.model.trial_answer import TrialOutcome
-from ltocompat.targets.nvjitlink import NvJitLink
+from ltocompat.targets.linkers import Linker
 from ltocompat.trial import Answer, LinkOutcome, Pool, Request, compiles_relocatable, explain
 from ltocompat.trial.answer_cache import Question, TrialCache
 
@@ -21,7 +21,7 @@ _WORDS = {
 }
 
 
-class Linker:
+class CachedLinker:
     """Asks one library, whose processes start with the first question that is new.
 
     Args:
@@ -30,7 +30,7 @@ class Linker:
         stack: ends its processes.
     """
 
-    def __init__(self, library: NvJitLink, cache: TrialCache | None, stack: ExitStack) -> None:
+    def __init__(self, library: Linker, cache: TrialCache | None, stack: ExitStack) -> None:
         self._library = library
         self._cache = cache
         self._stack = stack

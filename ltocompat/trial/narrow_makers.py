@@ -19,7 +19,7 @@ from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Malformed, Missing
 from ltocompat.model.image import Image, Maker, Module
 from ltocompat.scan.extract_bytes import cut
-from ltocompat.targets.nvjitlink import NvJitLink
+from ltocompat.targets.linkers import Linker
 from ltocompat.trial import Answer, InputKind, LinkOutcome, Pool, Request, TrialInput, explain
 
 Pair = tuple[StoredImage, Image]
@@ -43,7 +43,7 @@ class MakerNarrower(Closing):
         resolve: the library of a minor release; raises ``Missing`` where there is none.
     """
 
-    def __init__(self, resolve: Callable[[str], NvJitLink]) -> None:
+    def __init__(self, resolve: Callable[[str], Linker]) -> None:
         self._resolve = resolve
         self._stack = ExitStack()
         self._pools: dict[Release, Pool | None] = {}

@@ -26,10 +26,10 @@ from ltocompat.rules.engine.judge_module import ways
 from ltocompat.rules.selection import pick_for_linker
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.scan.walk import Modules
-from ltocompat.targets.nvjitlink import obtain, resolve
+from ltocompat.targets.linkers import obtain, resolve
 from ltocompat.trial import InputKind, Request, TrialInput
 from ltocompat.trial.answer_cache import TrialCache
-from ltocompat.trial.cached_linker import Linker
+from ltocompat.trial.cached_linker import CachedLinker
 from ltocompat.trial.link_inputs import trial_input
 from ltocompat.trial.module_trial import TryModules
 
@@ -72,7 +72,7 @@ class LinkTrial(Closing):
         self._install = install_missing
         self._stack = ExitStack()
         self._cache = None if cache is None else self._stack.enter_context(cache)
-        self._linkers: dict[Release, Linker] = {}
+        self._linkers: dict[Release, CachedLinker] = {}
         self._versions: dict[Release, str] = {}
 
     def close(self) -> None:
@@ -116,10 +116,10 @@ class LinkTrial(Closing):
                 found[number][link_key(goal.release, goal.arch)] = answer
         return list(found)
 
-    def _linker(self, release: Release) -> Linker:
+    def _linker(self, release: Release) -> CachedLinker:
         if release not in self._linkers:
             library = obtain(str(release), install_missing=self._install)
-            self._linkers[release] = Linker(library, self._cache, self._stack)
+            self._linkers[release] = CachedLinker(library, self._cache, self._stack)
         return self._linkers[release]
 
     def _request(

@@ -16,7 +16,7 @@ import ltocompat
 from ltocompat.cli import run
 from ltocompat.commands.policy.gate import Audited
 from ltocompat.model.verdict import Verdict
-from ltocompat.targets.nvjitlink import Cache, obtain
+from ltocompat.targets.linkers import Cache, obtain
 
 pytestmark = pytest.mark.wild
 SET = "fatbin-ltoir/nvfatbin-13.3-of-13.3-lto_80.fatbin"  # made by 13.3, 13.4 or 13.5

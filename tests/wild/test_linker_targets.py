@@ -7,7 +7,7 @@ import pytest
 from ltocompat import facts
 from ltocompat.facts.gpus import linker_targets, sms
 from ltocompat.model.arch import Release
-from ltocompat.targets import nvjitlink
+from ltocompat.targets import linkers
 from ltocompat.trial import InputKind, LinkOutcome, Pool, Request, TrialInput
 
 pytestmark = pytest.mark.wild
@@ -25,7 +25,7 @@ def request(number: int) -> Request:
 
 @pytest.mark.parametrize("minor", facts.nvjitlink_minors(), ids=str)
 def test_the_table_of_architectures_is_what_nvjitlink_links_for(minor: Release) -> None:
-    library = nvjitlink.obtain(str(minor), install_missing=True)
+    library = linkers.obtain(str(minor), install_missing=True)
     numbers = [sm.number for sm in sms()] + list(NO_SUCH)
     with Pool(library.path) as pool:
         answers = list(pool.run(request(number) for number in numbers))

@@ -10,9 +10,9 @@ import pytest
 import wheels
 
 from ltocompat.rules.catalogue import RULES
+from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library_on_machine import look_at
-from ltocompat.targets.nvjitlink import Machine
 
 pytestmark = pytest.mark.wild
 

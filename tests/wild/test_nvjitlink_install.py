@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ltocompat.facts import nvjitlink_wheels
-from ltocompat.targets.nvjitlink import Cache, Machine, find, install, installed
-from ltocompat.targets.nvjitlink.identify import identify
+from ltocompat.targets.linkers import Cache, Machine, find, install, installed
+from ltocompat.targets.linkers.identify import identify
 
 pytestmark = pytest.mark.wild
 

@@ -15,6 +15,7 @@ from ltocompat.report.formats.jsonstream import (
 )
 from ltocompat.report.verbs.check_json import target_value
 from ltocompat.rules.rule import Problem
+from ltocompat.targets.linkers import Linker
 from ltocompat.targets.machine.environment import (
     CompatFolder,
     CompatNote,
@@ -29,7 +30,6 @@ from ltocompat.targets.machine.environment import (
     Toolkit,
     UserDriver,
 )
-from ltocompat.targets.nvjitlink import NvJitLink
 
 
 def document(records: Iterable[Surroundings | Failure], _: Options) -> Iterator[str]:
@@ -111,7 +111,7 @@ def _gpu(gpu: LocalGpu) -> v1.LocalGpu:
     return v1.LocalGpu(gpu.name, optional_text(gpu.arch), gpu.source)
 
 
-def _nvjitlink(linker: NvJitLink) -> v1.NvJitLink:
+def _nvjitlink(linker: Linker) -> v1.NvJitLink:
     return v1.NvJitLink(
         release=str(linker.release),
         version=linker.version,

@@ -12,7 +12,7 @@ from ltocompat.report.text import binary_size, count
 
 if TYPE_CHECKING:
     from ltocompat.commands.nvjitlink import InstallChange, Plan
-    from ltocompat.targets.nvjitlink import NvJitLink
+    from ltocompat.targets.linkers import Linker
 
 _COLUMNS = (
     Column("version"),
@@ -24,7 +24,7 @@ _COLUMNS = (
 _NONE = "no nvJitLink is at hand; get one for trials with: ltocompat nvjitlink install 12.4"
 
 
-def list_blocks(records: Iterable[NvJitLink | Skipped | Failure], _: Options) -> Iterator[Block]:
+def list_blocks(records: Iterable[Linker | Skipped | Failure], _: Options) -> Iterator[Block]:
     """One row a library, and what was skipped."""
     rows, skipped = [], []
     for record in records:
@@ -64,7 +64,7 @@ def _announced(plan: Plan) -> str:
 
 
 def _document(
-    records: Iterable[NvJitLink | Skipped | Plan | InstallChange | Failure], options: Options
+    records: Iterable[Linker | Skipped | Plan | InstallChange | Failure], options: Options
 ) -> Iterator[str]:
     # Imported here: a table needs no JSON.
     from ltocompat.report.verbs.nvjitlink_json import document
@@ -72,5 +72,5 @@ def _document(
     return document(records, options)
 
 
-LISTING: Report[NvJitLink | Skipped] = Report(list_blocks, _document)
+LISTING: Report[Linker | Skipped] = Report(list_blocks, _document)
 CHANGES: Report[Plan | InstallChange] = Report(change_blocks, _document)

@@ -11,11 +11,11 @@ from ltocompat.model.records_v1 import nvjitlink as v1
 from ltocompat.report import Failure, Options
 from ltocompat.report.formats.jsonstream import Rows, failure_values
 from ltocompat.report.verbs.inspect_json import skipped_value
-from ltocompat.targets.nvjitlink import NvJitLink
+from ltocompat.targets.linkers import Linker
 
 
 def document(
-    records: Iterable[NvJitLink | Skipped | Plan | InstallChange | Failure], _: Options
+    records: Iterable[Linker | Skipped | Plan | InstallChange | Failure], _: Options
 ) -> Iterator[str]:
     """The pieces of the JSON document; a list and a change have the same rows."""
     rows = Rows(v1.Nvjitlink, "nvjitlinks")
@@ -35,7 +35,7 @@ def document(
     yield from rows.end(v1.Nvjitlink((), tuple(skipped), summary))
 
 
-def _library(record: NvJitLink | InstallChange) -> v1.Library:
+def _library(record: Linker | InstallChange) -> v1.Library:
     change = record if isinstance(record, InstallChange) else None
     linker = record.linker if isinstance(record, InstallChange) else record
     return v1.Library(

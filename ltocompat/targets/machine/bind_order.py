@@ -16,8 +16,8 @@ from ltocompat.files.objects.elf_symbols import SymbolTable, symbol_tables, symb
 from ltocompat.files.objects.section import short_text
 from ltocompat.files.objects.windows import TABLE_WINDOW, windows
 from ltocompat.model.limits import Budget
+from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine.objects import viewed
-from ltocompat.targets.nvjitlink.machine import Machine
 
 _ENTRY = struct.Struct("<QQq")
 _TABLES = (("DT_RELA", "DT_RELASZ"), ("DT_JMPREL", "DT_PLTRELSZ"))

@@ -17,9 +17,9 @@ from ltocompat.files.objects import elf
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError, Malformed
 from ltocompat.model.limits import KIB, Budget
+from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine.environment import CompatNote
 from ltocompat.targets.machine.objects import viewed
-from ltocompat.targets.nvjitlink.machine import Machine
 
 _SECTION = ".note.cuda.fwd_compatibility"
 _OWNER = b"NVIDIA Corporation"

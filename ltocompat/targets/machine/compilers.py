@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import Budget
+from ltocompat.targets.linkers.machine import Machine
+from ltocompat.targets.linkers.places import package_folders
 from ltocompat.targets.machine.environment import Compiler, InstalledPackage, Toolkit
 from ltocompat.targets.machine.objects import viewed
-from ltocompat.targets.nvjitlink.machine import Machine
-from ltocompat.targets.nvjitlink.places import package_folders
 
 _FILES = {"nvrtc": "libnvrtc.so*", "nvvm": "libnvvm.so*"}
 _IN_WHEELS = ("nvidia/*/lib", "nvidia/*/nvvm/lib64")

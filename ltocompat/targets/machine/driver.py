@@ -10,6 +10,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import MIB
 from ltocompat.model.target import DriverVersion
+from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine.compat_note import compat_note
 from ltocompat.targets.machine.driver_probe import Answers
 from ltocompat.targets.machine.environment import (
@@ -22,7 +23,6 @@ from ltocompat.targets.machine.environment import (
 from ltocompat.targets.machine.ldcache import conf_folders
 from ltocompat.targets.machine.loader import Loader
 from ltocompat.targets.machine.versions import driver_version, driver_version_in_name
-from ltocompat.targets.nvjitlink.machine import Machine
 
 LIBCUDA = "libcuda.so.1"
 PROC = "/proc/driver/nvidia/version"

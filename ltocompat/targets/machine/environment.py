@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.target import DriverVersion, System
-from ltocompat.targets.nvjitlink.linker import NvJitLink
+from ltocompat.targets.linkers.linker import Linker
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +265,7 @@ class Environment:
     user_driver: UserDriver | None = None
     compat_folders: tuple[CompatFolder, ...] = ()
     gpus: tuple[LocalGpu, ...] = ()
-    nvjitlinks: tuple[NvJitLink, ...] = ()
+    nvjitlinks: tuple[Linker, ...] = ()
     compilers: tuple[Compiler, ...] = ()
     picks: tuple[LibraryPick, ...] = ()
     toolkits: tuple[Toolkit, ...] = ()

@@ -8,9 +8,9 @@ from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import SmArch
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Gpu
+from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine.driver_probe import Answers
 from ltocompat.targets.machine.environment import Jetson, LocalGpu
-from ltocompat.targets.nvjitlink.machine import Machine
 
 _PROC = "/proc/driver/nvidia/gpus"
 _MODEL = re.compile(r"^Model:\s*(\S.*?)\s*$", re.MULTILINE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ltocompat.targets.nvjitlink.machine import Machine
+from ltocompat.targets.linkers.machine import Machine
 
 _TRIPLETS = {
     "x86-64": "x86_64-linux-gnu",

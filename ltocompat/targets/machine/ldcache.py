@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import KIB, MIB
-from ltocompat.targets.nvjitlink.machine import Machine
+from ltocompat.targets.linkers.machine import Machine
 
 CACHE = "/etc/ld.so.cache"
 CONF = "/etc/ld.so.conf"

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import Host
+from ltocompat.targets.linkers import Linker
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.loaded import Resolved
-from ltocompat.targets.nvjitlink import NvJitLink
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class Library:
     path: str
     host: Host
     resolved: tuple[Resolved, ...]
-    nvjitlink: NvJitLink | None
-    declared: NvJitLink | None
+    nvjitlink: Linker | None
+    declared: Linker | None
     environment: Environment
 
     @property

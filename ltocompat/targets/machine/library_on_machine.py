@@ -11,15 +11,15 @@ from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.image import Host
 from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
+from ltocompat.targets.linkers.linker import Linker
+from ltocompat.targets.linkers.machine import Machine
+from ltocompat.targets.linkers.searching import read_linker
 from ltocompat.targets.machine.bind_order import in_order_of_binding
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library import Library
 from ltocompat.targets.machine.loaded import BindRule, Resolved
 from ltocompat.targets.machine.loader import Loader
 from ltocompat.targets.machine.objects import read_object, viewed
-from ltocompat.targets.nvjitlink.linker import NvJitLink
-from ltocompat.targets.nvjitlink.machine import Machine
-from ltocompat.targets.nvjitlink.searching import read_linker
 
 _NVJITLINK = "libnvJitLink"
 _SITES = ("site-packages", "dist-packages")
@@ -135,14 +135,14 @@ def _first_answer(loader: Loader, resolved: Resolved) -> Resolved:
 
 def _identified(
     machine: Machine, environment: Environment, found: Resolved | None
-) -> NvJitLink | None:
+) -> Linker | None:
     """The copy behind an answer; None where there is none, or its bytes don't tell a version."""
     if found is None or found.real is None:
         return None
     return _copy(machine, environment, found.real, found.found_by)
 
 
-def _copy(machine: Machine, environment: Environment, path: str, via: str) -> NvJitLink | None:
+def _copy(machine: Machine, environment: Environment, path: str, via: str) -> Linker | None:
     for nvjitlink in environment.nvjitlinks:
         if nvjitlink.path == path:
             return replace(nvjitlink, found_via=via)
@@ -158,7 +158,7 @@ def _declared(
     path: str,
     host: Host,
     found: Resolved | None,
-) -> NvJitLink | None:
+) -> Linker | None:
     """What the file would get without the variables of the loader, or from its own packages."""
     if found is None or found.loaded is None:
         return None

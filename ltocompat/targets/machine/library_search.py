@@ -12,10 +12,10 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ltocompat.targets.linkers.machine import Machine
+from ltocompat.targets.linkers.places import package_folders
 from ltocompat.targets.machine.environment import LibraryPick
 from ltocompat.targets.machine.loader import Loader
-from ltocompat.targets.nvjitlink.machine import Machine
-from ltocompat.targets.nvjitlink.places import package_folders
 
 LDSO = "ld.so"
 PATHFINDER = "cuda-pathfinder"

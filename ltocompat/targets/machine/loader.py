@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ltocompat.model.errors import LtocompatError, Malformed
+from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine.layout import Layout, layout, processor_of
 from ltocompat.targets.machine.ldcache import FLAGS, CacheEntry, cached, conf_folders
 from ltocompat.targets.machine.loaded import BindRule, Loaded, Resolved
 from ltocompat.targets.machine.objects import SharedObject, read_object
-from ltocompat.targets.nvjitlink.machine import Machine
 
 _NO_FILE = "cannot open shared object file: No such file or directory"
 _MOST_OBJECTS = 2000  # in one process; CUDA's largest bring some 50

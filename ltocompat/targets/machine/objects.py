@@ -11,7 +11,7 @@ from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.objects import elf
 from ltocompat.model.errors import Malformed, UnreadableInput
 from ltocompat.model.limits import Budget
-from ltocompat.targets.nvjitlink.machine import Machine
+from ltocompat.targets.linkers.machine import Machine
 
 _DF_1_NODEFLIB = 0x800  # elf.h: ignore default library search path
 _IDENTIFICATION_BYTES = 64  # ld.so takes shorter files for broken

@@ -6,9 +6,9 @@ import json
 import os
 import re
 
+from ltocompat.targets.linkers.machine import Machine
+from ltocompat.targets.linkers.places import package_folders
 from ltocompat.targets.machine.environment import Conda, InstalledPackage
-from ltocompat.targets.nvjitlink.machine import Machine
-from ltocompat.targets.nvjitlink.places import package_folders
 
 _WHEELS = re.compile(r"(?:nvidia|cuda|numba-cuda|pynvjitlink|cupy-cuda)(?:-.*)?")
 _CONDA = ("cuda-*.json", "cuda*.json", "libnvjitlink*.json", "libnvptxcompiler*.json")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from ltocompat.model.target import System
+from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine.environment import Jetson
 from ltocompat.targets.machine.layout import processor_of
-from ltocompat.targets.nvjitlink.machine import Machine
 
 # Starts like: # R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic
 _TEGRA = re.compile(r"# R(\d+) \(release\), REVISION: (\d+(?:\.\d+)*)")

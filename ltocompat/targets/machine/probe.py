@@ -9,6 +9,9 @@ from typing import TypeVar
 
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.target import System
+from ltocompat.targets.linkers.linker import Linker
+from ltocompat.targets.linkers.machine import Machine
+from ltocompat.targets.linkers.searching import find, read_linker
 from ltocompat.targets.machine.compilers import compilers
 from ltocompat.targets.machine.driver import compat_folders, kernel_driver, user_driver
 from ltocompat.targets.machine.driver_probe import Answers, ask
@@ -20,9 +23,6 @@ from ltocompat.targets.machine.loader import Loader
 from ltocompat.targets.machine.packages import conda, wheels
 from ltocompat.targets.machine.platform import container, is_wsl2, jetson, system, variables
 from ltocompat.targets.machine.toolkits import toolkits
-from ltocompat.targets.nvjitlink.linker import NvJitLink
-from ltocompat.targets.nvjitlink.machine import Machine
-from ltocompat.targets.nvjitlink.searching import find, read_linker
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ def _cached(machine: Machine) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entry.path for entry in cached(machine) or ()))
 
 
-def _linkers(machine: Machine, known: Iterable[str]) -> tuple[NvJitLink, ...]:
+def _linkers(machine: Machine, known: Iterable[str]) -> tuple[Linker, ...]:
     """Those of ``nvjitlinks``, and what the cache knows where there is no ldconfig to run."""
     found = {each_linker.path: each_linker for each_linker in find(machine)}
     for path in known:
@@ -106,7 +106,7 @@ def _linkers(machine: Machine, known: Iterable[str]) -> tuple[NvJitLink, ...]:
 
 
 def _picks(
-    machine: Machine, linkers: Iterable[NvJitLink], others: Iterable[Compiler]
+    machine: Machine, linkers: Iterable[Linker], others: Iterable[Compiler]
 ) -> tuple[LibraryPick, ...]:
     versions: dict[str, str | None] = {linker.path: linker.version for linker in linkers}
     versions |= {other.path: other.version for other in others}

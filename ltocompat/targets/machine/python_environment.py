@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ltocompat.model.errors import UsageError
-from ltocompat.targets.nvjitlink import Machine
+from ltocompat.targets.linkers import Machine
 
 # What holds device code: libraries, extension modules, and loose images.
 _SUFFIXES = (".so", ".pyd", ".dll", ".fatbin", ".cubin", ".ptx", ".ltoir", ".a", ".lib")

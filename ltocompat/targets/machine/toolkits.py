@@ -6,8 +6,8 @@ import json
 import os
 import re
 
+from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine.environment import Toolkit
-from ltocompat.targets.nvjitlink.machine import Machine
 
 _NVCC = re.compile(r"release \d+\.\d+, V(\d+\.\d+\.\d+)")
 _HEADER = re.compile(r"^#define\s+CUDA_VERSION\s+(\d{4,6})\s*$", re.MULTILINE)

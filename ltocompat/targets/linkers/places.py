@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from ltocompat.targets.nvjitlink.machine import Machine
+from ltocompat.targets.linkers.machine import Machine
 
 _LIBRARY = ("libnvJitLink.so*", "nvJitLink_*.dll")
 _IN_WHEELS = tuple(

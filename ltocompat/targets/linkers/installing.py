@@ -12,11 +12,11 @@ from typing import IO
 
 from ltocompat.model.errors import LtocompatError, Malformed, Missing
 from ltocompat.model.limits import GIB, MIB
-from ltocompat.targets.nvjitlink.cache import Cache, InstallOrigin
-from ltocompat.targets.nvjitlink.fetching import fetch
-from ltocompat.targets.nvjitlink.identify import identify
-from ltocompat.targets.nvjitlink.linker import NvJitLink
-from ltocompat.targets.nvjitlink.version_request import ALL, VersionRequest, choose, matches
+from ltocompat.targets.linkers.cache import Cache, InstallOrigin
+from ltocompat.targets.linkers.fetching import fetch
+from ltocompat.targets.linkers.identify import identify
+from ltocompat.targets.linkers.linker import Linker
+from ltocompat.targets.linkers.version_request import ALL, VersionRequest, choose, matches
 
 Fetch = Callable[[str, str], None]
 """Puts the wheel of a requirement into a folder, packed or unpacked."""
@@ -29,7 +29,7 @@ _LARGEST = GIB  # bytes of a library; ten times the largest one known
 
 def install(
     wanted: str, *, cache: Cache | None = None, allow_unknown: bool = False
-) -> tuple[NvJitLink, ...]:
+) -> tuple[Linker, ...]:
     """Install ``12.4`` (its newest known patch level), ``12.4.127``, or ``all``, for trials.
 
     Args:
@@ -46,7 +46,7 @@ def install(
     return tuple(install_one(version_request, cache or Cache.of()) for version_request in chosen)
 
 
-def remove(wanted: str, *, cache: Cache | None = None) -> tuple[NvJitLink, ...]:
+def remove(wanted: str, *, cache: Cache | None = None) -> tuple[Linker, ...]:
     """Remove what ``install`` brought: ``12.4`` (every patch level), ``12.4.127``, or ``all``.
 
     Raises:
@@ -68,13 +68,13 @@ def remove(wanted: str, *, cache: Cache | None = None) -> tuple[NvJitLink, ...]:
     return tuple(found)
 
 
-def present(wanted: VersionRequest, cache: Cache) -> NvJitLink | None:
+def present(wanted: VersionRequest, cache: Cache) -> Linker | None:
     """The newest that is installed already and is what is wanted."""
     fitting = [linker for linker in cache.installed() if wanted.is_met_by(linker.version)]
     return fitting[-1] if fitting else None
 
 
-def install_one(wanted: VersionRequest, cache: Cache, fetch_wheel: Fetch = fetch) -> NvJitLink:
+def install_one(wanted: VersionRequest, cache: Cache, fetch_wheel: Fetch = fetch) -> Linker:
     """Install one version, unless it is there; whatever goes wrong, nothing stays behind.
 
     Raises:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from ltocompat.model.errors import Missing
-from ltocompat.targets.nvjitlink.machine import program_path
+from ltocompat.targets.linkers.machine import program_path
 
 _PIP = ("download", "--quiet", "--no-deps", "--no-input", "--disable-pip-version-check")
 _UNREACHABLE = (

@@ -6,16 +6,16 @@ A library is told by its bytes and never loaded into this process.
 from __future__ import annotations
 
 from ltocompat.model.errors import Missing
-from ltocompat.targets.nvjitlink.cache import Cache
-from ltocompat.targets.nvjitlink.installing import install, remove
-from ltocompat.targets.nvjitlink.linker import NvJitLink
-from ltocompat.targets.nvjitlink.machine import Machine
-from ltocompat.targets.nvjitlink.searching import find, resolve
+from ltocompat.targets.linkers.cache import Cache
+from ltocompat.targets.linkers.installing import install, remove
+from ltocompat.targets.linkers.linker import Linker
+from ltocompat.targets.linkers.machine import Machine
+from ltocompat.targets.linkers.searching import find, resolve
 
 __all__ = [
     "Cache",
+    "Linker",
     "Machine",
-    "NvJitLink",
     "find",
     "install",
     "installed",
@@ -25,12 +25,12 @@ __all__ = [
 ]
 
 
-def installed(cache: Cache | None = None) -> tuple[NvJitLink, ...]:
+def installed(cache: Cache | None = None) -> tuple[Linker, ...]:
     """Those of the trial cache, oldest first; ``cache`` None for the user's own."""
     return (cache or Cache.of()).installed()
 
 
-def obtain(wanted: str, *, install_missing: bool) -> NvJitLink:
+def obtain(wanted: str, *, install_missing: bool) -> Linker:
     """The nvJitLink to run here, installed for trials first where that is wanted and needed.
 
     Raises:

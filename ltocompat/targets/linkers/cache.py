@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
-from ltocompat.targets.nvjitlink.linker import NvJitLink, version_numbers
+from ltocompat.targets.linkers.linker import Linker, version_numbers
 
 _ORIGIN = "origin.json"
 _PART = ".part-"
@@ -63,12 +63,12 @@ class Cache:
             base = os.path.join(known.get("HOME") or os.path.expanduser("~"), ".cache")
         return cls(os.path.join(base, "ltocompat", "nvjitlink"))
 
-    def installed(self) -> tuple[NvJitLink, ...]:
+    def installed(self) -> tuple[Linker, ...]:
         """Every version that is complete, oldest first."""
         found = filter(None, map(self._read, self._names()))
         return tuple(sorted(found, key=lambda linker: linker.numbers))
 
-    def size_of(self, linker: NvJitLink) -> int:
+    def size_of(self, linker: Linker) -> int:
         """Bytes that one of ``installed`` takes."""
         return os.path.getsize(linker.path)
 
@@ -86,7 +86,7 @@ class Cache:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def keep(self, part: str, origin: InstallOrigin) -> NvJitLink:
+    def keep(self, part: str, origin: InstallOrigin) -> Linker:
         """Let the library in the folder ``part`` be one of ours; the first of two installs wins."""
         final = os.path.join(self.folder, origin.version)
         try:
@@ -103,7 +103,7 @@ class Cache:
             raise LtocompatError(f"{final!r} is not ours and in the way; move it, then try again")
         return kept
 
-    def remove(self, linker: NvJitLink) -> None:
+    def remove(self, linker: Linker) -> None:
         """Remove one of ``installed``."""
         try:
             self._drop(os.path.join(self.folder, linker.version))
@@ -120,7 +120,7 @@ class Cache:
         except OSError:
             return []
 
-    def _read(self, name: str) -> NvJitLink | None:
+    def _read(self, name: str) -> Linker | None:
         folder = os.path.join(self.folder, name)
         try:
             with open(os.path.join(folder, _ORIGIN), encoding="utf-8") as file:
@@ -131,7 +131,7 @@ class Cache:
             numbers = version_numbers(origin.version)
         except (OSError, ValueError, TypeError, LtocompatError):
             return None
-        return NvJitLink(
+        return Linker(
             release=Release(*numbers[:2]),
             version=origin.version,
             path=path,

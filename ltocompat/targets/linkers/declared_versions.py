@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ltocompat.targets.nvjitlink.machine import Machine
+from ltocompat.targets.linkers.machine import Machine
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 _METADATA_VERSION = re.compile(r"^Version: *(\d+\.\d+\.\d+)", re.MULTILINE)

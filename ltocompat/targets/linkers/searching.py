@@ -9,18 +9,18 @@ from collections.abc import Iterator
 from ltocompat.model.errors import LtocompatError, Malformed, Missing, UsageError
 from ltocompat.model.image import Skipped
 from ltocompat.model.place import Place
-from ltocompat.targets.nvjitlink.cache import Cache
-from ltocompat.targets.nvjitlink.declared_versions import claims
-from ltocompat.targets.nvjitlink.identify import identify
-from ltocompat.targets.nvjitlink.linker import NvJitLink
-from ltocompat.targets.nvjitlink.machine import Machine
-from ltocompat.targets.nvjitlink.places import places
-from ltocompat.targets.nvjitlink.version_request import is_version, matches
+from ltocompat.targets.linkers.cache import Cache
+from ltocompat.targets.linkers.declared_versions import claims
+from ltocompat.targets.linkers.identify import identify
+from ltocompat.targets.linkers.linker import Linker
+from ltocompat.targets.linkers.machine import Machine
+from ltocompat.targets.linkers.places import places
+from ltocompat.targets.linkers.version_request import is_version, matches
 
 _MACHINES = {"amd64": "x86-64", "x86_64": "x86-64", "arm64": "AArch64", "aarch64": "AArch64"}
 
 
-def search(machine: Machine) -> Iterator[NvJitLink | Skipped]:
+def search(machine: Machine) -> Iterator[Linker | Skipped]:
     """Every file that looks like nvJitLink, once each, by path; what is none has a reason.
 
     The trial cache is no place where a program finds its linker: it is left out.
@@ -41,15 +41,13 @@ def search(machine: Machine) -> Iterator[NvJitLink | Skipped]:
             yield Skipped(Place(path), str(error))
 
 
-def find(machine: Machine) -> tuple[NvJitLink, ...]:
+def find(machine: Machine) -> tuple[Linker, ...]:
     """Every copy that can be reached, oldest first; in no order that any loader would take."""
-    found = [record for record in search(machine) if isinstance(record, NvJitLink)]
+    found = [record for record in search(machine) if isinstance(record, Linker)]
     return tuple(sorted(found, key=lambda linker: (linker.numbers, linker.path)))
 
 
-def resolve(
-    wanted: str, *, cache: Cache | None = None, machine: Machine | None = None
-) -> NvJitLink:
+def resolve(wanted: str, *, cache: Cache | None = None, machine: Machine | None = None) -> Linker:
     """The nvJitLink to run here: of the trial cache, else any copy that was found.
 
     Args:
@@ -78,7 +76,7 @@ def resolve(
     )
 
 
-def _at(path: str, cache: Cache) -> NvJitLink:
+def _at(path: str, cache: Cache) -> Linker:
     real = os.path.realpath(path)
     for linker in cache.installed():
         if linker.path == real:
@@ -93,7 +91,7 @@ def _at(path: str, cache: Cache) -> NvJitLink:
         ) from error
 
 
-def read_linker(machine: Machine, path: str, via: str) -> NvJitLink:
+def read_linker(machine: Machine, path: str, via: str) -> Linker:
     """The copy in one file, by what its bytes prove.
 
     Args:
@@ -106,7 +104,7 @@ def read_linker(machine: Machine, path: str, via: str) -> NvJitLink:
         UnreadableInput: it can't be opened.
     """
     identity = identify(machine.on_disk(path), claims(machine, path))
-    return NvJitLink(
+    return Linker(
         release=identity.release,
         version=identity.version,
         path=path,

@@ -8,7 +8,7 @@ from ltocompat.model.arch import Release
 
 
 @dataclass(frozen=True, slots=True)
-class NvJitLink:
+class Linker:
     """A copy of nvJitLink on this machine.
 
     Attributes:

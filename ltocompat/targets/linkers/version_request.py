@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ltocompat.facts import NvJitLinkWheel, nvjitlink_wheels
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import Missing, UsageError
-from ltocompat.targets.nvjitlink.linker import version_numbers
+from ltocompat.targets.linkers.linker import version_numbers
 
 _VERSION = re.compile(r"(\d{1,3}\.\d{1,3})(\.\d{1,5})?")
 ALL = "all"
