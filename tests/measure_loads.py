@@ -42,19 +42,15 @@ def modules(sample: Sample) -> Iterator[LoadRequest]:
     """Each module as the driver would get it: its whole region, else the bare image."""
     found: list[tuple[StoredModule, Module, bytes]] = []
 
-    def keep(chunk: Sequence[tuple[StoredModule, Module]]) -> list[Module]:
+    settings = walk.ScanSettings(detail=Detail(kernels=True))
+    for batch in walk.take_batches(Place(str(sample.path)), settings):
         # Only now are the file's bytes at hand.
-        for stored, module in chunk:
+        for stored, module in batch.modules:
             try:
                 data = stored.region.all() if stored.region else cut(stored.images[0]).data
             except Malformed:
                 continue
             found.append((stored, module, data))
-        return [module for _, module in chunk]
-
-    settings = walk.ScanSettings(detail=Detail(kernels=True), refine=keep)
-    for _ in walk.take(Place(str(sample.path)), settings):
-        pass
     for stored, module, data in found:
         yield LoadRequest(str(stored.place).removeprefix(f"{FOLDER}/"), data, kernels(module))
 

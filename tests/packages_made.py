@@ -133,11 +133,11 @@ def judged(
 ) -> tuple[Problem, ...]:
     """The problems of a package; ``trial`` asks real nvJitLinks first."""
     with ExitStack() as stack:
-        narrow = None
+        narrower = None
         if trial:
             ask = functools.partial(obtain, install_missing=True)
-            narrow = stack.enter_context(MakerNarrower(ask)).narrow
-        (summary,) = summaries([path], ScanOptions(ScanSettings(), narrow=narrow))
+            narrower = stack.enter_context(MakerNarrower(ask))
+        (summary,) = summaries([path], ScanOptions(ScanSettings(), narrower=narrower))
     return problems_of(str(path), summary, required(summary), others=others, promise=promise)
 
 

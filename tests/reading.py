@@ -14,7 +14,8 @@ def records_of(
     data: bytes, *, limits: Limits = DEFAULT_LIMITS, detail: bool = False
 ) -> list[Record]:
     settings = walk.ScanSettings(Detail(detail, detail), limits)
-    return list(walk.take_view(ByteView.of(data), Place("input"), settings))
+    batches = walk.batches_of_view(ByteView.of(data), Place("input"), settings)
+    return [record for batch in batches for record in batch.records]
 
 
 def modules_of(data: bytes) -> list[Module]:

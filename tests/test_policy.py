@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ltocompat.commands.audit import AuditScope
+from ltocompat.commands.audit_tally import AuditTally
 from ltocompat.commands.policy.baseline import Baseline, read_baseline, write_baseline
-from ltocompat.commands.policy.gate import Standing, audited, unused
+from ltocompat.commands.policy.gate import Standing, audited
 from ltocompat.commands.policy.reading import find_policy, read_policy
 from ltocompat.commands.policy.values import Ignore, Policy
 from ltocompat.model.arch import Release
@@ -242,8 +244,9 @@ def test_an_ignore_may_be_for_one_target() -> None:
 def test_an_ignore_that_nothing_needs_is_told() -> None:
     needed, idle = ignore(), ignore("liby.so")
     policy = policy_with(needed, idle)
-    said = audited(result(finding(Verdict.FAIL)), policy, Baseline())
-    assert unused(policy, [said]) == (idle,)
+    tally = AuditTally(AuditScope(policy, Baseline()))
+    tally.take(audited(result(finding(Verdict.FAIL)), policy, Baseline()))
+    assert tally.unused_ignores == (idle,)
 
 
 def test_a_baseline_knows_a_finding_in_the_next_build_but_not_a_worse_one(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ltocompat.cli.formats import audit_formats
+from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import (
     FAIL_ON,
     AllowEmpty,
@@ -67,18 +67,19 @@ def audit(
     form: FindingFormat = None,
 ) -> int:
     """Hold packages against the project's own deploy targets and promises, before a release."""
-    writing, files = audit_formats(form, Options(width=terminal_width()))
     least = threshold(fail_on, strict=strict)
     from ltocompat.commands import audit as command
     from ltocompat.commands.policy.baseline import Baseline
+    from ltocompat.report.verbs.audit import REPORT
 
+    writing = in_format(form, REPORT, Options(width=terminal_width()), paths or ())
     output = Output()
     options = command.AuditOptions(
         tuple(paths or ()),
         policy=config,
         baseline=Baseline() if baseline is None else baseline,
         write_baseline=write_baseline,
-        outputs=files,
+        outputs=writing.files,
         fail_on=least,
         trial_link=trial_link,
         allow_empty=allow_empty,

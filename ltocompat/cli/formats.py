@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 from ltocompat.cli.options import choose
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.place import Place
-from ltocompat.report import FINDING_FORMATS, FORMATS, Options, Report, Writable, write, writer
+from ltocompat.report import FORMATS, Options, Report, Writable, write, writer
 from ltocompat.report.formats import formats_of
 
 if TYPE_CHECKING:
-    from ltocompat.commands.audit import AuditScope
-    from ltocompat.commands.policy.gate import Audited
-    from ltocompat.model.requirement import Required
-    from ltocompat.report import Failure
+    pass
 
 
 class FormatRequest(NamedTuple):
@@ -41,10 +38,12 @@ class Writing(NamedTuple):
     Attributes:
         write: writes the records that it is given to standard output, and to files.
         json: standard output is JSON, so that an error before it begins is JSON, too.
+        files: where else it goes.
     """
 
     write: Callable[[Iterable[Any], Writable], None]
     json: bool
+    files: tuple[str, ...] = ()
 
 
 def in_format(
@@ -71,32 +70,8 @@ def in_format(
         # Written as the records come, by the format itself.
         write_in: Callable[..., None] = writer(requests[0].name)
         writes = functools.partial(write_in, verb_report, options=options)
-    return Writing(writes, json=FormatRequest("json", None) in requests)
-
-
-def audit_formats(texts: Sequence[str] | None, options: Options) -> tuple[Writing, tuple[str, ...]]:
-    """How an audit is written, and the files that are to be written.
-
-    Raises:
-        UsageError: a format is not known, or two go to one place.
-    """
-    requests = read_formats(texts or (), FINDING_FORMATS)
-    writes = functools.partial(_write_audit, requests, options)
     files = tuple(request.file for request in requests if request.file is not None)
-    return Writing(writes, json=FormatRequest("json", None) in requests), files
-
-
-def _write_audit(
-    requests: Sequence[FormatRequest],
-    options: Options,
-    records: Iterable[AuditScope | Audited | Required | Failure],
-    stream: Writable,
-) -> None:
-    from ltocompat.report.audit_result import Audit
-    from ltocompat.report.verbs.audit import report
-
-    audit = Audit.of(records)
-    write_all(requests, report(audit), options, audit.judgements(), stream)
+    return Writing(writes, json=FormatRequest("json", None) in requests, files=files)
 
 
 def read_formats(texts: Sequence[str], formats: Sequence[str] = FORMATS) -> list[FormatRequest]:

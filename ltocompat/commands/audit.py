@@ -267,7 +267,7 @@ def _summaries(
     if policy.trial_links:
         # Nobody's linkers are named: those are asked that tell who made the LTO-IR.
         ask = functools.partial(obtain, install_missing=options.install_nvjitlink)
-        scan = replace(scan, narrow=stack.enter_context(MakerNarrower(ask)).narrow)
+        scan = replace(scan, narrower=stack.enter_context(MakerNarrower(ask)))
     return with_failures(functools.partial(summaries, files, scan))
 
 

@@ -88,8 +88,7 @@ def run(options: DiffOptions) -> Iterator[Diff]:
         raise UsageError("both sides are -, but standard input can be read once; name a file")
     kernels = options.kernels
     progress = reporter(options.progress)
-    refine = None if kernels else _ptx
-    settings = walk.ScanSettings(Detail(kernels=kernels), options.limits, progress, refine)
+    settings = walk.ScanSettings(Detail(kernels=kernels), options.limits, progress)
     before, after = (_side(path, settings) for path in paths)
     known = {k for k in ImageKind if before.knows_kernels(k) and after.knows_kernels(k)}
     requireds = tuple(required(side.summary(known)) for side in (before, after))
@@ -128,16 +127,27 @@ def _side(path: str, settings: walk.ScanSettings) -> Side:
         names = settings.detail.kernels
         side = Side(path, [place.path], settings.limits, names=names, saved=False)
         side.metadata = _metadata(place, settings.limits)
-        records: Iterator[Record] = (
-            walk.take(place, settings) if view is None else walk.take_view(view, place, settings)
-        )
-        for record in records:
+        for record in _records(view, place, settings):
             side.take(record)
     if not side.modules and not side.skipped and (place.members or place.offset is not None):
         raise UsageError(
             f"nothing lies at {place}; list what does with: ltocompat inspect {place.path}"
         )
     return side
+
+
+def _records(view: ByteView | None, place: Place, settings: walk.ScanSettings) -> Iterator[Record]:
+    """What lies at a place; of all PTX it is told whether it has kernels: else it harms nobody."""
+    with_all_kernels = settings.detail.kernels
+    if view is None:
+        batches = walk.take_batches(place, settings)
+    else:
+        batches = walk.batches_of_view(view, place, settings)
+    for batch in batches:
+        if with_all_kernels:
+            yield from batch.records
+        else:
+            yield from batch.with_modules([_with_ptx(*pair) for pair in batch.modules]).records
 
 
 def _from_document(document: v1.Inspect, path: str, settings: walk.ScanSettings) -> Side:
@@ -160,11 +170,6 @@ def _roots(paths: Sequence[str]) -> list[str]:
         return [os.path.commonpath(paths)]
     except ValueError:  # absolute and relative paths together
         return []
-
-
-def _ptx(modules: Sequence[tuple[StoredModule, Module]]) -> list[Module]:
-    """Modules that tell whether their PTX has kernels: without them it harms nobody."""
-    return [_with_ptx(stored, module) for stored, module in modules]
 
 
 def _with_ptx(stored: StoredModule, module: Module) -> Module:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ltocompat.commands.failures import OnError, answers, with_failures
 from ltocompat.model.errors import LtocompatError, UsageError
@@ -18,6 +19,9 @@ from ltocompat.scan import parallel, walk
 from ltocompat.scan.describe import Detail
 from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.progress import Progress, reporter
+
+if TYPE_CHECKING:
+    from ltocompat.trial.narrow_makers import MakerNarrower
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +95,10 @@ def run(options: InspectOptions) -> Iterator[Record | Failure]:
         yield from with_failures(functools.partial(parallel.read, texts, work, settings.progress))
         return
     with ExitStack() as stack:
-        if options.trial_link:
-            narrow = _narrow(stack, install_missing=options.install_nvjitlink)
-            settings = replace(settings, refine=narrow)
+        narrower = stack.enter_context(_narrower(options)) if options.trial_link else None
         for text in texts:
             try:
-                yield from _inspect(Place.parse(text), settings, options.where)
+                yield from _inspect(Place.parse(text), settings, options.where, narrower)
             except LtocompatError as error:
                 yield Failure.of(error)
 
@@ -106,20 +108,33 @@ def _records_of(text: str, settings: walk.ScanSettings, where: ImageFilter | Non
     return list(_inspect(Place.parse(text), settings, where))
 
 
-def _narrow(stack: ExitStack, *, install_missing: bool) -> walk.Refine:
-    """The question to linkers; their processes end with ``stack``."""
+def _narrower(options: InspectOptions) -> MakerNarrower:
+    """Asks linkers, whose processes end with it."""
     from ltocompat.targets.linkers import obtain
     from ltocompat.trial.narrow_makers import MakerNarrower
 
-    resolve = functools.partial(obtain, install_missing=install_missing)
-    return stack.enter_context(MakerNarrower(resolve)).narrow
+    return MakerNarrower(functools.partial(obtain, install_missing=options.install_nvjitlink))
+
+
+def _records(
+    place: Place, settings: walk.ScanSettings, narrower: MakerNarrower | None
+) -> Iterator[Record]:
+    """What lies at a place; linkers are asked in a second pass over a batch at a time."""
+    if narrower is None:
+        yield from walk.take(place, settings)
+        return
+    for batch in walk.take_batches(place, settings):
+        yield from batch.with_modules(narrower.narrow(batch.modules)).records
 
 
 def _inspect(
-    place: Place, settings: walk.ScanSettings, where: ImageFilter | None
+    place: Place,
+    settings: walk.ScanSettings,
+    where: ImageFilter | None,
+    narrower: MakerNarrower | None = None,
 ) -> Iterator[Record]:
     found = False
-    for record in walk.take(place, settings):
+    for record in _records(place, settings, narrower):
         found = found or isinstance(record, Module | Skipped)
         if isinstance(record, Module) and where is not None:
             images = tuple(image for image in record.images if where.matches(image))

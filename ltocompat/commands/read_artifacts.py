@@ -32,6 +32,7 @@ from ltocompat.scan.walk import ScanSettings
 
 if TYPE_CHECKING:
     from ltocompat.trial.module_trial import Tries, TryModules
+    from ltocompat.trial.narrow_makers import MakerNarrower
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class ScanOptions:
         settings: of the inventory.
         targets: for whose sake kernels are counted; None: for any.
         tries: asks linkers and drivers.
-        narrow: asks linkers for the makers of LTO-IR.
+        narrower: asks linkers for the makers of LTO-IR.
         named: the user named the paths; else, as in folders, a file counts only with device code
             in it, or where it asks for an nvJitLink.
         for_require: kernels of all PTX are counted, so that ``require`` says the same of a summary.
@@ -52,7 +53,7 @@ class ScanOptions:
     settings: ScanSettings
     targets: tuple[Target, ...] | None = None
     tries: Tries | None = None
-    narrow: walk.Refine | None = None
+    narrower: MakerNarrower | None = None
     named: bool = True
     for_require: bool = False
     apart: bool = False
@@ -60,7 +61,7 @@ class ScanOptions:
     @property
     def alone(self) -> bool:
         """It asks somebody who can't be asked by several processes."""
-        return self.tries is not None or self.narrow is not None
+        return self.tries is not None or self.narrower is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +75,11 @@ class SurveyOptions:
     progress: Callable[[Progress], None] | None = None
 
     def read(
-        self, *, tries: Tries | None = None, narrow: walk.Refine | None = None
+        self, *, tries: Tries | None = None, narrower: MakerNarrower | None = None
     ) -> Iterator[ArtifactSummary | Failure]:
         """The summaries; a path that can't be read is a ``Failure`` among them."""
         settings = ScanSettings(limits=self.limits, progress=reporter(self.progress))
-        scan = ScanOptions(settings, tries=tries, narrow=narrow)
+        scan = ScanOptions(settings, tries=tries, narrower=narrower)
         return with_failures(functools.partial(summaries, self.paths, scan))
 
 
@@ -170,8 +171,8 @@ class _Reader:
         try:
             for found in walk.batches(file, reading.settings):
                 batch = found
-                if reading.narrow is not None:
-                    batch = batch.with_modules(reading.narrow(batch.modules))
+                if reading.narrower is not None:
+                    batch = batch.with_modules(reading.narrower.narrow(batch.modules))
                 trials = _trials(batch.modules, try_modules)
                 signatures = [module_signature(module) for _, module in batch.modules]
                 wanted = [self._kernels_to_count(signature) for signature in signatures]

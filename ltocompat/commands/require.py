@@ -56,12 +56,12 @@ def run(options: RequireOptions) -> Iterator[Required | Failure]:
         Missing: an nvJitLink that must be asked is not at hand.
     """
     with ExitStack() as stack:
-        narrow = None
+        narrower = None
         if options.trial_link:
             from ltocompat.targets.linkers import obtain
             from ltocompat.trial.narrow_makers import MakerNarrower
 
             ask = functools.partial(obtain, install_missing=options.install_nvjitlink)
-            narrow = stack.enter_context(MakerNarrower(ask)).narrow
-        for summary in options.read(narrow=narrow):
+            narrower = stack.enter_context(MakerNarrower(ask))
+        for summary in options.read(narrower=narrower):
             yield summary if isinstance(summary, Failure) else required(summary)

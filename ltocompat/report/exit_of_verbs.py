@@ -79,18 +79,17 @@ class AuditStatus(ExitStatus["AuditScope | Audited | Required"]):
         """Let a result count."""
         from ltocompat.commands.audit import AuditScope
         from ltocompat.commands.audit_tally import AuditTally
-        from ltocompat.commands.policy.gate import Audited
 
         if isinstance(record, AuditScope):
-            self._tally = AuditTally(record.policy, no_files=record.no_files)
-        elif isinstance(record, Audited) and self._tally is not None:
-            self._tally.add(record)
+            self._tally = AuditTally(record)
+        elif self._tally is not None:
+            self._tally.take(record)
 
     def fail(self, failure: Failure, messages: Writable) -> None:
         """Let a failure count: what can't be read may hold device code."""
         super().fail(failure, messages)
         if self._tally is not None:  # else it is an error before anything was read
-            self._tally.add_failure()
+            self._tally.take(failure)
 
     def end(self) -> Iterator[Note]:
         """Let count what the results came to."""

@@ -33,7 +33,6 @@ from ltocompat.scan.describe import Detail, describe_module
 Stored = StoredModule | Skipped | Host
 Modules = Sequence[tuple[StoredModule, Module]]
 """Modules as stored, and as described."""
-Refine = Callable[[Modules], list[Module]]
 
 _BATCH = 1024
 
@@ -46,14 +45,11 @@ class ScanSettings:
         detail: what to read beyond the headers.
         limits: what one file may cost.
         progress: called with path, bytes done and bytes in all of the file at hand.
-        refine: given modules as stored and as described, says more of them, in the same order;
-            it is called for many at a time.
     """
 
     detail: Detail = field(default_factory=Detail)
     limits: Limits = DEFAULT_LIMITS
     progress: Callable[[str, int, int], None] | None = None
-    refine: Refine | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +83,32 @@ def take(place: Place, settings: ScanSettings) -> Iterator[Record]:
     Raises:
         UnreadableInput: the path can't be opened.
     """
+    for batch in take_batches(place, settings, size=1):
+        yield from batch.records
+
+
+def take_batches(place: Place, settings: ScanSettings, *, size: int = _BATCH) -> Iterator[Batch]:
+    """The same in batches; each is to be done with when the next one is taken.
+
+    Args:
+        place: where to read.
+        settings: how to read.
+        size: modules, skipped places and hosts of a batch, at most.
+
+    Raises:
+        UnreadableInput: the path can't be opened.
+    """
     for found in files(place, settings.limits):
         if isinstance(found, Skipped):
-            yield found
+            yield Batch((found,))
             continue
         try:
             with opened(found.path, settings.limits) as view:
-                yield from take_view(view, found, settings)
+                yield from batches_of_view(view, found, settings, size)
         except UnreadableInput as error:
             if found == place:
                 raise
-            yield Skipped(found, str(error))
+            yield Batch((Skipped(found, str(error)),))
 
 
 def batches(file: Place, settings: ScanSettings) -> Iterator[Batch]:
@@ -107,7 +118,7 @@ def batches(file: Place, settings: ScanSettings) -> Iterator[Batch]:
         UnreadableInput: the file can't be opened, or not be read to its end.
     """
     with opened(file.path, settings.limits) as view:
-        yield from _batches(view, file, settings, _BATCH)
+        yield from batches_of_view(view, file, settings)
 
 
 def files(place: Place, limits: Limits) -> Iterator[Place | Skipped]:
@@ -119,15 +130,10 @@ def files(place: Place, limits: Limits) -> Iterator[Place | Skipped]:
         yield found if isinstance(found, Skipped) else Place(found)
 
 
-def take_view(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Record]:
+def batches_of_view(
+    view: ByteView, place: Place, settings: ScanSettings, size: int = _BATCH
+) -> Iterator[Batch]:
     """The records of one file whose bytes are at hand; ``place`` names it, or a place in it."""
-    refine = settings.refine
-    for batch in _batches(view, place, settings, 1 if refine is None else _BATCH):
-        refined = batch if refine is None else batch.with_modules(refine(batch.modules))
-        yield from refined.records
-
-
-def _batches(view: ByteView, place: Place, settings: ScanSettings, size: int) -> Iterator[Batch]:
     counted = _Count(Place(place.path), settings.limits)
     found = stored_in_file(view, place, settings)
     while chunk := list(islice(found, size)):

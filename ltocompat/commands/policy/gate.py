@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ltocompat.commands.policy.baseline import Baseline
@@ -74,21 +73,16 @@ def audited(result: Result, policy: Policy, baseline: Baseline) -> Audited:
     assessed = tuple(_assess(result, finding, policy, baseline) for finding in result.findings)
     pairs = list(zip(result.findings, assessed, strict=True))
     findings = tuple(
-        _told(each_finding, each_assessed, baseline) for each_finding, each_assessed in pairs
+        _with_standing(each_finding, each_assessed, baseline)
+        for each_finding, each_assessed in pairs
     )
     nothing = not result.coverage.modules and not findings
     # A verdict that no finding explains can't be forgiven by any.
-    unexplained = all(one.verdict < policy.fail_on for one in findings) and not nothing
-    failed = any(said.standing is Standing.COUNTS for said in assessed) or (
+    unexplained = all(finding.verdict < policy.fail_on for finding in findings) and not nothing
+    failed = any(each.standing is Standing.COUNTS for each in assessed) or (
         result.verdict >= policy.fail_on and unexplained
     )
     return Audited(result, replace(result, findings=findings), assessed, failed)
-
-
-def unused(policy: Policy, audits: Sequence[Audited]) -> tuple[Ignore, ...]:
-    """Ignores that nothing needs any more."""
-    used = {assessed.ignore for audit in audits for assessed in audit.assessed}
-    return tuple(ignore for ignore in policy.ignores if ignore not in used)
 
 
 def _assess(result: Result, finding: Finding, policy: Policy, baseline: Baseline) -> Assessed:
@@ -104,7 +98,7 @@ def _assess(result: Result, finding: Finding, policy: Policy, baseline: Baseline
     return Assessed(Standing.COUNTS, digest)
 
 
-def _told(finding: Finding, assessed: Assessed, baseline: Baseline) -> Finding:
+def _with_standing(finding: Finding, assessed: Assessed, baseline: Baseline) -> Finding:
     """A finding as every format shows it."""
     if assessed.standing is Standing.COUNTS:
         return replace(finding, level=Level.ERROR)

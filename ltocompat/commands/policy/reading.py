@@ -162,12 +162,12 @@ def _targets(audit: PolicyTable) -> tuple[Target, ...]:
 def _archs(audit: PolicyTable) -> tuple[SmArch, ...]:
     example = '["sm_80", "compute_90"]'
     found = []
-    for text in audit.texts("require-archs", example) or ():
+    for spelling in audit.texts("require-archs", example) or ():
         try:
-            found.append(SmArch.parse(text))
+            found.append(SmArch.parse(spelling))
         except UsageError as error:
-            said = f"names {text!r}, which is no architecture"
-            raise audit.wrong("require-archs", said, f"write {example}") from error
+            text = f"names {spelling!r}, which is no architecture"
+            raise audit.wrong("require-archs", text, f"write {example}") from error
     return tuple(dict.fromkeys(found))
 
 
@@ -207,16 +207,16 @@ def _trials(audit: PolicyTable, targets: tuple[Target, ...]) -> tuple[bool, tupl
         raise audit.wrong("trial-links", f"is {value!r}", f"write {example}")
     named = {linker for target in targets for linker in _linkers(target)}
     found = []
-    for text in value:
+    for spelling in value:
         try:
-            release = Release.parse(text if isinstance(text, str) else "")
+            release = Release.parse(spelling if isinstance(spelling, str) else "")
         except UsageError as error:
-            said = f"names {text!r}, which is no release of nvJitLink"
-            raise audit.wrong("trial-links", said, f"write {example}") from error
+            text = f"names {spelling!r}, which is no release of nvJitLink"
+            raise audit.wrong("trial-links", text, f"write {example}") from error
         if release not in named:
             have = ", ".join(map(str, sorted(named))) or "none"
-            said = f"names {release}, which no target has"
-            raise audit.wrong("trial-links", said, f"the targets' nvJitLinks are: {have}")
+            text = f"names {release}, which no target has"
+            raise audit.wrong("trial-links", text, f"the targets' nvJitLinks are: {have}")
         found.append(release)
     return True, tuple(dict.fromkeys(found))
 

@@ -103,6 +103,6 @@ class Audit(Document, tag="ltocompat/audit/v1"):
     """The verdicts of check on a policy's targets, and what becomes of each finding."""
 
     policy: Policy
-    targets: tuple[Target, ...]
     results: tuple[Result, ...]
+    targets: tuple[Target, ...]
     summary: Summary

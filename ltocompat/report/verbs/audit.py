@@ -6,13 +6,14 @@ import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ltocompat.commands.policy.gate import Assessed, Audited, Standing, unused
+from ltocompat.commands.audit import AuditScope
+from ltocompat.commands.policy.gate import Assessed, Audited, Standing
 from ltocompat.commands.policy.values import Policy
 from ltocompat.model.place import Place
-from ltocompat.model.target import Target
+from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.report import Failure, Options
-from ltocompat.report.audit_result import Audit
+from ltocompat.report.audit_result import Audit, AuditRecord
 from ltocompat.report.document import Block, Code, Items, Paragraph
 from ltocompat.report.finding_blocks import first_lines
 from ltocompat.report.grouped_findings import (
@@ -30,36 +31,19 @@ _MOST = 20
 _TRIAL = "--trial-link"
 
 
-def report(audit: Audit) -> FindingReport[Judgement]:
-    """How this very audit is told; whatever records are handed to it are its own."""
-
-    def document(_: Iterable[Judgement | Failure], options: Options) -> Iterator[str]:
-        # Imported here: a table needs no JSON.
-        from ltocompat.report.verbs.audit_json import document as pieces
-
-        return pieces(audit, options)
-
-    return FindingReport(
-        lambda _, options: blocks(audit, options), document, lambda _: audit.judgements()
-    )
-
-
-def blocks(audit: Audit, options: Options) -> Iterator[Block]:
+def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
     """The outcome and what decides it; the tables and findings of ``check``; what is forgiven.
 
     Args:
-        audit: what was found.
+        records: what the command yields.
         options: what the reader asked for.
     """
+    audit = Audit.of(records)
     yield from _outcome(audit)
-    records: list[Target | Result | Failure] = [
-        *audit.policy.targets,
-        *map(_not_forgiven, audit.audits),
-        *audit.failures,
-    ]
-    yield from checked(records, options)
+    results = map(_not_forgiven, audit.audits)
+    yield from checked([*audit.policy.targets, *results, *audit.failures], options)
     yield from _forgiven(audit)
-    old = unused(audit.policy, audit.audits)
+    old = audit.tally.unused_ignores
     if old and audit.audits:
         lines = [(f"{ignore}: nothing needs it any more; take it out",) for ignore in old]
         yield Items("ignores", tuple(lines))
@@ -84,22 +68,22 @@ def _outcome(audit: Audit) -> Iterator[Block]:
 
 def _headline(audit: Audit) -> Iterator[Block]:
     policy = audit.policy
-    if audit.failed:
+    if audit.tally.failed:
         found = sorted(_grouped(audit, Standing.COUNTS), key=_weight)
         if found:
             yield from _because("audit failed: ", found, policy)
         else:
             text = f"audit failed: a verdict is {policy.fail_on} or worse; "
             yield Paragraph((text, *_held_to(policy)))
-    elif audit.undecided:
+    elif audit.tally.undecided:
         open_ = [group for group in _grouped(audit, Standing.PASSES) if _is_open(group.finding)]
         if open_:
             yield from _because("audit undecided: ", open_, policy)
         else:
-            allow = _allow_empty(policy) if audit.empty else ()
+            allow = _allow_empty(policy) if audit.tally.empty else ()
             yield Paragraph(("audit judged nothing: ", *allow, *_held_to(policy)))
     else:
-        without = "there is no device code; " if audit.empty else ""
+        without = "there is no device code; " if audit.tally.empty else ""
         yield Paragraph(("audit passed: ", without, *_held_to(policy), *_not_counted(audit)))
 
 
@@ -235,3 +219,27 @@ def _line(why: str, group: GroupedFinding) -> tuple[str, ...]:
     targets = ", ".join(dict.fromkeys(cell.target for cell in group.cells))
     opening = f"{group.finding.verdict} {group.finding.rule} on {targets}: "
     return (brief(why), ": ", opening, brief(group.finding.message), " in ", Code(Place(path)))
+
+
+def _judgements(records: Iterable[AuditRecord]) -> Iterator[Judgement]:
+    """All of it, as the formats for findings take it."""
+    for record in records:
+        match record:
+            case AuditScope():
+                yield from record.policy.targets
+            case Audited():
+                yield record.result
+            case Required() | Failure():
+                yield record
+
+
+def _document(records: Iterable[AuditRecord], options: Options) -> Iterator[str]:
+    # Imported here: a table needs no JSON.
+    from ltocompat.report.verbs.audit_json import document
+
+    return document(records, options)
+
+
+REPORT: FindingReport[AuditScope | Audited | Required] = FindingReport(
+    blocks, _document, _judgements
+)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import asdict
 
-from ltocompat.commands.policy.gate import Assessed, Audited, Standing, unused
+from ltocompat.commands.audit import AuditScope
+from ltocompat.commands.audit_tally import AuditTally
+from ltocompat.commands.policy.gate import Assessed, Audited, Standing
 from ltocompat.commands.policy.values import Ignore, Policy
 from ltocompat.model.records_v1 import audit as v1
+from ltocompat.model.records_v1 import check as v1_check
 from ltocompat.model.records_v1 import verdict
 from ltocompat.packages.promise import Promise
-from ltocompat.report import Options
-from ltocompat.report.audit_result import Audit
-from ltocompat.report.formats.jsonstream import (
-    Array,
-    encode,
-    error_document,
-    head,
-    optional_text,
-    tail,
-)
+from ltocompat.report import Failure, Options
+from ltocompat.report.audit_result import AuditRecord, scope_of
+from ltocompat.report.formats.jsonstream import Rows, optional_text
 from ltocompat.report.verbs.check_json import (
     Tally,
     result_value,
@@ -29,34 +24,37 @@ from ltocompat.report.verbs.check_json import (
 )
 
 
-def document(audit: Audit, _: Options) -> Iterator[str]:
-    """The pieces of the JSON document."""
-    tally = Tally()
-    auditeds = [each_audit for each_audit in audit.audits if tally.add(each_audit.result)]
-    if audit.failures and not audit.audits:
-        yield error_document(audit.failures)
-        return
-    rows = Array()
-    policy = _policy(audit.policy)
-    targets = tuple(target_value(target) for target in audit.targets)
-    yield head(v1.Audit, "results", policy=policy, targets=targets)
-    for audited in auditeds:
-        yield rows.element(f"  {encode(_result(audited))}")
-    summary = _summary(audit, auditeds, tally)
-    yield from tail(v1.Audit(policy, targets, (), summary), "results")
+def document(records: Iterable[AuditRecord], _: Options) -> Iterator[str]:
+    """The pieces of the JSON document, as the results come."""
+    stream = iter(records)
+    scope = scope_of(stream)
+    policy = _policy(scope.policy)
+    targets = {target.name: target for target in scope.policy.targets}
+    audit_tally, tally = AuditTally(scope), Tally()
+    rows = Rows(v1.Audit, "results")
+    for record in stream:
+        if isinstance(record, AuditScope):
+            continue
+        audit_tally.take(record)
+        if isinstance(record, Failure):
+            rows.failures.append(record)
+        elif isinstance(record, Audited) and tally.add(record.result):
+            targets.setdefault(record.result.target.name, record.result.target)
+            yield from rows.row(_result(record), policy=policy)
+    summary = _summary(scope, audit_tally, tally.value(rows.failures))
+    values = tuple(map(target_value, targets.values()))
+    whole = v1.Audit(policy, (), values, summary)
+    yield from rows.end(whole, empty=bool(tally.empty), policy=policy)
 
 
-def _summary(audit: Audit, auditeds: Sequence[Audited], tally: Tally) -> v1.Summary:
-    standings = Counter(
-        assessed.standing for each_audited in auditeds for assessed in each_audited.assessed
-    )
-    ignores = unused(audit.policy, audit.audits)
+def _summary(scope: AuditScope, tally: AuditTally, summary: v1_check.Summary) -> v1.Summary:
+    standings = {str(standing): tally.standings[standing] for standing in Standing}
     return v1.Summary(
-        **asdict(tally.value(audit.failures)),
-        passed=not audit.failed and not audit.undecided,
-        findings=v1.Findings(**{str(standing): standings[standing] for standing in Standing}),
-        baseline=audit.baseline.source or None,
-        unused_ignores=tuple(_ignore(ignore) for ignore in ignores),
+        **asdict(summary),
+        passed=tally.passed,
+        findings=v1.Findings(**standings),
+        baseline=scope.baseline.source or None,
+        unused_ignores=tuple(map(_ignore, tally.unused_ignores)),
     )
 
 
