@@ -54,6 +54,12 @@ def found(target: str, *paths: str, together: bool = False) -> set[str]:
     return {finding.rule for result in results for finding in result.findings}
 
 
+def test_modules_without_kernels_are_told_where_nothing_else_serves() -> None:
+    target = "driver=580.95.05,gpu=sm_80"
+    assert "IMG-03" in found(target, "cubin/nvcc-13.0-sm_80-without-kernels.cubin")
+    assert "IMG-03" not in found(target, "cubin/nvcc-13.0-sm_80.cubin")
+
+
 AXPY, SCALE = "objects/nvcc-13.5-lto.o", "objects/nvcc-13.5-rdc-scale.o"
 OPTIONS = "fatbin-ltoir/nvfatbin-13.0-options.fatbin"  # its LTO-IR: -ftz=1 -prec-div=0
 PROGRAM = "objects/nvcc-13.5-lto+sass.o"  # its LTO-IR: -ftz=0 -prec_div=1

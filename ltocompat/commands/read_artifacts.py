@@ -166,7 +166,7 @@ class _Reader:
         """The summary of one file: whatever is remembered while it is read ends with it."""
         reading = self._reading
         kernels = KernelReader()
-        summary = SummaryBuilder(apart=reading.apart)
+        summary = SummaryBuilder(apart=reading.apart, members=file.members)
         try_modules = None if reading.tries is None else reading.tries()
         try:
             for found in walk.batches(file, reading.settings):

@@ -20,12 +20,20 @@ class ModuleGroup:
         trials: what linkers did with them.
         count: how many there are.
         example: the first.
+        inner: they lie in members of what was named, a package or an archive, and the user named
+            none of them.
     """
 
     signature: ModuleSignature
     trials: Trials
     count: int
     example: Place
+    inner: bool = False
+
+    @property
+    def named(self) -> bool:
+        """Whether the code itself was named: a bare image, or a fatbin in a file of its own."""
+        return self.signature.registered is None and not self.inner
 
 
 @dataclass(slots=True)

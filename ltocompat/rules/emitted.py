@@ -22,6 +22,9 @@ OPTIONS_DIFFER = "LTO-12"
 BYTES_UNREAD = "IMG-02"
 """Places that could not be read may hold device code."""
 
+NO_KERNELS = "IMG-03"
+"""Modules without kernels: nothing of them runs by itself."""
+
 TARGET_LEAVES_OPEN = "TGT-01"
 """The deploy target lacks keys that a verdict needs."""
 

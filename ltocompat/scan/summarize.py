@@ -116,10 +116,12 @@ class SummaryBuilder:
 
     Args:
         apart: keep modules of different innermost files in groups of their own.
+        members: the way inside the file to what was named; empty for the file itself.
     """
 
-    def __init__(self, *, apart: bool) -> None:
+    def __init__(self, *, apart: bool, members: tuple[str, ...] = ()) -> None:
         self._apart = apart
+        self._members = members
         self._groups: dict[tuple[object, ...], ModuleGroup] = {}
         self._inner: dict[tuple[object, ...], ModuleGroup] = {}
         self._inside: tuple[str, ...] = ()
@@ -162,7 +164,8 @@ class SummaryBuilder:
         if module.place.members != self._inside:
             self._flush()
             self._inside = module.place.members
-        _count(self._inner, ModuleGroup(module_signature(module), trials, 1, module.place))
+        inner = module.place.members != self._members
+        _count(self._inner, ModuleGroup(module_signature(module), trials, 1, module.place, inner))
         for image in module.images:
             if image.kind is ImageKind.LTOIR and image.options is not None:
                 self._options.setdefault(image.options, image)
@@ -191,7 +194,7 @@ class SummaryBuilder:
 def _count(
     groups: dict[tuple[object, ...], ModuleGroup], group: ModuleGroup, inside: tuple[str, ...] = ()
 ) -> None:
-    key = (group.signature, tuple(group.trials.items()), inside)
+    key = (group.signature, tuple(group.trials.items()), group.inner, inside)
     before = groups.get(key)
     if before is None:
         groups[key] = group

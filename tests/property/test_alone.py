@@ -175,7 +175,8 @@ def groups(path: Path) -> dict[tuple[str, ...], list[ModuleGroup]]:
     for summary in summaries([path], ScanOptions(ScanSettings(), TARGETS, apart=True)):
         for group in summary.groups:
             place = replace(group.example, path="file", members=())
-            found.setdefault(group.example.members, []).append(replace(group, example=place))
+            alike = replace(group, example=place, inner=False)
+            found.setdefault(group.example.members, []).append(alike)
     return found
 
 

@@ -177,7 +177,8 @@ class Side:
         if place != self._inside:
             self._flush()
             self._inside = place
-        _count(self._inner, ModuleGroup(module_signature(module), {}, 1, module.place))
+        inner = bool(module.place.members)
+        _count(self._inner, ModuleGroup(module_signature(module), {}, 1, module.place, inner))
         self.modules += 1
         file = self._file(place)
         for image in module.images:

@@ -33,6 +33,10 @@ def image_contradicts_itself(subject: Subject) -> Iterator[Requirement]:
 FAMILY.declare("IMG-02", Level.WARNING)
 
 
+# Nothing served is never a silent ok (without_kernels).
+FAMILY.declare("IMG-03", Level.NOTE)
+
+
 # A target that says too little leaves a half of the way unjudged (judge_artifact).
 FAMILY.declare("TGT-01", Level.WARNING)
 

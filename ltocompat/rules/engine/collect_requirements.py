@@ -191,8 +191,11 @@ def _gpu(number: int, *, tegra: bool = False) -> Gpu:
 
 def _row(groups: list[ModuleGroup], gpu: Gpu, name: str) -> _Row:
     row = _Row(gpu, name)
+    with_kernels = [group for group in groups if not _without_kernels(group.signature, gpu)]
+    if not any(_on(group, gpu, way)[1] for group in with_kernels for way in ways(group.signature)):
+        groups = with_kernels or groups  # what has no kernels doesn't serve in their place
     for group in groups:
-        found = [_on(group.signature, gpu, route) for route in ways(group.signature)]
+        found = [_on(group, gpu, route) for route in ways(group.signature)]
         served = [how for how, _ in found if how not in (None, "none")]
         if served or any(how == "none" for how, _ in found):
             how = served[0] if served else "none"
@@ -207,11 +210,12 @@ def _row(groups: list[ModuleGroup], gpu: Gpu, name: str) -> _Row:
     return row
 
 
-def _on(signature: ModuleSignature, gpu: Gpu, route: Route) -> tuple[str | None, Subject | None]:
-    """How a module serves a GPU, and what rules look at; None for a module without kernels."""
+def _on(group: ModuleGroup, gpu: Gpu, route: Route) -> tuple[str | None, Subject | None]:
+    """How modules serve a GPU, and what rules look at; None where they have no kernels to miss."""
+    signature = group.signature
     if route is Route.LOAD:
         pick = pick_for_driver(signature, gpu.arch.number)
-        if pick.images and all(image.has_kernels is False for image in pick.images):
+        if pick.images and _without_kernels(signature, gpu) and not group.named:
             return None, None
         how = str(pick.images[0].kind) if pick.images else "none"
     else:
@@ -222,6 +226,12 @@ def _on(signature: ModuleSignature, gpu: Gpu, route: Route) -> tuple[str | None,
     if pick.missed is not None:
         return "none", None
     return how, Subject(signature, route, gpu, pick.images, pick.missed)
+
+
+def _without_kernels(signature: ModuleSignature, gpu: Gpu) -> bool:
+    """Whether what the driver picks has no kernels; where it picks nothing, whether nothing has."""
+    images = pick_for_driver(signature, gpu.arch.number).images or signature.images
+    return bool(images) and all(image.has_kernels is False for image in images)
 
 
 def _linker_floor(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
 from ltocompat.model.image import Host, ImageKind
 from ltocompat.model.link_options import disagreements
-from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Level, Result, Route, Verdict, worst
@@ -23,18 +21,12 @@ from ltocompat.rules.emitted import (
     PARTIAL_LTO,
     TARGET_LEAVES_OPEN,
 )
+from ltocompat.rules.engine.group_verdict import GroupVerdict, note
 from ltocompat.rules.engine.judge_host import judge_host
 from ltocompat.rules.engine.judge_module import ModuleVerdict, judge, possible_ways, ways
+from ltocompat.rules.engine.without_kernels import misses_all, notes_of_empty, with_neutral
 
 HALVES = ("load", "link")
-
-
-class _GroupVerdict(NamedTuple):
-    """Equal modules, what is said of each, and the way that they go."""
-
-    group: ModuleGroup
-    said: ModuleVerdict
-    way: Route
 
 
 def routes(summary: ArtifactSummary, wanted: Route | None) -> tuple[Route | None, ...]:
@@ -69,7 +61,7 @@ def _with_own_linker(summary: ArtifactSummary, target: Target) -> Target:
 def _result(
     summary: ArtifactSummary, target: Target, gpu: Gpu | None, route: Route | None
 ) -> Result:
-    judged = [_judge(group, target, gpu, route) for group in summary.groups]
+    judged = with_neutral([_judge(group, target, gpu, route) for group in summary.groups])
     hosts = [
         (host, said)
         for host in summary.hosts
@@ -109,14 +101,14 @@ def _result(
 
 def _judge(
     group: ModuleGroup, target: Target, gpu: Gpu | None, route: Route | None
-) -> _GroupVerdict:
+) -> GroupVerdict:
     possible = [way for way in possible_ways(group.signature) if way is route]
     (way, *_) = possible or ways(group.signature)
-    return _GroupVerdict(group, judge(group.signature, target, gpu, way, group.trials), way)
+    return GroupVerdict(group, judge(group.signature, target, gpu, way, group.trials), way)
 
 
 def _nothing_judged(
-    judged: list[_GroupVerdict], hosts: list[tuple[Host, ModuleVerdict]], not_judged: frozenset[str]
+    judged: list[GroupVerdict], hosts: list[tuple[Host, ModuleVerdict]], not_judged: frozenset[str]
 ) -> bool:
     """Whether no device code was judged; what has no kernels is judged by their absence."""
     if not judged:
@@ -125,30 +117,19 @@ def _nothing_judged(
 
 
 def _of_whole(
-    summary: ArtifactSummary, judged: list[_GroupVerdict], gpu: Gpu | None
+    summary: ArtifactSummary, judged: list[GroupVerdict], gpu: Gpu | None
 ) -> Iterator[Finding]:
     """What is said of an artifact rather than of its modules one by one."""
-    flag = any(
-        group_verdict.said.verdict is not None or group_verdict.said.not_judged
-        for group_verdict in judged
-    )
     if summary.skipped_count:  # what serves may lie where nothing could be read
         yield _unreadable(summary)
-    elif (
-        not flag
-        and gpu is not None
-        and any(_missing(each_group_verdict.said) for each_group_verdict in judged)
-    ):
+    elif gpu is not None and misses_all(judged):
         yield _nothing_serves(judged, gpu)
     yield from _lacking(judged, gpu)
+    yield from notes_of_empty(judged, gpu)
     yield from _notes(summary, judged)
 
 
-def _missing(module_verdict: ModuleVerdict) -> bool:
-    return module_verdict.how == "none" and not module_verdict.empty
-
-
-def _lacking(judged: list[_GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
+def _lacking(judged: list[GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
     """Objects that have nothing for the target of a device link, beside others that do."""
     waiting = [
         group_verdict for group_verdict in judged if group_verdict.group.signature.needs_device_link
@@ -175,7 +156,7 @@ def _lacking(judged: list[_GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
     )
 
 
-def _reasons(judged: list[_GroupVerdict], hosts: list[tuple[Host, ModuleVerdict]]) -> Iterator[str]:
+def _reasons(judged: list[GroupVerdict], hosts: list[tuple[Host, ModuleVerdict]]) -> Iterator[str]:
     if not judged:
         yield "it holds no device code"
     yield from dict.fromkeys(
@@ -194,7 +175,7 @@ def _why(group: ModuleGroup, judged: ModuleVerdict) -> str:
     return f"{modules} (e.g. {group.example}): {text}: {judged.why}"
 
 
-def _coverage(judged: list[_GroupVerdict]) -> Coverage:
+def _coverage(judged: list[GroupVerdict]) -> Coverage:
     counts: dict[str, int] = {}
     for group_verdict in judged:
         counts[group_verdict.said.how] = (
@@ -210,15 +191,16 @@ def _coverage(judged: list[_GroupVerdict]) -> Coverage:
     )
 
 
-def _counted(judged: list[_GroupVerdict], *, apart: bool) -> list[Finding]:
+def _counted(judged: list[GroupVerdict], *, apart: bool) -> list[Finding]:
     """Findings of all modules, each once, with how many modules it holds for.
 
     ``apart``: each once for every innermost file.
     """
     found: dict[tuple[object, ...], Finding] = {}
-    for group, module_verdict, _ in judged:
+    for group_verdict in judged:
+        group = group_verdict.group
         inside = group.example.members if apart else ()
-        for finding in module_verdict.findings:
+        for finding in group_verdict.said.findings:
             key = (finding.rule, finding.verdict, finding.message, inside)
             before = found.get(key)
             found[key] = replace(
@@ -229,13 +211,13 @@ def _counted(judged: list[_GroupVerdict], *, apart: bool) -> list[Finding]:
     return list(found.values())
 
 
-def _nothing_serves(judged: list[_GroupVerdict], gpu: Gpu) -> Finding:
+def _nothing_serves(judged: list[GroupVerdict], gpu: Gpu) -> Finding:
     """Why no module is for a GPU: by the rule that excludes all images, where one does."""
     reasons: dict[str, str] = {}
     obstacles: set[str] = set()
-    for group, _, way in judged:
-        for image in group.signature.images:
-            rule_id, reason = _excluded(image, gpu, way)
+    for group_verdict in judged:
+        for image in group_verdict.group.signature.images:
+            rule_id, reason = _excluded(image, gpu, group_verdict.way)
             obstacles.add(rule_id)
             reasons.setdefault(str(image), reason)
     (only,) = obstacles if len(obstacles) == 1 else (NOTHING_SERVES,)
@@ -321,12 +303,12 @@ def _places(count: int) -> str:
     return "one place" if count == 1 else f"{count:,} places"
 
 
-def _notes(summary: ArtifactSummary, judged: list[_GroupVerdict]) -> Iterator[Finding]:
+def _notes(summary: ArtifactSummary, judged: list[GroupVerdict]) -> Iterator[Finding]:
     """What is worth knowing of the artifact as a whole and changes no verdict."""
     linked = [
-        (group, module_verdict)
-        for group, module_verdict, way in judged
-        if way is Route.LINK and module_verdict.how == "link"
+        group_verdict
+        for group_verdict in judged
+        if group_verdict.way is Route.LINK and group_verdict.said.how == "link"
     ]
     if linked:
         for disagreement in disagreements(summary.options):
@@ -337,27 +319,10 @@ def _notes(summary: ArtifactSummary, judged: list[_GroupVerdict]) -> Iterator[Fi
                 f"LTO-IR of one link differs in {disagreement.option} ({values}), and nvJitLink "
                 "links it without a word"
             )
-            yield _note(OPTIONS_DIFFER, message, 0, disagreement.values[0][1][0])
-    kinds = {
-        image.kind for _, each_module_verdict in linked for image in each_module_verdict.picked
-    }
+            yield note(OPTIONS_DIFFER, message, 0, disagreement.values[0][1][0])
+    kinds = {image.kind for group_verdict in linked for image in group_verdict.said.picked}
     if ImageKind.LTOIR in kinds and len(kinds) > 1:
-        plain = [(g, o) for g, o in linked if o.picked[0].kind is not ImageKind.LTOIR]
-        count = sum(group.count for group, _ in plain)
+        plain = [each for each in linked if each.said.picked[0].kind is not ImageKind.LTOIR]
+        count = sum(group_verdict.group.count for group_verdict in plain)
         text = "modules without LTO-IR are linked as they are: the link is optimised only in part"
-        yield _note(PARTIAL_LTO, text, count, plain[0][0].example)
-
-
-def _note(rule_id: str, message: str, count: int, example: Place | None) -> Finding:
-    said = rule(rule_id)
-    return Finding(
-        rule_id,
-        Verdict.OK,
-        Level.NOTE,
-        message,
-        said.remedy,
-        "images side by side",
-        said.source,
-        count,
-        example,
-    )
+        yield note(PARTIAL_LTO, text, count, plain[0].group.example)

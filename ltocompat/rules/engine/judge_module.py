@@ -24,14 +24,14 @@ class ModuleVerdict:
     """The verdict on one module.
 
     Attributes:
-        verdict: None where the module says nothing: it is not for this GPU, has no kernels, or
-            nothing of it could be judged.
+        verdict: None where the module says nothing: it is not for this GPU, or nothing of it could
+            be judged.
         how: ``sass``, ``ptx``, ``link``, ``without kernels`` or ``none``.
         findings: with a count of 0, for the fold to count.
         not_judged: halves that the target says too little for.
         picked: the images that were picked.
         why: the reasoning in one sentence.
-        empty: it is not for the GPU, and has no kernels that could be missed there.
+        without_kernels: what is picked, or all of it where nothing is, has no kernels.
         blind_to_concatenated: the driver reads on as if concatenated entries were not there.
     """
 
@@ -41,7 +41,7 @@ class ModuleVerdict:
     not_judged: frozenset[str] = frozenset()
     picked: tuple[ImageSignature, ...] = ()
     why: str = ""
-    empty: bool = False
+    without_kernels: bool = False
     blind_to_concatenated: bool = False
 
 
@@ -107,14 +107,14 @@ def _loaded(
     subject = Subject(signature, Route.LOAD, gpu, pick.images, pick.missed)
     if pick.missed is Missed.NOT_FOR_GPU and _without_kernels(signature.images):
         why = f"{pick.missed}, and it has no kernels"
-        return ModuleVerdict(None, "none", why=why, empty=True)
+        return ModuleVerdict(None, "none", why=why, without_kernels=True)
     if pick.missed not in (None, Missed.LTO_ONLY):
         unread = frozenset({"load"}) if pick.missed is Missed.OTHER_KIND else frozenset[str]()
         return ModuleVerdict(None, "none", not_judged=unread, why=str(pick.missed))
-    if pick.images and all(image.has_kernels is False for image in pick.images):
-        return ModuleVerdict(None, "without kernels", picked=pick.images, why="no kernels in it")
     how = str(pick.images[0].kind) if pick.images else "none"
     judged = _ruled(subject, target, gpu, None, how)
+    if pick.images and _without_kernels(pick.images):
+        judged = replace(judged, how="without kernels", without_kernels=True)
     seen = _seen_by_old_drivers(signature, judged)
     if seen is not None:
         return _loaded(seen, target, gpu, trials)

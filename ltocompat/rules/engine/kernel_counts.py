@@ -17,9 +17,10 @@ def kernels_to_count(
 ) -> KernelsToCount:
     """Whose kernels decide about a verdict on these targets; None: about what is required of any.
 
-    PTX that a driver would pick always does; of SASS only what a rule objects to, since reading the
-    kernels of every cubin costs ten times as much as reading its headers. Of a module that is not
-    for a GPU it decides whether it has any: compilers leave modules without kernels everywhere.
+    PTX that a driver would pick always does, and a cubin that lies in a file by itself; of other
+    SASS only what a rule objects to, since reading the kernels of every cubin costs ten times as
+    much as reading its headers. Of a module that is not for a GPU it decides whether it has any:
+    compilers leave modules without kernels everywhere.
 
     Args:
         signature: of the module, as its headers show it.
@@ -36,6 +37,7 @@ def kernels_to_count(
 def _for_targets(signature: ModuleSignature, targets: Iterable[Target]) -> KernelsToCount:
     if Route.LOAD not in ways(signature):
         return KernelsToCount()
+    by_itself = signature.registered is None
     found: set[int] = set()
     missed = False
     for target in targets:
@@ -45,7 +47,8 @@ def _for_targets(signature: ModuleSignature, targets: Iterable[Target]) -> Kerne
             verdict = judge(signature, target, gpu, Route.LOAD, {}).verdict
             objected = (verdict or Verdict.OK) > Verdict.OK
             for image in pick.images:
-                if image.has_kernels is None and (image.kind is ImageKind.PTX or objected):
+                wanted = by_itself or objected or image.kind is ImageKind.PTX
+                if image.has_kernels is None and wanted:
                     found.add(signature.images.index(image))
     return KernelsToCount(tuple(sorted(found)), _code_images(signature) if missed else ())
 

@@ -1,0 +1,54 @@
+"""What is said of equal modules of an artifact, and how a note on them is made."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ltocompat.model.artifact_summary import ModuleGroup
+from ltocompat.model.place import Place
+from ltocompat.model.verdict import Finding, Level, Route, Verdict
+from ltocompat.rules.catalogue import rule
+from ltocompat.rules.engine.judge_module import ModuleVerdict
+
+
+class GroupVerdict(NamedTuple):
+    """Equal modules, what is said of each, and the way that they go.
+
+    Attributes:
+        neutral: they have no kernels, and what the rules say of them by themselves counts for
+            nothing: ``said`` has no verdict.
+        by_itself: the worst of what they say, else None.
+    """
+
+    group: ModuleGroup
+    said: ModuleVerdict
+    way: Route
+    neutral: bool = False
+    by_itself: Finding | None = None
+
+    @property
+    def for_gpu(self) -> bool:
+        """Whether they are for the GPU, or may be: something was judged or left open."""
+        return self.said.verdict is not None or bool(self.said.not_judged)
+
+
+def note(
+    rule_id: str,
+    message: str,
+    count: int,
+    example: Place | None,
+    evidence: str = "images side by side",
+) -> Finding:
+    """A finding that changes no verdict."""
+    source = rule(rule_id)
+    return Finding(
+        rule_id,
+        Verdict.OK,
+        Level.NOTE,
+        message,
+        source.remedy,
+        evidence,
+        source.source,
+        count,
+        example,
+    )

@@ -1,0 +1,71 @@
+"""Modules without kernels: where they count, where they don't, and that they are never silent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ltocompat.model.target import Gpu
+from ltocompat.model.verdict import Finding, Verdict
+from ltocompat.rules.emitted import NO_KERNELS
+from ltocompat.rules.engine.group_verdict import GroupVerdict, note
+
+_EVIDENCE = "symbols of the cubin, .entry directives of the PTX"
+
+
+def with_neutral(judged: Sequence[GroupVerdict]) -> list[GroupVerdict]:
+    """The same, with no verdict on modules that nobody asks for by themselves.
+
+    The runtime registers them, and no launch asks for them. A library or a package may have them
+    for its links only, and something else in it has to serve then. What the user names is judged
+    by every rule: the driver refuses it, kernels or not.
+    """
+    served = _serves(judged)
+    return [
+        _neutral(each) if each.said.without_kernels and _is_neutral(each, served=served) else each
+        for each in judged
+    ]
+
+
+def _is_neutral(group_verdict: GroupVerdict, *, served: bool) -> bool:
+    group = group_verdict.group
+    return bool(group.signature.registered) or (served and not group.named)
+
+
+def _serves(judged: Sequence[GroupVerdict]) -> bool:
+    """Whether kernels get onto the GPU, or may."""
+    return any(each.for_gpu and not each.said.without_kernels for each in judged)
+
+
+def _neutral(group_verdict: GroupVerdict) -> GroupVerdict:
+    said = group_verdict.said
+    by_itself = max(said.findings, key=lambda finding: finding.verdict, default=None)
+    why = said.why if said.how == "none" else "no kernels in it"
+    left = replace(said, verdict=None, findings=(), not_judged=frozenset(), why=why)
+    return group_verdict._replace(said=left, neutral=True, by_itself=by_itself)
+
+
+def misses_all(judged: Sequence[GroupVerdict]) -> bool:
+    """Whether none of the kernels is for the GPU; where there are no kernels, none of the code."""
+    counted = [each for each in judged if not each.neutral]
+    counted = [each for each in counted if not each.said.without_kernels] or counted
+    missing = any(each.said.how == "none" for each in counted)
+    return missing and not any(each.for_gpu for each in counted)
+
+
+def notes_of_empty(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
+    """That no kernels are served, and what in a library or package would not load by itself."""
+    empty = [each for each in judged if each.said.without_kernels]
+    if empty and not _serves(judged):
+        where = "" if gpu is None else f" for {gpu.arch}"
+        yield _note(f"no kernels{where}: it holds device functions and variables at most", empty)
+    for group_verdict in empty:
+        reason = group_verdict.by_itself
+        if reason and reason.verdict > Verdict.JIT and not group_verdict.group.signature.registered:
+            text = f"without kernels, and not to be loaded by itself: {reason.message}"
+            yield _note(text, [group_verdict])
+
+
+def _note(message: str, groups: Sequence[GroupVerdict]) -> Finding:
+    count = sum(each.group.count for each in groups)
+    return note(NO_KERNELS, message, count, groups[0].group.example, _EVIDENCE)

@@ -1,0 +1,170 @@
+"""What serves nothing, can't be judged or is damaged is never a silent ``ok``.
+
+What the real tools say stands beside each law (driver 580.159.04; nvJitLink 12.0 to 13.5).
+"""
+
+from __future__ import annotations
+
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from samples import FOLDER
+
+import ltocompat
+from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.facts import drivers
+from ltocompat.facts.gpus import find_gpu
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
+from ltocompat.model.signature import ModuleSignature
+from ltocompat.model.target import Quantifier, Target, VersionSet
+from ltocompat.model.verdict import Result, Route, Verdict
+from ltocompat.rules.engine.judge_artifact import results
+from ltocompat.rules.engine.judge_module import ways
+from ltocompat.scan.walk import ScanSettings
+
+
+def modules_of_samples() -> Iterator[ModuleGroup]:
+    """The modules of the samples, one of each sort."""
+    folders = [str(FOLDER / name) for name in ("cubin", "fatbin", "objects", "ptx")]
+    seen = set()
+    for summary in summaries(folders, ScanOptions(ScanSettings())):
+        for group in summary.groups:
+            if Route.LOAD in ways(group.signature) and group.signature not in seen:
+                seen.add(group.signature)
+                yield group
+
+
+MODULES = list(modules_of_samples())
+GPUS = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_110", "sm_120")
+TARGETS = st.builds(
+    lambda branch, gpu: Target(
+        name="made up",
+        driver=VersionSet(
+            str(branch), (drivers.first_production(branch),), Quantifier.ALL, "made up"
+        ),
+        gpus=(find_gpu(gpu),),
+    ),
+    st.sampled_from(drivers.driver_branches()),
+    st.sampled_from(GPUS),
+)
+
+
+def with_kernels(group: ModuleGroup, kernels: bool | None) -> ModuleGroup:
+    images = tuple(image._replace(has_kernels=kernels) for image in group.signature.images)
+    return replace(group, signature=replace(group.signature, images=images))
+
+
+def placed(group: ModuleGroup, where: str) -> ModuleGroup:
+    """A module that was named itself, that lies in a package, or that the runtime registers."""
+    registered = where == "registered" or None
+    signature = ModuleSignature(group.signature.images, registered)
+    return replace(group, signature=signature, inner=where == "in a package")
+
+
+def judged(groups: list[ModuleGroup], target: Target) -> Result:
+    (result,) = results(ArtifactSummary("made up", groups), target, Route.LOAD)
+    return result
+
+
+PLACES = st.sampled_from(["named", "in a package", "registered"])
+ARTIFACTS = st.lists(
+    st.builds(
+        with_kernels,
+        st.builds(placed, st.sampled_from(MODULES), PLACES),
+        st.sampled_from([None, True, False]),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(ARTIFACTS, TARGETS)
+def test_where_nothing_is_served_something_says_so(
+    groups: list[ModuleGroup], target: Target
+) -> None:
+    result = judged(groups, target)
+    if not result.coverage.served:
+        assert result.findings, result.why
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.sampled_from(MODULES), TARGETS)
+def test_what_is_named_itself_is_refused_with_or_without_kernels(
+    group: ModuleGroup, target: Target
+) -> None:
+    # Of PTX 9.1 and a cubin of sm_80 on an H200: 222 and 209, with kernels and without.
+    named = placed(group, "named")
+    with_some, with_none = (judged([with_kernels(named, k)], target) for k in (True, False))
+    assert with_none.verdict is with_some.verdict
+    assert not with_none.coverage.served
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.sampled_from(MODULES), st.sampled_from(MODULES), TARGETS, PLACES)
+def test_without_kernels_a_module_harms_nobody_beside_others_that_serve(
+    one: ModuleGroup, other: ModuleGroup, target: Target, where: str
+) -> None:
+    # Registered in a host file beside others, neither of both harmed the program.
+    serving = with_kernels(placed(one, "registered"), True)
+    beside = with_kernels(placed(other, where), False)
+    alone, both = judged([serving], target), judged([serving, beside], target)
+    if alone.coverage.served and where != "named":
+        assert both.verdict is alone.verdict
+
+
+@settings(deadline=None, max_examples=200)
+@given(ARTIFACTS, ARTIFACTS, TARGETS)
+def test_a_gpu_that_no_kernel_is_for_is_not_served_by_what_has_none(
+    some: list[ModuleGroup], more: list[ModuleGroup], target: Target
+) -> None:
+    kernels = [with_kernels(group, True) for group in some]
+    empty = [with_kernels(group, False) for group in more]
+    if judged(kernels, target).verdict is Verdict.FAIL:
+        assert judged([*kernels, *empty], target).verdict is Verdict.FAIL
+
+
+# PTX ISA version, and the first driver branch that compiles it (PTX ISA manual, release notes).
+ISA_BRANCHES = {"7.8": 520, "8.0": 525, "8.4": 550, "8.7": 570, "9.0": 580, "9.1": 590, "9.2": 595}
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.sampled_from(sorted(ISA_BRANCHES)),
+    st.sampled_from(
+        [".func f() { ret; }", ".visible .global .u32 v;", ".visible .entry k() { ret; }"]
+    ),
+    st.sampled_from([550, 570, 580, 590, 595]),
+)
+def test_ptx_in_a_file_is_refused_by_its_version_whatever_is_in_it(
+    isa: str, body: str, branch: int
+) -> None:
+    text = f".version {isa}\n.target sm_80\n.address_size 64\n{body}\n"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x.ptx")
+        path.write_text(text, encoding="utf-8")
+        (result,) = ltocompat.check(path, [f"driver={branch}.999.0,gpu=sm_90"], route="load")
+    assert (result.verdict is Verdict.FAIL) == (branch < ISA_BRANCHES[isa])
+    assert result.findings
+
+
+def test_ptx_without_kernels_in_a_package_is_a_note_where_something_else_serves() -> None:
+    ptx = ".version 9.5\n.target sm_80\n.address_size 64\n.func f() { ret; }\n"
+    kernel = (FOLDER / "cubin/nvrtc-12.4-sm_90.cubin").read_bytes()
+    with tempfile.TemporaryDirectory() as folder:
+        package = Path(folder, "package.zip")
+        with zipfile.ZipFile(package, "w") as archive:
+            archive.writestr("f.ptx", ptx)
+            archive.writestr("k.cubin", kernel)
+        target = "driver=580.95.05,gpu=h100"
+        (both,) = ltocompat.check(package, [target], route="load")
+        (itself,) = ltocompat.check(f"{package}::f.ptx", [target], route="load")
+    assert both.verdict is Verdict.OK
+    assert [finding.rule for finding in both.findings] == ["IMG-03"]
+    assert "PTX 9.5" in both.findings[0].message
+    assert itself.verdict is Verdict.FAIL
