@@ -56,7 +56,7 @@ def misses_all(judged: Sequence[GroupVerdict]) -> bool:
 def notes_of_empty(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
     """That no kernels are served, and what in a library or package would not load by itself."""
     empty = [each for each in judged if each.said.without_kernels]
-    if empty and not _serves(judged):
+    if empty and len(empty) == len(judged):
         where = "" if gpu is None else f" for {gpu.arch}"
         yield _note(f"no kernels{where}: it holds device functions and variables at most", empty)
     for group_verdict in empty:
