@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat.cli import run
-from ltocompat.commands.policy.gate import Audited
+from ltocompat.commands.policy.baseline import Baseline
+from ltocompat.commands.policy.gate import Audited, audited
 from ltocompat.commands.policy.reading import read_policy
+from ltocompat.model.arch import Release
 from ltocompat.model.requirement import Required
 
 Captured = pytest.CaptureFixture[str]
@@ -98,7 +101,7 @@ def test_a_file_that_cannot_be_written_is_told(capsys: Captured) -> None:
         ([PTX, "--fail-on", "jit"], 1),
         ([PTX, "--strict"], 0),
         ([LTOIR], 3),  # unknown, and nothing else
-        ([LTOIR, SASS], 0),
+        ([LTOIR, SASS], 3),  # one more file betters nothing
         ([LTOIR, "--strict"], 1),
         ([str(FOLDER / "README.md")], 3),
         (["gone.whl"], 3),
@@ -126,7 +129,7 @@ def test_an_error_is_json_too_where_json_is_asked_for(capsys: Captured) -> None:
 
 def test_trial_link_is_the_key_for_this_run(folder: Path, capsys: Captured) -> None:
     """A cubin needs no linker, so that none has to be at hand."""
-    (folder / "ltocompat.toml").write_text(POLICY + '[audit]\ntrial-links = ["13.1"]\n', "utf-8")
+    (folder / "ltocompat.toml").write_text(POLICY + '[audit]\ntrial-link = ["13.1"]\n', "utf-8")
     for words, releases in (([], ["13.1"]), (["--trial-link", "--install-nvjitlink"], [])):
         assert run(["audit", SASS, *words, "--no-cache", "--format", "json"]) == 0
         policy = valid_json(capsys.readouterr().out)["policy"]
@@ -139,10 +142,10 @@ def test_a_missing_trial_names_the_option_and_the_key_that_decide(
 ) -> None:
     assert run(["audit", LTOIR, *words]) == code
     what, how, *_ = capsys.readouterr().out.splitlines()
-    word = "failed" if words else "undecided"
+    word = "failed" if words else "undecided: 1 finding needs a trial link"
     assert what.startswith(f"audit {word}: LTO-IR made by 13.1 or 13.2 may need nvJitLink")
     assert how == (
-        "what to do: let nvJitLink decide: add --trial-link, or write trial-links = true under "
+        "what to do: let nvJitLink decide: add --trial-link, or write trial-link = true under "
         "[audit] in ltocompat.toml"
     )
     tables = (folder / "ltocompat.toml").read_text("utf-8")
@@ -150,8 +153,63 @@ def test_a_missing_trial_names_the_option_and_the_key_that_decide(
     assert run(["audit", LTOIR, *words, "--config", "pyproject.toml"]) == code
     assert "under [tool.ltocompat.audit] in pyproject.toml\n" in capsys.readouterr().out
     with (folder / "ltocompat.toml").open("a", encoding="utf-8") as file:
-        file.write("[audit]\ntrial-links = true\n")
+        file.write("[audit]\ntrial-link = true\n")
     assert read_policy("ltocompat.toml").trial_links
+
+
+def test_a_trial_that_was_made_is_not_advised() -> None:
+    open_policy = read_policy("ltocompat.toml")
+    (result,) = ltocompat.check(LTOIR, open_policy.targets)
+    for policy, advised in (
+        (open_policy, True),
+        (replace(open_policy, trial_links=True), False),
+        (replace(open_policy, trial_links=True, trial_releases=(Release(13, 2),)), True),
+    ):
+        (finding,) = audited(result, policy, Baseline()).result.findings
+        assert ("trial-link = true" in finding.remedy) is advised
+        assert finding.decided_by_trial is advised
+
+
+def test_check_and_audit_name_their_own_way_to_a_trial(folder: Path, capsys: Captured) -> None:
+    run(["check", LTOIR, "--deploy-target", "nvjitlink=13.1,gpu=h100"])
+    assert "or let nvJitLink decide: add --trial-link\n" in capsys.readouterr().out
+    run(["require", LTOIR])
+    assert "perhaps 13.1 is enough; --trial-link tells" in capsys.readouterr().out
+    (folder / "ltocompat.toml").unlink()
+    run(["audit", LTOIR])
+    assert "trial-link = true" not in capsys.readouterr().out
+
+
+def test_a_half_that_the_policy_leaves_open_is_undecided(folder: Path, capsys: Captured) -> None:
+    """Its SASS is judged for the driver; what its LTO-IR needs depends on a linker nobody named."""
+    (folder / "ltocompat.toml").write_text('[targets.prod]\ndriver = "580"\ngpu = "h100"\n')
+    code = {f"k/{name}": Path(path).read_bytes() for name, path in (("a", SASS), ("b", LTOIR))}
+    both = str(wheel(folder, code, name="both"))
+    for words in ([], ["--fail-on", "unknown"]):
+        assert run(["audit", both, *words]) == 3
+        what, how, *_ = capsys.readouterr().out.splitlines()
+        assert what.startswith("audit undecided: its links can't be judged: the target lacks ")
+        assert how.endswith("to the deploy target: [targets.prod] in ltocompat.toml")
+    ignored = 'ignore = [{rule = "TGT-01", reason = "never linked", expires = 2099-12-31}]\n'
+    with (folder / "ltocompat.toml").open("a", encoding="utf-8") as file:
+        file.write(f"[audit]\n{ignored}")
+    assert run(["audit", both]) == 0
+
+
+def test_a_path_that_cannot_be_read_is_no_pass(folder: Path, capsys: Captured) -> None:
+    assert run(["audit", SASS, "gone.whl", "--format", "json=a.json"]) == 3
+    line, *_ = capsys.readouterr().out.splitlines()
+    assert line.startswith("audit undecided: 1 path could not be read: ")
+    summary = valid_json((folder / "a.json").read_text("utf-8"))["summary"]
+    assert (summary["passed"], summary["outcome"]) == (False, "undecided")
+
+
+def test_a_verdict_that_is_known_or_ignored_says_so_in_the_table(capsys: Captured) -> None:
+    too_new = str(FOLDER / "ptx" / "nvrtc-13.5-compute_80.ptx")
+    run(["audit", too_new, "--write-baseline", "known.json"])
+    capsys.readouterr()
+    assert run(["audit", too_new, "--baseline", "known.json"]) == 0
+    assert "fail (known)" in capsys.readouterr().out
 
 
 def test_a_report_goes_to_a_pipe_that_has_few_letters(

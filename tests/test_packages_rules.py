@@ -118,7 +118,7 @@ def test_where_several_compilers_are_possible_a_trial_decides(
         "have to be 13.2: a trial tells"
     )
     assert problems[0].remedy == (
-        f"write Requires-Dist: {right}, or ask by --trial-link whether 13.1 is enough"
+        f"write Requires-Dist: {right}, unless a trial link shows that 13.1 is enough"
     )
     low = judged(wheel(tmp_path, files(opening, code), ["nvidia-nvjitlink>=13.0,<14"]))
     assert told(low) == {"NJL-06": FAIL}

@@ -41,7 +41,7 @@ targets = ["edge", "prod"]
 require-archs = ["sm_90", "compute_90", "lto_80"]
 least-driver = "525"
 fail-on = "undocumented"
-trial-links = ["13.3", "13.2"]
+trial-link = ["13.3", "13.2"]
 no-device-code = "pass"
 ignore = [
   {rule = "ptx-06", path = "libx*.so", target = "edge", reason = "later", expires = 2026-11-21},
@@ -88,7 +88,7 @@ def test_targets_alone_are_a_policy(tmp_path: Path) -> None:
 
 
 def test_in_a_pyproject_it_is_a_tool(tmp_path: Path) -> None:
-    text = (TARGETS + "[audit]\ntrial-links = true\n").replace("\n[", "\n[tool.ltocompat.")
+    text = (TARGETS + "[audit]\ntrial-link = true\n").replace("\n[", "\n[tool.ltocompat.")
     policy = read_policy(written(tmp_path, text, "pyproject.toml"), TODAY)
     assert [target.name for target in policy.targets] == ["prod", "edge"]
     assert policy.trial_links
@@ -128,11 +128,11 @@ def test_a_project_may_have_no_policy(tmp_path: Path) -> None:
         ("[audit]\nleast-driver = 'new'", "audit.least-driver is 'new', which is no driver"),
         ("[audit]\nfail-on = 'ok'", "audit.fail-on is 'ok'; write fail-on = \"fail\" | "),
         ("[audit]\nfail-on = true", "audit.fail-on is True"),
-        ("[audit]\ntrial-links = 'yes'", "audit.trial-links is 'yes'; write trial-links = true"),
-        ("[audit]\ntrial-links = [13.3]", "audit.trial-links names 13.3, which is no release"),
+        ("[audit]\ntrial-link = 'yes'", "audit.trial-link is 'yes'; write trial-link = true"),
+        ("[audit]\ntrial-link = [13.3]", "audit.trial-link names 13.3, which is no release"),
         (
-            "[audit]\ntrial-links = ['12.4']",
-            "audit.trial-links names 12.4, which no target has; the targets' nvJitLinks are: 13.2",
+            "[audit]\ntrial-link = ['12.4']",
+            "audit.trial-link names 12.4, which no target has; the targets' nvJitLinks are: 13.2",
         ),
         (
             "[audit]\nno-device-code = true",
@@ -291,7 +291,7 @@ KEYS = (
     "require-archs",
     "least-driver",
     "fail-on",
-    "trial-links",
+    "trial-link",
     "no-device-code",
     "ignore",
     "other",

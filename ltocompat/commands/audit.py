@@ -175,7 +175,7 @@ def _overridden(policy: Policy, options: AuditOptions) -> Policy:
     """The policy of this run: options beat its keys."""
     if options.fail_on is not None:
         policy = replace(policy, fail_on=options.fail_on)
-    if options.trial_link:  # as ``trial-links = true``: all the linkers that the targets name
+    if options.trial_link:  # as ``trial-link = true``: all the linkers that the targets name
         policy = replace(policy, trial_links=True, trial_releases=())
     return replace(policy, allow_empty=True) if options.allow_empty else policy
 

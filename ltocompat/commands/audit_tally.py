@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections import Counter
 
 from ltocompat.commands.audit import AuditScope
@@ -9,7 +10,14 @@ from ltocompat.commands.policy.gate import Audited, Standing
 from ltocompat.commands.policy.values import Ignore
 from ltocompat.model.failure import Failure
 from ltocompat.model.requirement import Required
-from ltocompat.model.verdict import Verdict
+
+
+class Outcome(enum.StrEnum):
+    """What an audit comes to."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNDECIDED = "undecided"
 
 
 class AuditTally:
@@ -21,6 +29,7 @@ class AuditTally:
     Attributes:
         failed: something counts.
         standings: how many findings stand where.
+        failures: paths that gave no answer.
     """
 
     def __init__(self, scope: AuditScope) -> None:
@@ -28,43 +37,43 @@ class AuditTally:
         self.standings: Counter[Standing] = Counter()
         self._scope = scope
         self._used: set[Ignore] = set()
-        self._judged = False
-        self._unknown = False
+        self.failures: list[Failure] = []
+        self._undecided = False
         self._holds_nothing = True
 
     def take(self, record: Audited | Required | Failure) -> None:
         """Count a record."""
         if isinstance(record, Failure):
-            self._holds_nothing = False  # what gave no answer may hold device code
+            self.failures.append(record)
         elif isinstance(record, Audited):
             self._take_result(record)
 
     def _take_result(self, audited: Audited) -> None:
-        result = audited.result
         self.failed |= audited.failed
+        self._undecided |= audited.undecided
+        self._holds_nothing &= audited.result.holds_nothing
         self.standings.update(assessed.standing for assessed in audited.assessed)
         self._used.update(assessed.ignore for assessed in audited.assessed if assessed.ignore)
-        self._judged |= result.judged
-        self._holds_nothing &= result.holds_nothing
-        self._unknown |= result.verdict is Verdict.UNKNOWN and not result.without_device_code
 
     @property
     def empty(self) -> bool:
         """There is no device code, and nothing unread that may hold some."""
-        return self._holds_nothing
+        return self._holds_nothing and not self.failures
 
     @property
     def undecided(self) -> bool:
-        """Verdicts were asked for, and none could be given."""
+        """A verdict was asked for, and none could be given."""
         policy = self._scope.policy
-        if self.empty:
-            return (policy.given or self._scope.no_files) and not policy.allow_empty
-        return not self._judged if policy.given else self._unknown
+        if self.empty and (policy.given or self._scope.no_files) and not policy.allow_empty:
+            return True
+        return self._undecided or bool(self.failures)
 
     @property
-    def passed(self) -> bool:
-        """Something was judged, or may hold no device code, and nothing counts."""
-        return not self.failed and not self.undecided
+    def outcome(self) -> Outcome:
+        """The answer in a word."""
+        if self.failed:
+            return Outcome.FAILED
+        return Outcome.UNDECIDED if self.undecided else Outcome.PASSED
 
     @property
     def unused_ignores(self) -> tuple[Ignore, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ltocompat.commands.deployment_target import DeploymentTarget, PlainTarget
 from ltocompat.commands.failures import OnError, answers, with_failures
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.commands.trial_advice import advising_trials
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
 from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Failure, Note
@@ -142,12 +143,15 @@ def _judged(
             if isinstance(summary, Failure):
                 yield summary
                 continue
-            for target in targets:
-                yield from target.results(summary, route)
+            verdicts = [result for target in targets for result in target.results(summary, route)]
             if shipped and not options.together:
                 problems = packages.problems(summary)
-                if problems:
-                    yield result_of(summary.path, problems)
+                verdicts += [result_of(summary.path, problems)] if problems else []
+            for verdict in verdicts:
+                if options.trial_link or isinstance(verdict, Failure):
+                    yield verdict
+                else:
+                    yield advising_trials(verdict)
 
 
 def _summaries(

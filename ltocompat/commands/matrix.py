@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ltocompat import facts
 from ltocompat.commands.failures import OnError, answers
 from ltocompat.commands.read_artifacts import SurveyOptions
+from ltocompat.commands.trial_advice import advising_trials
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -96,7 +97,8 @@ def _grid(
     part = ArtifactSummary(
         summary.path, only, summary.skipped, summary.skipped_count, summary.options
     )
-    cells = tuple(tuple(results(part, target, route)) for target in targets)
+    rows = (results(part, target, route) for target in targets)
+    cells = tuple(tuple(row if tried else map(advising_trials, row)) for row in rows)
     columns = tuple(map(str, targets[0].gpus))
     return Matrix(summary.path, what, tuple(t.name for t in targets), columns, cells, tried)
 

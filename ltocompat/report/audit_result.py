@@ -25,13 +25,11 @@ class Audit:
         scope: what it was held to.
         tally: what it comes to.
         audits: the results.
-        failures: paths that gave no answer.
     """
 
     scope: AuditScope
     tally: AuditTally
     audits: list[Audited] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
 
     @classmethod
     def of(cls, records: Iterable[AuditRecord]) -> Audit:
@@ -45,8 +43,6 @@ class Audit:
             audit.tally.take(record)
             if isinstance(record, Audited):
                 audit.audits.append(record)
-            elif isinstance(record, Failure):
-                audit.failures.append(record)
         return audit
 
     @property

@@ -33,7 +33,8 @@ class Baseline:
 
     def knows(self, fingerprint: str, verdict: Verdict) -> bool:
         """Whether a finding was there, and no better than now."""
-        return verdict <= self.findings.get(fingerprint, Verdict.OK)
+        then = self.findings.get(fingerprint)
+        return then is not None and verdict <= then
 
 
 def read_baseline(path: str) -> Baseline:

@@ -7,17 +7,23 @@ from dataclasses import dataclass, replace
 
 from ltocompat.commands.policy.baseline import Baseline
 from ltocompat.commands.policy.fingerprint import fingerprint
-from ltocompat.commands.policy.values import Ignore, Policy
-from ltocompat.model.verdict import Finding, Level, Result
+from ltocompat.commands.policy.values import Ignore, Policy, table_prefix
+from ltocompat.commands.trial_advice import TRIAL_OPTION, advising_trials
+from ltocompat.model.verdict import Finding, Level, Result, Verdict
+from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
 
 
 class Standing(enum.StrEnum):
     """What becomes of a finding."""
 
     COUNTS = "counts"  # it fails the audit
+    UNDECIDED = "undecided"  # nobody knows whether it would; the audit can't pass
     PASSES = "passes"  # its verdict is better than what the policy fails on
     KNOWN = "known"  # it stands in the baseline
     IGNORED = "ignored"  # the policy ignores it for a while
+
+
+FORGIVEN = (Standing.KNOWN, Standing.IGNORED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +51,14 @@ class Audited:
             known or ignored a note whose remedy says so. The verdict stays what it is.
         assessed: what becomes of each finding, in their order.
         failed: something counts.
+        undecided: nothing counts, and something that was asked for is not known.
     """
 
     checked: Result
     result: Result
     assessed: tuple[Assessed, ...]
     failed: bool
+    undecided: bool = False
 
     def not_ignored(self) -> Result:
         """What a baseline takes up: an ignore has an end, and hands nothing over to it."""
@@ -59,6 +67,18 @@ class Audited:
             finding for finding, assessed in pairs if assessed.standing is not Standing.IGNORED
         )
         return replace(self.checked, findings=left)
+
+    @property
+    def forgiven(self) -> Standing | None:
+        """Why its verdict, bad as it is, does not count; None where it counts or is good enough."""
+        worst = [
+            assessed.standing
+            for finding, assessed in zip(self.checked.findings, self.assessed, strict=True)
+            if finding.verdict is self.checked.verdict
+        ]
+        if not worst or not all(standing in FORGIVEN for standing in worst):
+            return None
+        return worst[0]
 
     def having(self, *standings: Standing) -> tuple[tuple[Finding, Assessed], ...]:
         """The findings of these standings."""
@@ -70,38 +90,71 @@ class Audited:
 
 def audited(result: Result, policy: Policy, baseline: Baseline) -> Audited:
     """Hold a result against a policy and a baseline."""
-    assessed = tuple(_assess(result, finding, policy, baseline) for finding in result.findings)
-    pairs = list(zip(result.findings, assessed, strict=True))
+    checked = _advised(result, policy)
+    assessed = tuple(_assess(checked, finding, policy, baseline) for finding in checked.findings)
+    pairs = list(zip(checked.findings, assessed, strict=True))
     findings = tuple(
         _with_standing(each_finding, each_assessed, baseline)
         for each_finding, each_assessed in pairs
     )
-    nothing = not result.coverage.modules and not findings
+    standings = {each_assessed.standing for each_assessed in assessed}
     # A verdict that no finding explains can't be forgiven by any.
-    unexplained = all(finding.verdict < policy.fail_on for finding in findings) and not nothing
-    failed = any(each.standing is Standing.COUNTS for each in assessed) or (
-        result.verdict >= policy.fail_on and unexplained
+    bare = not result.without_device_code and all(
+        finding.verdict < result.verdict for finding in findings
     )
-    return Audited(result, replace(result, findings=findings), assessed, failed)
+    failed = Standing.COUNTS in standings or (bare and result.verdict >= policy.fail_on)
+    undecided = Standing.UNDECIDED in standings or (bare and result.verdict is Verdict.UNKNOWN)
+    return Audited(
+        checked, replace(checked, findings=findings), assessed, failed, undecided and not failed
+    )
+
+
+def _advised(result: Result, policy: Policy) -> Result:
+    """The result with remedies that the audit can follow."""
+    findings = tuple(_with_table(finding, result, policy) for finding in result.findings)
+    result = replace(result, findings=findings)
+    if policy.trial_links and not policy.trial_releases:  # all that could be asked were asked
+        settled = (replace(finding, decided_by_trial=False) for finding in findings)
+        return replace(result, findings=tuple(settled))
+    return advising_trials(result, asking(policy))
+
+
+def asking(policy: Policy) -> str:
+    """How nvJitLinks are asked in an audit: the option, and the key of its policy."""
+    key = f", or write trial-link = true under {policy.table} in {policy.source}"
+    return f"add {TRIAL_OPTION}{key if policy.given else ''}"
+
+
+def _with_table(finding: Finding, result: Result, policy: Policy) -> Finding:
+    """What a target lacks is added in the policy's own table of that target."""
+    if finding.rule != TARGET_LEAVES_OPEN or result.target not in policy.targets:
+        return finding
+    table = f"[{table_prefix(policy.source)}targets.{result.target.name}]"
+    return replace(finding, remedy=f"{finding.remedy}: {table} in {policy.source}")
 
 
 def _assess(result: Result, finding: Finding, policy: Policy, baseline: Baseline) -> Assessed:
     target = result.target.name
     digest = fingerprint(result.path, target, finding)
-    if finding.verdict < policy.fail_on:
+    bad = finding.verdict >= policy.fail_on
+    half = finding.rule == TARGET_LEAVES_OPEN and bool(result.not_judged) and policy.given
+    unknown = finding.verdict is Verdict.UNKNOWN <= result.verdict
+    if not (bad or unknown or half):
         return Assessed(Standing.PASSES, digest)
     for ignore in policy.ignores:
         if ignore.covers(result.path, target, finding):
             return Assessed(Standing.IGNORED, digest, ignore)
     if baseline.knows(digest, finding.verdict):
         return Assessed(Standing.KNOWN, digest)
-    return Assessed(Standing.COUNTS, digest)
+    return Assessed(Standing.COUNTS if bad else Standing.UNDECIDED, digest)
 
 
 def _with_standing(finding: Finding, assessed: Assessed, baseline: Baseline) -> Finding:
     """A finding as every format shows it."""
     if assessed.standing is Standing.COUNTS:
         return replace(finding, level=Level.ERROR)
+    if assessed.standing is Standing.UNDECIDED:
+        return replace(finding, level=max(finding.level, Level.WARNING, key=_loudness))
     if assessed.standing is Standing.KNOWN:
         remedy = f"known ({baseline.source}); in the end: {finding.remedy}"
         return replace(finding, level=Level.NOTE, remedy=remedy)
@@ -109,3 +162,7 @@ def _with_standing(finding: Finding, assessed: Assessed, baseline: Baseline) -> 
         until = f"ignored until {assessed.ignore.expires} ({assessed.ignore.reason})"
         return replace(finding, level=Level.NOTE, remedy=f"{until}; by then: {finding.remedy}")
     return finding
+
+
+def _loudness(level: Level) -> int:
+    return -list(Level).index(level)

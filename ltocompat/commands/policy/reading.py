@@ -14,7 +14,7 @@
     require-archs = ["sm_90", "compute_90"]
     least-driver = "525.60.13"
     fail-on = "fail"                     # or unknown, undocumented, jit
-    trial-links = true                   # or ["13.3"]: only these of the targets' nvJitLinks
+    trial-link = true                    # or ["13.3"]: only these of the targets' nvJitLinks
     no-device-code = "pass"              # or "undecided": exit code 3
 
     [[tool.ltocompat.audit.ignore]]
@@ -44,12 +44,14 @@ from ltocompat.targets.named import OWN, PYPROJECT, targets_of_file
 from ltocompat.targets.text_file import read_toml
 
 _TABLES = ("targets", "promise", "audit")
+_OLD_TRIAL = "trial-links"  # the name that it had first, still understood
 _AUDIT = (
     "targets",
     "require-archs",
     "least-driver",
     "fail-on",
-    "trial-links",
+    "trial-link",
+    _OLD_TRIAL,
     "no-device-code",
     "ignore",
 )
@@ -199,12 +201,15 @@ def _fail_on(audit: PolicyTable) -> Verdict:
 
 
 def _trials(audit: PolicyTable, targets: tuple[Target, ...]) -> tuple[bool, tuple[Release, ...]]:
-    value = audit.value("trial-links")
+    key = "trial-link" if audit.value("trial-link") is not None else _OLD_TRIAL
+    if key != _OLD_TRIAL and audit.value(_OLD_TRIAL) is not None:
+        raise audit.wrong(_OLD_TRIAL, "is another name of trial-link", "keep one of the two")
+    value = audit.value(key)
     if value is None or isinstance(value, bool):
         return bool(value), ()
-    example = 'trial-links = true or trial-links = ["13.3"]'
+    example = 'trial-link = true or trial-link = ["13.3"]'
     if not isinstance(value, list) or not value:
-        raise audit.wrong("trial-links", f"is {value!r}", f"write {example}")
+        raise audit.wrong(key, f"is {value!r}", f"write {example}")
     named = {linker for target in targets for linker in _linkers(target)}
     found = []
     for spelling in value:
@@ -212,11 +217,11 @@ def _trials(audit: PolicyTable, targets: tuple[Target, ...]) -> tuple[bool, tupl
             release = Release.parse(spelling if isinstance(spelling, str) else "")
         except UsageError as error:
             text = f"names {spelling!r}, which is no release of nvJitLink"
-            raise audit.wrong("trial-links", text, f"write {example}") from error
+            raise audit.wrong(key, text, f"write {example}") from error
         if release not in named:
             have = ", ".join(map(str, sorted(named))) or "none"
             text = f"names {release}, which no target has"
-            raise audit.wrong("trial-links", text, f"the targets' nvJitLinks are: {have}")
+            raise audit.wrong(key, text, f"the targets' nvJitLinks are: {have}")
         found.append(release)
     return True, tuple(dict.fromkeys(found))
 

@@ -60,9 +60,10 @@ class Finding(verdict.Finding):
 
     standing: Annotated[
         str,
-        one_of("counts", "passes", "known", "ignored"),
+        one_of("counts", "undecided", "passes", "known", "ignored"),
         described(
-            "counts: fails the audit; passes: better than what the policy fails on; "
+            "counts: fails the audit; undecided: nobody knows whether it would; passes: better "
+            "than what the policy fails on; "
             "known: stands in the baseline; ignored: by the policy, for a while."
         ),
     ]
@@ -77,12 +78,16 @@ class Result(verdict.Result):
 
     findings: tuple[Finding, ...]
     failed: Annotated[bool, described("Something of it counts.")]
+    undecided: Annotated[
+        bool, described("Nothing of it counts, and something that was asked for is not known.")
+    ]
 
 
 class Findings(Record):
     """How many findings stand where."""
 
     counts: Count
+    undecided: Count
     passes: Count
     known: Count
     ignored: Count
@@ -92,8 +97,9 @@ class Summary(check.Summary):
     """All results by verdict, the worst, and whether the audit passes."""
 
     passed: Annotated[
-        bool, described("Something was judged, or may hold no device code, and nothing counts.")
+        bool, described("Nothing counts, and everything that was asked for is known.")
     ]
+    outcome: Annotated[str, one_of("passed", "failed", "undecided")]
     findings: Findings
     baseline: str | None
     unused_ignores: tuple[Ignore, ...]

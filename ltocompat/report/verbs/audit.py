@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ltocompat.commands.audit import AuditScope
-from ltocompat.commands.policy.gate import Assessed, Audited, Standing
+from ltocompat.commands.audit_tally import Outcome
+from ltocompat.commands.policy.gate import FORGIVEN, Assessed, Audited, Standing
 from ltocompat.commands.policy.values import Policy
+from ltocompat.commands.trial_advice import TRIAL_OPTION
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
-from ltocompat.model.verdict import Finding, Result, Verdict
+from ltocompat.model.verdict import Result, Verdict
 from ltocompat.report import Failure, Options
 from ltocompat.report.audit_result import Audit, AuditRecord
 from ltocompat.report.document import Block, Code, Items, Paragraph
@@ -22,13 +24,12 @@ from ltocompat.report.grouped_findings import (
     Judgement,
     grouped_findings,
 )
+from ltocompat.report.matrix_cells import Cell, cell_of
 from ltocompat.report.text import brief, count
 from ltocompat.report.verbs.check import blocks as checked
 from ltocompat.rules.emitted import ASKED_BY_PROJECT
 
-_FORGIVEN = (Standing.KNOWN, Standing.IGNORED)
 _MOST = 20
-_TRIAL = "--trial-link"
 
 
 def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
@@ -41,7 +42,8 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
     audit = Audit.of(records)
     yield from _outcome(audit)
     results = map(_not_forgiven, audit.audits)
-    yield from checked([*audit.policy.targets, *results, *audit.failures], options)
+    judged: list[Judgement] = [*audit.policy.targets, *results, *audit.tally.failures]
+    yield from checked(judged, options, _forgiven_cells(audit))
     yield from _forgiven(audit)
     old = audit.tally.unused_ignores
     if old and audit.audits:
@@ -68,30 +70,53 @@ def _outcome(audit: Audit) -> Iterator[Block]:
 
 def _headline(audit: Audit) -> Iterator[Block]:
     policy = audit.policy
-    if audit.tally.failed:
+    if audit.tally.outcome is Outcome.FAILED:
         found = sorted(_grouped(audit, Standing.COUNTS), key=_weight)
         if found:
             yield from _because("audit failed: ", found, policy)
         else:
             text = f"audit failed: a verdict is {policy.fail_on} or worse; "
             yield Paragraph((text, *_held_to(policy)))
-    elif audit.tally.undecided:
-        open_ = [group for group in _grouped(audit, Standing.PASSES) if _is_open(group.finding)]
-        if open_:
-            yield from _because("audit undecided: ", open_, policy)
-        else:
-            allow = _allow_empty(policy) if audit.tally.empty else ()
-            yield Paragraph(("audit judged nothing: ", *allow, *_held_to(policy)))
+    elif audit.tally.outcome is Outcome.UNDECIDED:
+        yield from _undecided(audit)
     else:
         without = "there is no device code; " if audit.tally.empty else ""
         yield Paragraph(("audit passed: ", without, *_held_to(policy), *_not_counted(audit)))
 
 
-def _because(opening: str, found: list[GroupedFinding], policy: Policy) -> Iterator[Block]:
-    """The first of some findings, what to do, and how to go on."""
-    first, others = found[0], len(found) - 1
+def _undecided(audit: Audit) -> Iterator[Block]:
+    policy, failures = audit.policy, audit.tally.failures
+    found = sorted(_grouped(audit, Standing.UNDECIDED), key=_weight)
+    trials = [group for group in found if group.finding.decided_by_trial]
+    if failures:
+        paths = f"{count(len(failures), 'path')} could not be read: "
+        yield Paragraph(("audit undecided: ", paths, brief(failures[0].message)))
+        yield Paragraph(_held_to(policy))
+    elif found:
+        number = count(len(trials), "finding")
+        verb = "needs" if len(trials) == 1 else "need"
+        reason = f"{number} {verb} a trial link: " if trials else ""
+        yield from _because(f"audit undecided: {reason}", trials or found, policy, len(found))
+    elif audit.tally.empty:
+        text = ("audit judged nothing: ", *_allow_empty(policy), *_held_to(policy))
+        yield Paragraph(text)
+    else:
+        yield Paragraph(("audit undecided: a verdict is unknown; ", *_held_to(policy)))
+
+
+def _forgiven_cells(audit: Audit) -> dict[tuple[str, Cell], str]:
+    """Why verdicts do not count that are bad enough to."""
+    forgiven = ((audited.result, audited.forgiven) for audited in audit.audits)
+    return {(result.path, cell_of(result)): str(why) for result, why in forgiven if why}
+
+
+def _because(
+    opening: str, found: list[GroupedFinding], policy: Policy, every: int | None = None
+) -> Iterator[Block]:
+    """The first of some findings, what to do, and how to go on; ``every``: how many there are."""
+    first, others = found[0], (every or len(found)) - 1
     yield Paragraph((opening, *_finding(first)))
-    todo = _ask_linkers(policy) if _needs_trial(first, policy) else _remedies(first)
+    todo = _ask_linkers(policy) if _needs_trial(first) else _remedies(first)
     if todo:
         yield Paragraph(("what to do: ", *todo))
     if policy.given:
@@ -109,21 +134,15 @@ def _remedies(group: GroupedFinding) -> tuple[str, ...]:
     return (brief("; or ".join(group.remedies)),) if group.remedies else ()
 
 
-def _is_open(finding: Finding) -> bool:
-    return finding.verdict is Verdict.UNKNOWN
-
-
-def _needs_trial(group: GroupedFinding, policy: Policy) -> bool:
-    """Whether a finding says that a trial link decides it, and none was made."""
-    finding = group.finding
-    return _is_open(finding) and finding.decided_by_trial and not policy.trial_links
+def _needs_trial(group: GroupedFinding) -> bool:
+    """Whether a trial link decides, which was not made."""
+    return group.finding.verdict is Verdict.UNKNOWN and group.finding.decided_by_trial
 
 
 def _ask_linkers(policy: Policy) -> tuple[str, ...]:
-    if not policy.given:
-        return ("let nvJitLink decide: add ", Code(_TRIAL))
-    key = Code("trial-links = true")
-    return ("let nvJitLink decide: add ", Code(_TRIAL), ", or write ", key, *_under(policy))
+    key = Code("trial-link = true")
+    in_policy = (", or write ", key, *_under(policy)) if policy.given else ()
+    return ("let nvJitLink decide: add ", Code(TRIAL_OPTION), *in_policy)
 
 
 def _allow_empty(policy: Policy) -> tuple[str, ...]:
@@ -151,7 +170,7 @@ def _again(group: GroupedFinding, policy: Policy) -> str:
         return f"ltocompat require {shlex.quote(path)}"
     known = [target.name for target in policy.targets]
     (name, *_) = [cell.target for cell in group.cells if cell.target in known] or known
-    trial = f" {_TRIAL}" if policy.trial_links else ""
+    trial = f" {TRIAL_OPTION}" if policy.trial_links else ""
     goal = shlex.quote(f"{policy.source}:{name}")
     return f"ltocompat check {shlex.quote(path)} --deploy-target {goal}{trial}"
 
@@ -188,7 +207,7 @@ def _grouped(audit: Audit, standing: Standing) -> list[GroupedFinding]:
 
 
 def _not_forgiven(audited: Audited) -> Result:
-    found = audited.having(Standing.COUNTS, Standing.PASSES)
+    found = audited.having(Standing.COUNTS, Standing.UNDECIDED, Standing.PASSES)
     return replace(audited.result, findings=tuple(finding for finding, _ in found))
 
 
@@ -196,7 +215,7 @@ def _forgiven(audit: Audit) -> Iterator[Block]:
     """What does not count, and why, each finding of an artifact once."""
     results: dict[str, list[Result]] = {}
     for audited in audit.audits:
-        for finding, assessed in audited.having(*_FORGIVEN):
+        for finding, assessed in audited.having(*FORGIVEN):
             alone = replace(audited.result, findings=(finding,))
             results.setdefault(_why(audit, assessed), []).append(alone)
     lines = [

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import asdict
 
 from ltocompat.commands.audit import AuditScope
-from ltocompat.commands.audit_tally import AuditTally
+from ltocompat.commands.audit_tally import AuditTally, Outcome
 from ltocompat.commands.policy.gate import Assessed, Audited, Standing
 from ltocompat.commands.policy.values import Ignore, Policy
 from ltocompat.model.records_v1 import audit as v1
@@ -51,7 +51,8 @@ def _summary(scope: AuditScope, tally: AuditTally, summary: v1_check.Summary) ->
     standings = {str(standing): tally.standings[standing] for standing in Standing}
     return v1.Summary(
         **asdict(summary),
-        passed=tally.passed,
+        passed=tally.outcome is Outcome.PASSED,
+        outcome=str(tally.outcome),
         findings=v1.Findings(**standings),
         baseline=scope.baseline.source or None,
         unused_ignores=tuple(map(_ignore, tally.unused_ignores)),
@@ -62,7 +63,9 @@ def _result(audited: Audited) -> v1.Result:
     value = result_value(audited.result)
     pairs = zip(value.findings, audited.assessed, strict=True)
     findings = tuple(_finding(finding, assessed) for finding, assessed in pairs)
-    return v1.Result(**asdict(value) | {"findings": findings}, failed=audited.failed)
+    return v1.Result(
+        **asdict(value) | {"findings": findings}, failed=audited.failed, undecided=audited.undecided
+    )
 
 
 def _finding(finding: verdict.Finding, assessed: Assessed) -> v1.Finding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -34,6 +34,7 @@ _PIPED = 120  # columns that a table with a column a cell may take where nothing
 _PATH = 24  # the least columns of a path
 _MANY = 4  # artifacts from which on one table that tells less is better than a table each
 _GAP = 2
+_NOTHING: Mapping[tuple[str, Cell], str] = {}
 
 
 class _CellVerdict(NamedTuple):
@@ -42,10 +43,16 @@ class _CellVerdict(NamedTuple):
     verdict: Verdict
     coverage: Coverage
     not_judged: tuple[str, ...]
+    forgiven: str = ""
+
+    @property
+    def verdict_word(self) -> str:
+        """``ok``, ``fail (known)``."""
+        return f"{self.verdict} ({self.forgiven})" if self.forgiven else str(self.verdict)
 
     def word(self) -> str:
         """``ok 1,617/2,638``, ``fail``, ``ok, not judged: load``."""
-        word = str(self.verdict)
+        word = self.verdict_word
         if self.verdict < Verdict.UNKNOWN and self.coverage.modules > 1:
             word += f" {self.coverage.served:,}/{self.coverage.modules:,}"
         return word + (f", not judged: {', '.join(self.not_judged)}" if self.not_judged else "")
@@ -60,9 +67,9 @@ class _Artifact:
     cells: dict[Cell, _CellVerdict] = field(default_factory=dict)
     results: list[Result] = field(default_factory=list)
 
-    def add(self, result: Result) -> None:
+    def add(self, result: Result, forgiven: str) -> None:
         self.modules = max(self.modules, result.coverage.modules)
-        cell = _CellVerdict(result.verdict, result.coverage, result.not_judged)
+        cell = _CellVerdict(result.verdict, result.coverage, result.not_judged, forgiven)
         self.cells[cell_of(result)] = cell
         self.results.append(result)
 
@@ -76,17 +83,23 @@ class _Artifact:
         return (Code(name), f": {text}")
 
 
-def blocks(records: Iterable[Judgement], options: Options) -> Iterator[Block]:
+def blocks(
+    records: Iterable[Judgement],
+    options: Options,
+    forgiven: Mapping[tuple[str, Cell], str] = _NOTHING,
+) -> Iterator[Block]:
     """One table of all artifacts where it fits, else a table each; then findings.
 
     Args:
         records: the targets, then the results.
         options: what the reader asked for.
+        forgiven: why verdicts do not count, by artifact and cell.
     """
     judgements = sort_out(records)
     artifacts: dict[str, _Artifact] = {}
     for result in judgements.results:
-        artifacts.setdefault(result.path, _Artifact(result.path)).add(result)
+        artifact = artifacts.setdefault(result.path, _Artifact(result.path))
+        artifact.add(result, forgiven.get((result.path, cell_of(result)), ""))
     if artifacts:
         names = _target_names(judgements)
         yield from _targets(judgements.targets, names)
@@ -278,7 +291,7 @@ def _rows(artifact: _Artifact, names: dict[str, str], *, routed: bool) -> Table:
             *([names[target]] if len(names) > 1 else []),
             *([", ".join(gpus) or unnamed[not judged.coverage.modules]] if named else []),
             *([route] if routed else []),
-            str(judged.verdict),
+            judged.verdict_word,
             *(_picked(judged.coverage) if named else []),
             *([", ".join(judged.not_judged)] if partly else []),
         )

@@ -45,7 +45,7 @@ def ltoir_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             f"{_newer_nvjitlink(releases)}, or compile the LTO-IR with the target's toolkit"
             f"{_beside_it(releases, subject.linker)}",
             makers.evidence(image),
-            "its bytes leave these releases open, and a trial link decides (--trial-link)",
+            "its bytes leave these releases open",
         )
 
 
@@ -59,7 +59,7 @@ def _beside_it(releases: tuple[Release, ...], linker: Release | None) -> str:
 def _newer_nvjitlink(releases: tuple[Release, ...]) -> str:
     """The package to require, as far as the releases of the compiler are known."""
     if not releases:
-        return "ask the linker with --trial-link"
+        return "require an nvJitLink that is as new as its compiler"
     perhaps = "" if len(releases) == 1 else f" (a trial may show that {releases[0]} is enough)"
     return f"require {makers.nvjitlink_for(releases[-1])}{perhaps}"
 

@@ -51,7 +51,8 @@ def nvjitlink_allowed_too_old(shipped: Shipped) -> Iterator[Problem]:
             text = f"{need.why}, so that it has to be {need.possible} or newer"
         elif need.sure is None or least < need.sure:
             verdict = Verdict.UNKNOWN
-            text = f"{need.doubt}, so that it may have to be {need.sure or 'newer'}: a trial tells"
+            text = f"{need.doubt}, so that it may have to be {need.sure or 'newer'}"
+            text += "" if need.tried else ": a trial tells"
         else:
             continue
         yield Problem(
@@ -60,6 +61,7 @@ def nvjitlink_allowed_too_old(shipped: Shipped) -> Iterator[Problem]:
             f"{package} may be {least}, but {text}",
             need.advice,
             way.line,
+            need.open_to_trial,
         )
     for package, admitted, way in siblings(need, ways):
         least = min(admitted.releases, default=need.possible)
@@ -71,6 +73,7 @@ def nvjitlink_allowed_too_old(shipped: Shipped) -> Iterator[Problem]:
                 f"{need.why}, so that it has to be {need.possible} or newer",
                 need.advice,
                 way.line,
+                need.open_to_trial,
             )
 
 
@@ -94,23 +97,23 @@ def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
         first = next(iter(installed.values()))
         text = f"{need.why}, but {title} comes only with the extra {extras}"
         remedy = f"have users install it with {shipped.package.name}[{extras}], or {need.advice}"
-        yield Problem("PKG-01", Verdict.OK, text, remedy, first.line)
+        yield Problem("PKG-01", Verdict.OK, text, remedy, first.line, need.open_to_trial)
         return
     remedy = need.advice
     brought = not_at_hand(shipped.package, shipped.others)
     evidence = f"dependencies of {shipped.package}"
     if not need.hard:
         text = f"{need.why}, and nothing in the metadata brings {title}"
-        yield Problem("PKG-01", Verdict.OK, text, f"where it is used, {remedy}", evidence)
+        remedy = f"where it is used, {remedy}"
+        yield Problem("PKG-01", Verdict.OK, text, remedy, evidence, need.open_to_trial)
     elif brought:
         more = f" or {len(brought) - 1} more" if len(brought) > 1 else ""
         text = f"{need.why}, and whether {brought[0]}{more} brings {title} is not known here"
-        yield Problem(
-            "PKG-01", Verdict.UNKNOWN, text, f"{remedy}, or give them by --with", evidence
-        )
+        remedy = f"{remedy}, or give them by --with"
+        yield Problem("PKG-01", Verdict.UNKNOWN, text, remedy, evidence, need.open_to_trial)
     else:
         text = f"{need.why}, but nothing in the metadata brings {title}"
-        yield Problem("PKG-01", Verdict.FAIL, text, remedy, evidence)
+        yield Problem("PKG-01", Verdict.FAIL, text, remedy, evidence, need.open_to_trial)
 
 
 @FAMILY.of_package("PKG-02", Level.WARNING)
@@ -138,6 +141,7 @@ def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
                     f"{TITLES[part]} that is asked for is the file of major {most}",
                     need.advice,
                     way.line,
+                    need.open_to_trial,
                 )
 
 
@@ -156,6 +160,7 @@ def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
                 "nvJitLink can't be installed beside it",
                 need.advice,
                 way.line,
+                need.open_to_trial,
             )
 
 
@@ -180,6 +185,7 @@ def dependency_of_another_major(shipped: Shipped) -> Iterator[Problem]:
                 f"{need.why}, but {package} here is never {TITLES[part]} of major {majors}",
                 need.advice,
                 way.line,
+                need.open_to_trial,
             )
 
 
@@ -525,9 +531,10 @@ def _promised_nvjitlink(shipped: Shipped, promise: Promise) -> Iterator[Problem]
         "PKG-10",
         Verdict.FAIL if fails else Verdict.UNKNOWN,
         f"it is promised to link from nvJitLink {least} on, but {need.why}: {known} is needed"
-        + ("" if fails else ", which only a trial link tells (--trial-link)"),
+        + ("" if fails or need.tried else ", which only a trial link tells"),
         f'write nvjitlink = "{sure or need.possible}"',
         f"nvjitlink in {promise.source}",
+        need.open_to_trial,
     )
 
 

@@ -339,7 +339,8 @@ def _linker_lines(linker: LinkerFloor | None) -> Iterator[PasteLine]:
         return
     floor = linker.sure or linker.possible
     suffix = "-cu12" if floor.major == _OLDEST_TOOLKIT.major else ""
-    doubt = "" if linker.exact else f"perhaps {linker.possible} is enough; ask: --trial-link"
+    how = "no trial could tell" if linker.tried else "--trial-link tells"
+    doubt = "" if linker.exact else f"perhaps {linker.possible} is enough; {how}"
     yield PasteLine("pip", f"nvidia-nvjitlink{suffix}>={floor},<{linker.ceiling}", doubt)
     yield PasteLine("conda", f"libnvjitlink >={floor},<{linker.ceiling}", doubt)
 

@@ -86,9 +86,16 @@ class Need:
         """To write that line; where it may ask too much, what tells."""
         if self.exact:
             return f"write {self.line}"
+        if not self.tried:
+            return f"write {self.line}, unless a trial link shows that {self.possible} is enough"
         # Who asked the linkers of deploy targets has not asked all that are possible.
-        how = "ltocompat require --trial-link" if self.tried else "--trial-link"
+        how = "ltocompat require --trial-link"
         return f"write {self.line}, or ask by {how} whether {self.possible} is enough"
+
+    @property
+    def open_to_trial(self) -> bool:
+        """A trial link would tell which floor it is, and none was made."""
+        return not self.exact and not self.tried
 
 
 def need_of(part: str, shipped: Shipped) -> Need | None:
