@@ -30,6 +30,7 @@ from ltocompat.model.image import (
 )
 from ltocompat.model.limits import Limits
 from ltocompat.model.place import Place
+from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.version import VERSION
 from ltocompat.scan.filters import ImageFilter
 
@@ -77,6 +78,7 @@ __all__ = [
     "CubinFacts",
     "CudaLibrary",
     "DeploymentTarget",
+    "DeviceSymbols",
     "Diff",
     "DiffSummary",
     "Disagreement",

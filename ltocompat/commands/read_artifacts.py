@@ -21,12 +21,15 @@ from ltocompat.model.image import Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.model.signature import KernelsToCount, ModuleSignature, module_signature
+from ltocompat.model.symbols import SymbolsToRead
 from ltocompat.model.target import Target
 from ltocompat.model.trial_answer import Trials
 from ltocompat.rules.engine.kernel_counts import kernels_to_count
+from ltocompat.rules.engine.symbols_to_read import symbols_to_read
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.parallel import OnError
 from ltocompat.scan.progress import Progress, reporter
+from ltocompat.scan.read_symbols import with_symbols
 from ltocompat.scan.summarize import KernelReader, SummaryBuilder
 from ltocompat.scan.walk import ScanSettings
 
@@ -48,6 +51,7 @@ class ScanOptions:
             in it, or where it asks for an nvJitLink.
         for_require: kernels of all PTX are counted, so that ``require`` says the same of a summary.
         apart: as ``ArtifactSummary.apart`` says.
+        one_link: all files are linked with each other, so that each shows the symbols it defines.
     """
 
     settings: ScanSettings
@@ -57,6 +61,7 @@ class ScanOptions:
     named: bool = True
     for_require: bool = False
     apart: bool = False
+    one_link: bool = False
 
     @property
     def alone(self) -> bool:
@@ -129,6 +134,7 @@ class _Reader:
     def __init__(self, reading: ScanOptions) -> None:
         self._reading = reading
         self._wanted: dict[ModuleSignature, KernelsToCount] = {}
+        self._symbols: dict[ModuleSignature, SymbolsToRead] = {}
 
     def of_path(self, text: str) -> Iterator[ArtifactSummary]:
         """The summaries of the files at a path.
@@ -176,7 +182,9 @@ class _Reader:
                 trials = _trials(batch.modules, try_modules)
                 signatures = [module_signature(module) for _, module in batch.modules]
                 wanted = [self._kernels_to_count(signature) for signature in signatures]
-                summary.take(kernels.read(batch, signatures, wanted, trials), trials)
+                batch = kernels.read(batch, signatures, wanted, trials)
+                symbols = [self._symbols_to_read(signature) for signature in signatures]
+                summary.take(with_symbols(batch, symbols), trials)
         except UnreadableInput as error:
             if named:
                 raise
@@ -190,6 +198,15 @@ class _Reader:
             reading = self._reading
             wanted = kernels_to_count(signature, reading.targets, all_ptx=reading.for_require)
             self._wanted[signature] = wanted
+        return wanted
+
+    def _symbols_to_read(self, signature: ModuleSignature) -> SymbolsToRead:
+        """Whose symbols decide something of a module, as the rules say."""
+        wanted = self._symbols.get(signature)
+        if wanted is None:
+            reading = self._reading
+            wanted = symbols_to_read(signature, reading.targets, one_link=reading.one_link)
+            self._symbols[signature] = wanted
         return wanted
 
 

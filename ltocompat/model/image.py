@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.place import Place
+from ltocompat.model.symbols import DeviceSymbols
 
 __all__ = [
     "Artifact",
@@ -161,6 +162,8 @@ class Image:
         options: compiler options stored with it, else None.
         identifier: name stored with it (nvcc: the source file), else None.
         kernels: names of its kernels; None unless asked for, or where they can't be read.
+        symbols: what it defines for others and leaves undefined; None unless asked for, or where
+            that can't be read.
         sha256: of the decoded bytes (scrambled: the stored bytes); None unless asked for.
         problems: sentences about contradictions inside the image.
     """
@@ -184,6 +187,7 @@ class Image:
     options: str | None = None
     identifier: str | None = None
     kernels: tuple[str, ...] | None = None
+    symbols: DeviceSymbols | None = None
     sha256: str | None = None
     problems: tuple[str, ...] = ()
 

@@ -19,6 +19,7 @@ from ltocompat.model.image import (
     Maker,
     Module,
 )
+from ltocompat.model.symbols import DeviceSymbols
 
 
 class ImageSignature(NamedTuple):
@@ -39,6 +40,8 @@ class ImageSignature(NamedTuple):
         in_fatbin: has an entry header; else it stands alone.
         debug: carries device debug information; None when not known.
         has_kernels: None when not looked for or not to be known.
+        symbols: what it leaves undefined, and, where it is part of a link of several files, what
+            it defines; None when not looked for or not to be known.
         problem: why its bytes contradict themselves or can't be read, None when they are fine.
     """
 
@@ -56,6 +59,7 @@ class ImageSignature(NamedTuple):
     in_fatbin: bool = True
     debug: bool | None = None
     has_kernels: bool | None = None
+    symbols: DeviceSymbols | None = None
     problem: str | None = None
 
     def __str__(self) -> str:
@@ -104,6 +108,7 @@ def image_signature(image: Image) -> ImageSignature:
         image.kind_number is not None,
         image.debug,
         kernels,
+        image.symbols,
         image.problems[0] if image.problems else None,
     )
 

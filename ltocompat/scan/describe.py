@@ -23,6 +23,7 @@ from ltocompat.model.image import (
     Role,
     Skipped,
 )
+from ltocompat.scan.device_symbols import undefined_in_ptx
 from ltocompat.scan.makers import cubin_makers, ltoir_makers, ptx_makers, tool_role
 
 # The marks of a cubin lie behind its names and symbols, of which every section has some: these
@@ -230,6 +231,7 @@ def _ptx(stored: StoredImage, detail: Detail) -> dict[str, Any]:
     if detail.kernels:
         prefix.grow(stored.payload.budget.limits.image_bytes)
         facts["kernels"] = ptx.kernels(prefix.data)
+        facts["symbols"] = undefined_in_ptx(prefix.data)
     return facts
 
 

@@ -33,7 +33,15 @@ _THIN = b"!<thin>\n"  # an archive whose members are other files
 # Modules of values: a pickle that names anything else is none of ours.
 _VALUES = {
     f"ltocompat.model.{name}"
-    for name in ("arch", "artifact_summary", "image", "place", "signature", "trial_answer")
+    for name in (
+        "arch",
+        "artifact_summary",
+        "image",
+        "place",
+        "signature",
+        "symbols",
+        "trial_answer",
+    )
 }
 
 

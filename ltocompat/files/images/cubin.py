@@ -102,13 +102,19 @@ def parse_header(head: bytes) -> CubinHeader:
 
 
 class CubinSection(NamedTuple):
-    """One section of a cubin: name, type, place in the cubin (bytes), and its link."""
+    """One section of a cubin: name, type, place in the cubin (bytes), and whom it is about.
+
+    Attributes:
+        link: number of a section that it uses; of symbols, the one with their names.
+        info: of relocations, the number of the section that they are applied to.
+    """
 
     name: str
     type: int
     offset: int
     size: int
     link: int
+    info: int
 
 
 class Cubin(NamedTuple):
@@ -136,7 +142,7 @@ class Cubin(NamedTuple):
         return cls(
             view,
             header,
-            tuple(CubinSection(_name(names, r[0]), r[1], r[4], r[5], r[6]) for r in rows),
+            tuple(CubinSection(_name(names, r[0]), r[1], r[4], r[5], r[6], r[7]) for r in rows),
         )
 
     @property

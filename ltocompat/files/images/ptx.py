@@ -75,11 +75,11 @@ def _arch(word: str) -> SmArch | None:
 
 def kernels(text: bytes) -> tuple[str, ...]:
     """Names of the kernels (``.entry``), in the order of the text, without duplicates."""
-    found = _ENTRY.findall(_without_comments(text))
+    found = _ENTRY.findall(without_comments(text))
     return tuple(dict.fromkeys(name.decode("ascii", "replace") for name in found))
 
 
-def _without_comments(text: bytes) -> bytes:
+def without_comments(text: bytes) -> bytes:
     """The text without comments, in one pass, since hostile text may open a million of them."""
     parts = []
     position = 0

@@ -1,0 +1,149 @@
+"""The symbols of a cubin: what a device link sees of it, and what its kernels call.
+
+A cubin is an ELF file like others: a name is local, global or weak, and defined in a section or
+nowhere. Each function has a section of its own, whose relocations name what it calls.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from ltocompat.files.images.cubin import Cubin, CubinSection
+from ltocompat.model.errors import Malformed
+
+_SYMBOL = struct.Struct("<IBBHQQ")
+_OFFSET_AND_INFO = struct.Struct("<QQ")
+_SHT_SYMTAB = 2
+# Relocations with an addend, and without: bytes of an entry.
+_RELOCATIONS = {4: 24, 9: 16}
+_CODE = (".rel.text.", ".rela.text.")
+
+_STB_GLOBAL = 1
+_STB_WEAK = 2
+_STT_FUNC = 2
+# STT_OBJECT, and what NVIDIA's tools write instead.
+_VARIABLES = frozenset({1, 13})
+_STO_ENTRY = 0x10
+_STO_SHARED = 0x40
+_UNDEFINED = 0
+_COMMON = 0xFFF2
+
+
+class _Symbol(NamedTuple):
+    """One row of a symbol table; ``section`` is the number of the one that defines it."""
+
+    name: str
+    type: int
+    binding: int
+    other: int
+    section: int
+
+    @property
+    def linked(self) -> bool:
+        """Whether other objects see it."""
+        known = self.type == _STT_FUNC or self.type in _VARIABLES
+        return known and self.binding in (_STB_GLOBAL, _STB_WEAK)
+
+
+class CubinSymbols(NamedTuple):
+    """The symbols of a cubin that other objects see, in table order.
+
+    Attributes:
+        undefined_functions: called here, defined elsewhere.
+        needed_by_kernels: those of them that a kernel reaches.
+        undefined_variables: used here, defined elsewhere; not those in shared memory, whose size
+            the launch decides.
+        defined: strong definitions, of functions and of variables.
+        weak: definitions that give way.
+    """
+
+    undefined_functions: tuple[str, ...]
+    needed_by_kernels: tuple[str, ...]
+    undefined_variables: tuple[str, ...]
+    defined: tuple[str, ...]
+    weak: tuple[str, ...]
+
+
+def read(cubin: Cubin) -> CubinSymbols:
+    """The symbols of a cubin.
+
+    Raises:
+        Malformed: its symbol table or its relocations do not fit into it.
+    """
+    symbols = list(_symbols(cubin))
+    linked = [symbol for symbol in symbols if symbol.linked]
+    # A weak one may stay undefined, as ELF has it: newer assemblers leave marks of that sort.
+    absent = [s for s in linked if s.section == _UNDEFINED and s.binding == _STB_GLOBAL]
+    functions = _names(symbol for symbol in absent if symbol.type == _STT_FUNC)
+    present = [symbol for symbol in linked if symbol.section != _UNDEFINED]
+    strong = [s for s in present if s.binding == _STB_GLOBAL and s.section != _COMMON]
+    return CubinSymbols(
+        functions,
+        _names(_reached(cubin, symbols)) if functions else (),
+        _names(s for s in absent if s.type in _VARIABLES and not s.other & _STO_SHARED),
+        _names(strong),
+        _names(s for s in present if s.binding == _STB_WEAK or s.section == _COMMON),
+    )
+
+
+def _names(symbols: Iterable[_Symbol]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(symbol.name for symbol in symbols))
+
+
+def _symbols(cubin: Cubin) -> Iterator[_Symbol]:
+    table = next((s for s in cubin.sections if s.type == _SHT_SYMTAB), None)
+    if table is None:
+        return
+    if table.link >= len(cubin.sections):
+        raise Malformed(f"a cubin's symbols name section {table.link} for their names")
+    names = _bytes(cubin, cubin.sections[table.link])
+    for name, info, other, section, _, _ in _SYMBOL.iter_unpack(_whole(cubin, table, _SYMBOL.size)):
+        end = names.find(b"\0", name)
+        text = names[name : end if end >= 0 else len(names)].decode("utf-8", "replace")
+        yield _Symbol(text, info & 0xF, info >> 4, other, section)
+
+
+def _reached(cubin: Cubin, symbols: list[_Symbol]) -> Iterator[_Symbol]:
+    """The undefined functions that kernels reach, by the calls of each section of code."""
+    calls = _calls(cubin)
+    waiting = [s.section for s in symbols if s.type == _STT_FUNC and s.other & _STO_ENTRY]
+    seen: set[int] = set()
+    while waiting:
+        section = waiting.pop()
+        if section in seen:
+            continue
+        seen.add(section)
+        for number in calls.get(section, ()):
+            if number < len(symbols) and symbols[number].type == _STT_FUNC:
+                callee = symbols[number]
+                if callee.section == _UNDEFINED:
+                    yield callee
+                else:
+                    waiting.append(callee.section)
+
+
+def _calls(cubin: Cubin) -> dict[int, set[int]]:
+    """For each section of code the numbers of the symbols that it names."""
+    tables = [s for s in cubin.sections if s.type in _RELOCATIONS and s.name.startswith(_CODE)]
+    if sum(table.size for table in tables) > cubin.view.size:
+        raise Malformed("the relocations of a cubin lie one upon the other")
+    calls: dict[int, set[int]] = {}
+    for table in tables:
+        size = _RELOCATIONS[table.type]
+        rows = _whole(cubin, table, size)
+        named = calls.setdefault(table.info, set())
+        for at in range(0, len(rows), size):
+            named.add(_OFFSET_AND_INFO.unpack_from(rows, at)[1] >> 32)
+    return calls
+
+
+def _whole(cubin: Cubin, table: CubinSection, size: int) -> bytes:
+    """The rows of a table; a last one that is cut is left out."""
+    data = _bytes(cubin, table)
+    return data[: len(data) // size * size]
+
+
+def _bytes(cubin: Cubin, section: CubinSection) -> bytes:
+    return cubin.view.read(section.offset, section.size)

@@ -1,0 +1,83 @@
+"""Names by which images are linked with each other: what each defines, and what it leaves open."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class DeviceSymbols(NamedTuple):
+    """The functions and variables by which an image is linked with others, each list sorted.
+
+    Names that the driver and every linker provide themselves, such as ``vprintf``, are in none.
+
+    Attributes:
+        undefined_functions: it calls them, or takes their address, and does not define them.
+        needed_by_kernels: those among them that a kernel of it reaches through calls.
+        undefined_variables: declared ``extern``, and not defined.
+        defined: two definitions of one such name can't be in a link.
+        weak: a definition that gives way to another of its name.
+    """
+
+    undefined_functions: tuple[str, ...] = ()
+    needed_by_kernels: tuple[str, ...] = ()
+    undefined_variables: tuple[str, ...] = ()
+    defined: tuple[str, ...] = ()
+    weak: tuple[str, ...] = ()
+
+    @property
+    def undefined(self) -> tuple[str, ...]:
+        """All that others have to define."""
+        return (*self.undefined_functions, *self.undefined_variables)
+
+    def without_definitions(self) -> DeviceSymbols:
+        """What is left for an image that is loaded alone."""
+        return self._replace(defined=(), weak=())
+
+
+class SymbolsToRead(NamedTuple):
+    """Numbers of a module's images whose symbols decide something.
+
+    Attributes:
+        undefined: what they leave undefined is enough: they are loaded alone.
+        every: their definitions too: they are linked with others.
+    """
+
+    undefined: tuple[int, ...] = ()
+    every: tuple[int, ...] = ()
+
+
+def defined_twice(images: Iterable[tuple[DeviceSymbols, int]]) -> tuple[str, ...]:
+    """Names that more than one image of a link defines, in order.
+
+    Args:
+        images: the symbols of each, and how many of that sort are linked.
+    """
+    counts: Counter[str] = Counter()
+    for symbols, number in images:
+        for name in symbols.defined:
+            counts[name] += number
+    return tuple(sorted(name for name, count in counts.items() if count > 1))
+
+
+def defined_nowhere(images: Iterable[DeviceSymbols]) -> DeviceSymbols:
+    """What all images of a link together leave undefined.
+
+    A linker refuses a missing variable, and a missing function that a kernel needs; code that no
+    kernel reaches it leaves out, and what that misses. Which kernel needs what is not known where
+    one weak definition gives way to another.
+    """
+    known = tuple(images)
+    names = Counter(name for symbols in known for name in (*symbols.defined, *symbols.weak))
+    there = names.keys()
+    replaced = any(names[name] > 1 for symbols in known for name in symbols.weak)
+
+    def missing(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sorted({*names} - there))
+
+    return DeviceSymbols(
+        missing(name for symbols in known for name in symbols.undefined_functions),
+        () if replaced else missing(n for symbols in known for n in symbols.needed_by_kernels),
+        missing(name for symbols in known for name in symbols.undefined_variables),
+    )

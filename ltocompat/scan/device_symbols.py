@@ -1,0 +1,43 @@
+"""From the bytes of an image to its symbols, without the names that the driver provides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ltocompat.facts.device_functions import is_provided
+from ltocompat.files.images import cubin_symbols, ptx, ptx_symbols
+from ltocompat.files.images.cubin import Cubin
+from ltocompat.model.symbols import DeviceSymbols
+
+
+def of_ptx(data: bytes) -> DeviceSymbols:
+    """The symbols of PTX text, comments and all."""
+    text = ptx.without_comments(data)
+    found = ptx_symbols.read(text)
+    absent = _sorted(found.bodiless)
+    functions, needed = ptx_symbols.used(text, found, absent) if absent else ((), ())
+    return DeviceSymbols(
+        undefined_functions=functions,
+        needed_by_kernels=needed,
+        undefined_variables=_sorted(found.undefined_variables),
+        defined=_sorted(found.defined),
+        weak=_sorted(found.weak),
+    )
+
+
+def undefined_in_ptx(data: bytes) -> DeviceSymbols:
+    """What PTX text leaves undefined; most text has no function but kernels, and is not parsed."""
+    return of_ptx(data).without_definitions() if b".func" in data else DeviceSymbols()
+
+
+def of_cubin(cubin: Cubin) -> DeviceSymbols:
+    """The symbols of a cubin.
+
+    Raises:
+        Malformed: its tables do not fit into it.
+    """
+    return DeviceSymbols(*map(_sorted, cubin_symbols.read(cubin)))
+
+
+def _sorted(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(name for name in names if not is_provided(name)))

@@ -1,0 +1,127 @@
+"""Symbols of generated code against the assembler and the linker that mind them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import toolchain
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.images.cubin import Cubin
+from ltocompat.model.limits import DEFAULT_LIMITS
+from ltocompat.model.symbols import DeviceSymbols, defined_nowhere, defined_twice
+from ltocompat.scan.device_symbols import of_cubin, of_ptx
+
+# What each example costs is a handful of processes.
+few = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+FUNCTIONS = ("fa", "fb", "fc", "vprintf")
+VARIABLES = ("va", "vb")
+LINKAGES = ("", ".visible ", ".weak ")
+
+
+class Program(NamedTuple):
+    """PTX to be.
+
+    Attributes:
+        functions: of each that is defined, its linkage and whom it calls.
+        kernels: of each, whom it calls.
+        variables: of each that is named, its linkage, ``.extern`` included.
+        unused: functions that are declared for nothing.
+    """
+
+    functions: dict[str, tuple[str, frozenset[str]]]
+    kernels: dict[str, frozenset[str]]
+    variables: dict[str, str]
+    unused: frozenset[str]
+
+    def text(self) -> str:
+        callees = {name for _, calls in self.functions.values() for name in calls}
+        callees = callees.union(self.unused, *self.kernels.values())
+        lines = [".version 8.0", ".target sm_80", ".address_size 64"]
+        lines += [f"{linkage}.global .b32 {name};" for name, linkage in self.variables.items()]
+        lines += [f".extern .func {name};" for name in sorted(callees - self.functions.keys())]
+        lines += [f"{linkage}.func {name};" for name, (linkage, _) in self.functions.items()]
+        for name, (linkage, calls) in self.functions.items():
+            lines.append(f"{linkage}.func {name}() {{ {_calls(calls)} ret; }} // .extern .func x;")
+        for name, calls in self.kernels.items():
+            lines.append(f".visible .entry {name}() {{ {_calls(calls)} ret; }}")
+        return "\n".join(lines) + "\n"
+
+
+def _calls(names: frozenset[str]) -> str:
+    return " ".join(f"call.uni {name};" for name in sorted(names))
+
+
+calls = st.frozensets(st.sampled_from(FUNCTIONS), max_size=2)
+programs = st.builds(
+    Program,
+    st.dictionaries(
+        st.sampled_from(FUNCTIONS[:-1]), st.tuples(st.sampled_from(LINKAGES), calls), max_size=2
+    ),
+    st.dictionaries(st.sampled_from(("ka", "kb", "kc", "kd")), calls, max_size=2),
+    st.dictionaries(st.sampled_from(VARIABLES), st.sampled_from((*LINKAGES, ".extern "))),
+    st.frozensets(st.sampled_from(FUNCTIONS), max_size=1),
+)
+
+
+@contextmanager
+def files(*texts: Program) -> Iterator[list[Path]]:
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder, f"{number}.ptx") for number in range(len(texts))]
+        for path, text in zip(paths, texts, strict=True):
+            path.write_text(text.text())
+        yield paths
+
+
+def symbols_of_cubin(path: Path) -> DeviceSymbols:
+    return of_cubin(Cubin.parse(ByteView.of(path.read_bytes()), DEFAULT_LIMITS))
+
+
+@few
+@given(programs)
+def test_the_assembler_refuses_ptx_for_what_it_leaves_undefined_alone(program: Program) -> None:
+    symbols = of_ptx(program.text().encode())
+    with files(program) as (path,):
+        name = toolchain.unresolved(path)
+    if name is None:
+        assert symbols.undefined_functions == ()
+    else:
+        assert name in symbols.undefined_functions
+
+
+@few
+@given(programs)
+def test_ptx_and_the_cubin_made_of_it_have_the_same_symbols(program: Program) -> None:
+    with files(program) as (path,):
+        assert symbols_of_cubin(toolchain.relocatable(path)) == of_ptx(path.read_bytes())
+
+
+@few
+@given(st.lists(programs, min_size=2, max_size=3))
+def test_a_linker_refuses_what_is_defined_twice_or_needed_and_defined_nowhere(
+    texts: Sequence[Program],
+) -> None:
+    with files(*texts) as paths:
+        cubins = [toolchain.relocatable(path) for path in paths]
+        symbols = [symbols_of_cubin(cubin) for cubin in cubins]
+        refusal = toolchain.linked(*cubins)
+    twice = set(defined_twice((each, 1) for each in symbols))
+    missing = defined_nowhere(symbols)
+    surely = {*missing.needed_by_kernels, *missing.undefined_variables}
+    if refusal is None:
+        assert not twice
+        assert not surely
+    else:
+        assert refusal.twice <= twice  # it stops at the first
+        assert bool(refusal.twice) == bool(twice)
+        assert refusal.missing <= {*missing.undefined}
+        assert twice or surely <= refusal.missing

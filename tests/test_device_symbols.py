@@ -1,0 +1,139 @@
+"""Symbols are read where judging asks for them, in bounded time, and say what a link will miss."""
+
+from __future__ import annotations
+
+import struct
+import time
+from pathlib import Path
+
+import pytest
+import samples
+
+from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.images.cubin import Cubin
+from ltocompat.model.errors import Malformed
+from ltocompat.model.limits import DEFAULT_LIMITS
+from ltocompat.model.symbols import DeviceSymbols, defined_nowhere, defined_twice
+from ltocompat.scan.device_symbols import of_cubin, of_ptx
+from ltocompat.scan.walk import ScanSettings
+from ltocompat.targets import parse
+
+HEAD = b".version 8.0\n.target sm_80\n.address_size 64\n"
+TARGETS = tuple(parse(["driver=580.95.05,gpu=a100"]))
+
+
+def read(path: Path, *, one_link: bool = False) -> list[DeviceSymbols | None]:
+    """Of each image of a file, in the order of its groups."""
+    options = ScanOptions(ScanSettings(), TARGETS, one_link=one_link)
+    (summary,) = summaries([path], options)
+    return [image.symbols for group in summary.groups for image in group.signature.images]
+
+
+@pytest.fixture
+def ptx(tmp_path: Path) -> Path:
+    path = tmp_path / "code.ptx"
+    path.write_bytes(
+        HEAD + b".extern .func absent;\n.extern .func (.param .b32 r) vprintf(.param .b64 a);\n"
+        b".visible .func there() { ret; }\n"
+        b".visible .entry k() { call.uni absent; call.uni there; ret; }\n"
+    )
+    return path
+
+
+def test_ptx_that_is_loaded_shows_what_it_leaves_undefined(ptx: Path) -> None:
+    assert read(ptx) == [DeviceSymbols(("absent",), ("absent",))]
+
+
+def test_ptx_of_one_link_shows_what_it_defines_too(ptx: Path) -> None:
+    assert read(ptx, one_link=True) == [
+        DeviceSymbols(("absent",), ("absent",), defined=("k", "there"))
+    ]
+
+
+def test_a_finished_cubin_is_not_read_for_its_symbols() -> None:
+    assert read(samples.FOLDER / "cubin" / "nvrtc-12.4-sm_80.cubin") == [None]
+
+
+def test_a_relocatable_cubin_is() -> None:
+    path = samples.FOLDER / "cubin" / "nvrtc-12.4-sm_80-rdc.cubin"
+    assert read(path) == [DeviceSymbols()]
+    assert read(path, one_link=True) == [DeviceSymbols(defined=("saxpy",))]
+
+
+def test_objects_of_one_link_show_theirs() -> None:
+    """Of scale.cu and axpy.cu: the second calls what the first defines."""
+    scale, axpy = (
+        [s for s in read(samples.FOLDER / "objects" / f"nvcc-13.0-rdc-{n}.o", one_link=True) if s]
+        for n in ("scale", "axpy")
+    )
+    assert {each.defined for each in scale} == {("_Z5scalef",)}
+    assert {(each.undefined_functions, each.defined) for each in axpy} == {
+        (("_Z5scalef",), ("axpy",))
+    }
+    assert defined_nowhere([scale[0], axpy[0]]) == DeviceSymbols()
+    assert defined_twice([(scale[0], 1), (axpy[0], 2)]) == ("axpy",)
+
+
+def test_symbols_of_ltoir_are_not_to_be_read() -> None:
+    assert read(samples.FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir", one_link=True) == [None]
+
+
+def test_where_a_weak_definition_is_replaced_nothing_is_surely_needed() -> None:
+    weak = DeviceSymbols(("absent",), ("absent",), weak=("f",))
+    assert defined_nowhere([weak]).needed_by_kernels == ("absent",)
+    found = defined_nowhere([weak, DeviceSymbols(defined=("f",))])
+    assert (found.undefined_functions, found.needed_by_kernels) == (("absent",), ())
+
+
+@pytest.mark.parametrize(
+    ("declaration", "names"),
+    [
+        (b".visible .global .align 4 .b8 a[4] = {1, 2, 3, 4};", ("a",)),
+        (b".visible .global .b32 a[2][2] = {{1, 2}, {3, 4}}, b;", ("a", "b")),
+        (b".visible .const .attribute(.managed, .unified(1, 2)) .v4 .f32 a;", ("a",)),
+        (b".extern .shared .align 16 .b8 dynamic[];", ()),
+        (b".visible .func (.param .align 8 .b8 r[16]) f (.param .b32 p) { ret; }", ("f",)),
+        (b".visible .func .attribute(.unified(1, 2)) f () { ret; }", ("f",)),
+        (b".visible .func g() { ret; } .visible .func f(); .alias f, g;", ("f", "g")),
+    ],
+)
+def test_declarations_of_all_forms_name_what_is_defined(
+    declaration: bytes, names: tuple[str, ...]
+) -> None:
+    assert of_ptx(HEAD + declaration) == DeviceSymbols(defined=names)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b".extern .func a " * 200_000,
+        b".visible .global " * 200_000 + b";",
+        b".visible .global .b32 a = {" * 200_000,
+        b".func .attribute(" * 200_000,
+        b".func f { " * 200_000,
+        b".func " + b"a" * 3_000_000 + b";",
+        b".visible .global .b32 " + b"a" * 3_000_000,
+        b".extern .func f; .visible .entry k() { call f; } " * 60_000,
+    ],
+    ids=lambda text: text[:24].decode(),
+)
+def test_hostile_ptx_takes_no_longer_than_other(text: bytes) -> None:
+    start = time.process_time()
+    of_ptx(HEAD + text)
+    assert time.process_time() - start < 5.0
+
+
+def of(data: bytes) -> DeviceSymbols:
+    return of_cubin(Cubin.parse(ByteView.of(data), DEFAULT_LIMITS))
+
+
+def test_a_cubin_that_names_no_table_for_its_names_is_malformed() -> None:
+    data = bytearray((samples.FOLDER / "cubin" / "nvrtc-12.4-sm_80-rdc.cubin").read_bytes())
+    (table,) = struct.unpack_from("<Q", data, 40)
+    (count,) = struct.unpack_from("<H", data, 60)
+    for row in range(table, table + 64 * count, 64):
+        if struct.unpack_from("<I", data, row + 4) == (2,):  # SHT_SYMTAB
+            struct.pack_into("<I", data, row + 40, 60_000)
+    with pytest.raises(Malformed, match="section 60000"):
+        of(bytes(data))
