@@ -19,7 +19,7 @@ from newest import from_on
 from nvjitlink_trees import IN_WHEEL, library, put, wheel
 from package_writer import zip_of
 
-from ltocompat.facts import NvJitLinkWheel, nvjitlink_wheels
+from ltocompat.facts import LinkerWheel, linker_wheels
 from ltocompat.model.errors import LtocompatError, Missing, UsageError
 from ltocompat.targets.linkers import Cache, Machine, installed, remove, resolve
 from ltocompat.targets.linkers.fetching import _environment, fetch
@@ -44,7 +44,7 @@ def known(library: bytes = LIBRARY, packed: bytes = WHEEL) -> VersionRequest:
     whole, inside = (hashlib.sha256(data).hexdigest() for data in (packed, library))
     return replace(
         version_request,
-        wheel=replace(version_request.wheel, wheel_sha256=whole, library_sha256=inside),
+        wheel=replace(version_request.wheel, wheel_sha256=whole, member_sha256=inside),
     )
 
 
@@ -294,19 +294,19 @@ def test_a_platform_without_nvjitlink_is_said() -> None:
 
 
 def test_the_table_of_wheels_is_whole() -> None:
-    rows = nvjitlink_wheels()
-    by_platform: dict[str, list[NvJitLinkWheel]] = {}
+    rows = linker_wheels("nvjitlink")
+    by_platform: dict[str, list[LinkerWheel]] = {}
     for row in rows:
         by_platform.setdefault(row.platform, []).append(row)
-        assert len(row.wheel_sha256) == len(row.library_sha256) == 64
+        assert len(row.wheel_sha256) == len(row.member_sha256) == 64
         assert row.version.startswith(f"{row.release}.")
         assert row.package == f"nvidia-nvjitlink{'-cu12' if row.release.major == 12 else ''}"
-        assert row.library_size > row.size // 10
+        assert row.member_size > row.size // 10
     versions = {name: [row.version for row in found] for name, found in by_platform.items()}
     assert versions["win-amd64"] == versions["linux-x86_64"]
     assert versions["linux-aarch64"] == versions["linux-x86_64"][8:]
     assert (versions["linux-x86_64"][0], versions["linux-aarch64"][0]) == ("12.0.76", "12.3.101")
-    assert len({row.library_sha256 for row in rows}) == len(rows)
+    assert len({row.member_sha256 for row in rows}) == len(rows)
 
 
 @pytest.mark.parametrize(
@@ -452,4 +452,4 @@ def test_the_verb_install_runs_nothing_of_the_current_folder(planted: Path, tmp_
 
 def test_this_platform_is_named_as_the_table_names_it() -> None:
     here = sysconfig.get_platform()
-    assert here in {row.platform for row in nvjitlink_wheels()} or not here.startswith("linux-x86")
+    assert here in {row.platform for row in linker_wheels("nvjitlink")} or not here.startswith("linux-x86")

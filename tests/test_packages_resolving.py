@@ -9,7 +9,7 @@ from newest import from_on
 from packages_made import conda, wheel
 from packaging.version import Version
 
-from ltocompat.facts import nvjitlink_wheels
+from ltocompat.facts import linker_wheels
 from ltocompat.facts.toolkit_pins import toolkit_pins
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.resolving import not_at_hand, together, ways_to
@@ -185,7 +185,7 @@ def test_what_conda_only_constrains_is_not_installed(tmp_path: Path) -> None:
 
 def test_the_versions_of_the_two_tables_agree() -> None:
     """Every nvJitLink that cuda-toolkit pins was published."""
-    wheels = {nvjitlink_wheel.version for nvjitlink_wheel in nvjitlink_wheels()}
+    wheels = {nvjitlink_wheel.version for nvjitlink_wheel in linker_wheels("nvjitlink")}
     assert {version for _, version in published("nvjitlink")} == wheels
 
 

@@ -10,19 +10,19 @@ from ltocompat.model.arch import Release
 
 
 @dataclass(frozen=True, slots=True)
-class NvJitLinkWheel:
-    """One wheel of nvJitLink, as published.
+class LinkerWheel:
+    """A wheel of nvJitLink, or one of the two that an nvlink is in, as published.
 
     Attributes:
-        release: minor release of the library, 12.4.
+        release: minor release of the linker, 12.4.
         version: 12.4.127.
         package: name of the package.
         platform: ``linux-x86_64``, ``linux-aarch64`` or ``win-amd64``.
         size: bytes of the wheel.
         wheel_sha256: of the wheel.
-        library: the library's path in the wheel.
-        library_size: its bytes.
-        library_sha256: of the library.
+        member: path in the wheel of the one file that is kept.
+        member_size: its bytes.
+        member_sha256: of that file.
     """
 
     release: Release
@@ -31,9 +31,9 @@ class NvJitLinkWheel:
     platform: str
     size: int
     wheel_sha256: str
-    library: str
-    library_size: int
-    library_sha256: str
+    member: str
+    member_size: int
+    member_sha256: str
 
 
 @functools.cache
@@ -52,19 +52,19 @@ def ltoir_releases() -> dict[str, Release]:
 
 
 @functools.cache
-def nvjitlink_wheels() -> tuple[NvJitLinkWheel, ...]:
-    """Every wheel of nvJitLink that is known, by platform, oldest first."""
-    kept = NvJitLinkWheel.__slots__[1:]
+def linker_wheels(tool: str) -> tuple[LinkerWheel, ...]:
+    """Every wheel of ``nvjitlink`` or ``nvlink`` that is known, by platform, oldest first."""
+    kept = LinkerWheel.__slots__[1:]
     return tuple(
-        NvJitLinkWheel(Release.parse(row["cuda"]), *(row[name] for name in kept))
-        for row in table("nvjitlink")["release"]
+        LinkerWheel(Release.parse(row["cuda"]), *(row[name] for name in kept))
+        for row in table(tool)["release"]
     )
 
 
 @functools.cache
 def nvjitlink_minors() -> tuple[Release, ...]:
     """The minor releases of nvJitLink that were published, oldest first."""
-    return tuple(sorted({wheel.release for wheel in nvjitlink_wheels()}))
+    return tuple(sorted({wheel.release for wheel in linker_wheels("nvjitlink")}))
 
 
 @functools.cache

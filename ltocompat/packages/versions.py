@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ltocompat.facts import nvjitlink_wheels
+from ltocompat.facts import linker_wheels
 from ltocompat.facts.toolkit_pins import ToolkitPin, toolkit_pins
 from ltocompat.model.arch import Release
 
@@ -148,7 +148,7 @@ def published(part: str) -> tuple[tuple[Release, str], ...]:
     pins = (pin.specifier.partition(",")[0] for pin in toolkit_pins() if pin.part == part)
     versions = {text.lstrip("=>").removesuffix(".*") for text in pins}
     if part == "nvjitlink":
-        versions |= {wheel.version for wheel in nvjitlink_wheels()}
+        versions |= {wheel.version for wheel in linker_wheels("nvjitlink")}
     return tuple(sorted((Release.parse(version), version) for version in versions))
 
 

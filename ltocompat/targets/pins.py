@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ltocompat.facts import nvjitlink_wheels
+from ltocompat.facts import linker_wheels
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Quantifier, VersionSet
@@ -167,7 +167,7 @@ def _in_range(pin: Pin, specifiers: SpecifierSet, source: str) -> tuple[Release,
 @functools.cache
 def _published(package: str) -> tuple[str, ...]:
     """Versions of a package; where only minors are known, their first and last possible patch."""
-    wheels = tuple(dict.fromkeys(w.version for w in nvjitlink_wheels() if w.package == package))
+    wheels = tuple(dict.fromkeys(w.version for w in linker_wheels("nvjitlink") if w.package == package))
     if wheels:
         return wheels
     part = Pin(package, "").part

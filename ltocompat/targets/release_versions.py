@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from ltocompat.facts import compat as compat_facts
-from ltocompat.facts import drivers, nvjitlink_minors, nvjitlink_wheels
+from ltocompat.facts import drivers, nvjitlink_minors, linker_wheels
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Quantifier, VersionSet
@@ -128,7 +128,7 @@ def _in_range(part: str, text: str) -> tuple[Release, ...]:
 def _versions(part: str) -> tuple[Numbers, ...]:
     """Full versions where the tables have them, so that ``>=12.4.100`` can be told."""
     if part == "nvjitlink":
-        texts = {wheel.version for wheel in nvjitlink_wheels()}
+        texts = {wheel.version for wheel in linker_wheels("nvjitlink")}
         return tuple(sorted(tuple(int(number) for number in text.split(".")) for text in texts))
     return tuple((release.major, release.minor) for release in known_releases(part))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from typing import Any
 from packaging.version import Version
 
 from facts_release import published
-from facts_release.published import PLATFORMS, Index, Pin
+from facts_release.published import LINUX, PLATFORMS, Index, Pin
 from facts_release.table_text import Row, Tables
 from ltocompat.files.images import ltoir
 from ltocompat.model.image import LtoIrVersions
@@ -65,7 +66,7 @@ def draft(release: str, index: Index, tables: Tables) -> None:
     compiler = ask_nvrtc(release, packages["nvrtc"], index)
     before = _release_before(release, tables)
     _pins(pins, tables)
-    _nvjitlinks(release, packages["nvjitlink"], index, tables)
+    _linkers(release, packages["nvjitlink"], index, tables)
     _result_names(release, before, packages["nvjitlink"], index, tables)
     _ptx(release, compiler, tables)
     architectures(release, before, compiler, tables)
@@ -115,22 +116,38 @@ def _pins(pins: list[Pin], tables: Tables) -> None:
     tables.substitute("toolkit_pins", r"(?<=every version up to\n# )[\d.]+(?=\. Read)", newest)
 
 
-def _nvjitlinks(release: str, package: str, index: Index, tables: Tables) -> None:
+def _linkers(release: str, nvjitlink: str, index: Index, tables: Tables) -> None:
+    """The sums of nvJitLink, whose package is ``nvjitlink``, and of nvlink."""
     for platform in PLATFORMS:
-        for version in index.versions(package, release, platform):
-            row = {
-                "cuda": release,
-                "version": version,
-                "package": package,
-                "platform": platform,
-                **published.nvjitlink_row(index.wheel(f"{package}=={version}", platform)),
-                "date": _today(),
-            }
-            tables.insert("nvjitlink", "release", row, _older_of(platform, version))
+        _wheels("nvjitlink", (release, nvjitlink, platform), published.NVJITLINK, index, tables)
+    for platform in LINUX:
+        for package, kept in published.NVLINK.items():
+            _wheels("nvlink", (release, package, platform), kept, index, tables)
+
+
+def _wheels(
+    table: str,
+    wanted: tuple[str, str, str],
+    kept: re.Pattern[str],
+    index: Index,
+    tables: Tables,
+) -> None:
+    """A row for each version of a package that belongs to a release, on one platform."""
+    release, package, platform = wanted
+    for version in index.versions(package, release, platform):
+        row = {
+            "cuda": release,
+            "version": version,
+            "package": package,
+            "platform": platform,
+            **published.linker_row(index.wheel(f"{package}=={version}", platform), kept),
+            "date": _today(),
+        }
+        tables.insert(table, "release", row, _older_of(platform, version))
 
 
 def _older_of(platform: str, version: str) -> Callable[[Row], bool]:
-    return lambda row: row["platform"] == platform and Version(row["version"]) < Version(version)
+    return lambda row: row["platform"] == platform and Version(row["version"]) <= Version(version)
 
 
 def _result_names(release: str, before: str, package: str, index: Index, tables: Tables) -> None:

@@ -22,8 +22,14 @@ PLATFORMS = {
     "linux-aarch64": tuple(f"manylinux{glibc}_aarch64" for glibc in _GLIBC),
     "win-amd64": ("win_amd64",),
 }
+LINUX = ("linux-x86_64", "linux-aarch64")
 _PARTS = {"nvjitlink": "nvidia-nvjitlink", "nvrtc": "nvidia-cuda-nvrtc"}
-_NVJITLINK = re.compile(r".*/(?:libnvJitLink\.so\.\d+|nvJitLink_\d+_0\.dll)")
+NVJITLINK = re.compile(r".*/(?:libnvJitLink\.so\.\d+|nvJitLink_\d+_0\.dll)")
+# nvlink is a program that opens libnvvm; each of the two lies in a package of its own, since 13.0.
+NVLINK = {
+    "nvidia-cuda-nvcc": re.compile(r".*/bin/nvlink"),
+    "nvidia-nvvm": re.compile(r".*/libnvvm\.so\.\d+"),
+}
 
 
 @dataclass(frozen=True)
@@ -103,18 +109,18 @@ def pins(wheel: Path) -> list[Pin]:
     ]
 
 
-def nvjitlink_row(wheel: Path) -> dict[str, str | int]:
-    """Names, sizes and sums of a wheel of nvJitLink and of the library in it."""
+def linker_row(wheel: Path, kept: re.Pattern[str]) -> dict[str, str | int]:
+    """Names, sizes and sums of a wheel and of the one file in it that a trial runs with."""
     with zipfile.ZipFile(wheel) as archive:
-        (member,) = (name for name in archive.namelist() if _NVJITLINK.fullmatch(name))
-        library = archive.read(member)
-    data = wheel.read_bytes()
+        (member,) = (name for name in archive.namelist() if kept.fullmatch(name))
+        data = archive.read(member)
+    whole = wheel.read_bytes()
     return {
-        "size": len(data),
-        "wheel_sha256": hashlib.sha256(data).hexdigest(),
-        "library": member,
-        "library_size": len(library),
-        "library_sha256": hashlib.sha256(library).hexdigest(),
+        "size": len(whole),
+        "wheel_sha256": hashlib.sha256(whole).hexdigest(),
+        "member": member,
+        "member_size": len(data),
+        "member_sha256": hashlib.sha256(data).hexdigest(),
         "source": wheel.name,
     }
 

@@ -1,6 +1,6 @@
-"""nvJitLink libraries: which are at hand, and those installed for trials only.
+"""Linkers, nvJitLink and nvlink: which are at hand, and those installed for trials only.
 
-A library is told by its bytes and never loaded into this process.
+A linker is told by its bytes and never loaded into this process.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from ltocompat.model.errors import Missing
 from ltocompat.targets.linkers.cache import Cache
 from ltocompat.targets.linkers.installing import install, remove
-from ltocompat.targets.linkers.linker import Linker
+from ltocompat.targets.linkers.linker import Linker, Tool
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.searching import find, resolve
 
@@ -16,6 +16,7 @@ __all__ = [
     "Cache",
     "Linker",
     "Machine",
+    "Tool",
     "find",
     "install",
     "installed",
@@ -30,17 +31,17 @@ def installed(cache: Cache | None = None) -> tuple[Linker, ...]:
     return (cache or Cache.of()).installed()
 
 
-def obtain(wanted: str, *, install_missing: bool) -> Linker:
-    """The nvJitLink to run here, installed for trials first where that is wanted and needed.
+def obtain(wanted: str, *, install_missing: bool, tool: Tool = Tool.NVJITLINK) -> Linker:
+    """The linker to run here, installed for trials first where that is wanted and needed.
 
     Raises:
         Missing: it is not at hand, and was not to be installed, or can't be.
-        UsageError: it is no version and no library.
+        UsageError: it is no version and no such linker.
     """
     try:
-        return resolve(wanted)
+        return resolve(wanted, tool=tool)
     except Missing:
         if not install_missing:
             raise
-    install(wanted)
-    return resolve(wanted)
+    install(wanted, tool=tool)
+    return resolve(wanted, tool=tool)

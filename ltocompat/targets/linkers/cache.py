@@ -1,4 +1,4 @@
-"""Our own folder of nvJitLinks, for trials only: one folder a version, the library and its origin.
+"""Our own folders of linkers, for trials only: one a version, with its files and their origin.
 
 Nothing outside of it is ever written or removed. A version appears at once (by renaming a folder
 that is complete), so that a reader never sees half of one and parallel installs don't hurt.
@@ -14,11 +14,11 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
-from ltocompat.targets.linkers.linker import Linker, version_numbers
+from ltocompat.targets.linkers.linker import Linker, Tool, version_numbers
 
 _ORIGIN = "origin.json"
 _PART = ".part-"
@@ -27,16 +27,17 @@ _FORGOTTEN = 24 * 3600  # seconds after which a half install belongs to nobody a
 
 @dataclass(frozen=True, slots=True)
 class InstallOrigin:
-    """What is kept beside a library.
+    """What is kept beside a linker.
 
     Attributes:
         version: 12.4.127.
-        library: name of the file.
+        library: name of the file: the library, or the program nvlink.
         size: its bytes.
-        sha256: of the library.
+        sha256: of that file.
         wheel: what it came out of.
         evidence: how its version is known.
         machine: processor that it runs on.
+        others: name and bytes of each further file: the libnvvm of nvlink.
     """
 
     version: str
@@ -46,22 +47,24 @@ class InstallOrigin:
     wheel: str
     evidence: str
     machine: str
+    others: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """The folder ``folder``; it need not exist yet."""
+    """The folder ``folder`` with the copies of one linker; it need not exist yet."""
 
     folder: str
+    tool: Tool = Tool.NVJITLINK
 
     @classmethod
-    def of(cls, environ: Mapping[str, str] | None = None) -> Cache:
+    def of(cls, environ: Mapping[str, str] | None = None, tool: Tool = Tool.NVJITLINK) -> Cache:
         """That of this user: ``$XDG_CACHE_HOME/ltocompat/nvjitlink``, LOCALAPPDATA on Windows."""
         known = os.environ if environ is None else environ
         base = known.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", "")
         if not os.path.isabs(base):  # the XDG specification: others are to be ignored
             base = os.path.join(known.get("HOME") or os.path.expanduser("~"), ".cache")
-        return cls(os.path.join(base, "ltocompat", "nvjitlink"))
+        return cls(os.path.join(base, "ltocompat", tool), tool)
 
     def installed(self) -> tuple[Linker, ...]:
         """Every version that is complete, oldest first."""
@@ -69,8 +72,10 @@ class Cache:
         return tuple(sorted(found, key=lambda linker: linker.numbers))
 
     def size_of(self, linker: Linker) -> int:
-        """Bytes that one of ``installed`` takes."""
-        return os.path.getsize(linker.path)
+        """Bytes that the files of one of ``installed`` take."""
+        folder = os.path.dirname(linker.path)
+        names = (name for name in os.listdir(folder) if name != _ORIGIN)
+        return sum(os.path.getsize(os.path.join(folder, name)) for name in names)
 
     @contextmanager
     def part(self) -> Iterator[str]:
@@ -87,7 +92,7 @@ class Cache:
             shutil.rmtree(folder, ignore_errors=True)
 
     def keep(self, part: str, origin: InstallOrigin) -> Linker:
-        """Let the library in the folder ``part`` be one of ours; the first of two installs wins."""
+        """Let the files in the folder ``part`` be one of ours; the first of two installs wins."""
         final = os.path.join(self.folder, origin.version)
         try:
             with open(os.path.join(part, _ORIGIN), "w", encoding="utf-8") as file:
@@ -126,7 +131,9 @@ class Cache:
             with open(os.path.join(folder, _ORIGIN), encoding="utf-8") as file:
                 origin = InstallOrigin(**json.load(file))
             path = os.path.realpath(os.path.join(folder, os.path.basename(origin.library)))
-            if origin.version != name or os.path.getsize(path) != origin.size:
+            sizes = {origin.library: origin.size, **origin.others}
+            whole = all(_size_in(folder, file) == size for file, size in sizes.items())
+            if origin.version != name or not whole:
                 return None
             numbers = version_numbers(origin.version)
         except (OSError, ValueError, TypeError, LtocompatError):
@@ -139,6 +146,7 @@ class Cache:
             evidence=origin.evidence,
             for_trials=True,
             machine=origin.machine,
+            tool=self.tool,
         )
 
     def _sweep(self) -> None:
@@ -154,6 +162,10 @@ class Cache:
             f"the cache {self.folder!r} can't be written: {error.strerror}; free it, or set "
             "XDG_CACHE_HOME to another folder"
         )
+
+
+def _size_in(folder: str, name: str) -> int:
+    return os.path.getsize(os.path.join(folder, os.path.basename(name)))
 
 
 def _rename_unless_there(source: str, target: str) -> None:

@@ -1,7 +1,8 @@
-"""Which nvJitLink a file is, read out of its bytes: a library that was found is never loaded here.
+"""Which linker a file is, read out of its bytes: one that was found is never loaded or run here.
 
-The library's own banner, "Cuda compilation tools, release 12.4, V12.4.127", is the best evidence:
-each of the 88 libraries in ``facts/nvjitlink.toml`` holds exactly that of its wheel, and no other.
+The linker's own banner, "Cuda compilation tools, release 12.4, V12.4.127", is the best evidence:
+each file in ``facts/nvjitlink.toml`` and ``facts/nvlink.toml`` holds exactly that of its wheel, and
+no other. That it is nvlink, and not another program with a banner, its own title in --version shows.
 The exported names tell the minor: a library M.m exports ``__nvJitLinkCreate_M_0`` .. ``_M_m`` of
 its own major (compatibility.md 4.2, from ``readelf --dyn-syms``). What packages say of their files
 comes in between, and only where it agrees with the names.
@@ -20,10 +21,12 @@ from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import Malformed, UnreadableInput
 from ltocompat.model.limits import Budget
+from ltocompat.targets.linkers.linker import Tool
 
 if TYPE_CHECKING:
     from ltocompat.files.objects.structure import ObjectReader
 
+_NVLINK = b"\0Cuda linker\0"
 _BANNER = b"Cuda compilation tools, release "
 _BANNER_TEXT = re.compile(rb"Cuda compilation tools, release (\d+\.\d+), V(\1\.\d+)\0")
 _LONGEST_BANNER = 80
@@ -31,41 +34,47 @@ _CREATE = re.compile(r"__nvJitLinkCreate_(\d+)_(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class LibraryIdentity:
-    """What the bytes of a library prove.
+class LinkerIdentity:
+    """What the bytes of a linker prove.
 
     Attributes:
         release: its minor.
         version: 12.4.127, or 12.4 where nothing proves more.
         evidence: where that was read.
         machine: the processor it runs on.
+        tool: which linker it is.
     """
 
     release: Release
     version: str
     evidence: str
     machine: str
+    tool: Tool = Tool.NVJITLINK
 
 
-def identify(path: str, claims: Iterable[tuple[str, str]] = ()) -> LibraryIdentity:
-    """Read the version of the nvJitLink at ``path``.
+def identify(
+    path: str, claims: Iterable[tuple[str, str]] = (), tool: Tool = Tool.NVJITLINK
+) -> LinkerIdentity:
+    """Read the version of the linker at ``path``.
 
     Args:
         path: the file on this disk.
         claims: (version, evidence) that packages give for it, asked only where it has no banner.
+        tool: which linker it is to be.
 
     Raises:
         UnreadableInput: it can't be read.
-        Malformed: it is no nvJitLink, or nothing in it tells its version.
+        Malformed: it is not that linker, or nothing in it tells its version.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise UnreadableInput(f"{path!r} is not a regular file; name the library itself")
+            raise UnreadableInput(f"{path!r} is not a regular file; name the {tool.title} itself")
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     except OSError as error:
         raise UnreadableInput(f"{path!r} can't be opened: {error.strerror}") from error
     try:
-        return _identify(ByteView(FileSource(fd)), claims)
+        view = ByteView(FileSource(fd))
+        return _identify(view, claims) if tool is Tool.NVJITLINK else _identify_nvlink(view)
     finally:
         os.close(fd)
 
@@ -81,7 +90,7 @@ def _host(view: ByteView, budget: Budget) -> ObjectReader | None:
     return read_pe(view, budget) if magic[:2] == b"MZ" else None
 
 
-def _identify(view: ByteView, claims: Iterable[tuple[str, str]]) -> LibraryIdentity:
+def _identify(view: ByteView, claims: Iterable[tuple[str, str]]) -> LinkerIdentity:
     from ltocompat.model.library_name import library_name
 
     budget = Budget()
@@ -93,14 +102,34 @@ def _identify(view: ByteView, claims: Iterable[tuple[str, str]]) -> LibraryIdent
     versions = _banners(view, budget, host.data_spans())
     if len(versions) == 1:
         version = versions.pop()
-        return LibraryIdentity(Release.parse(version), version, "file banner", host.machine)
+        return LinkerIdentity(Release.parse(version), version, "file banner", host.machine)
     minor = _exported(host.symbols().nvjitlink_defined)
     for version, evidence in claims:
         if minor is None or Release.parse(version) == minor:
-            return LibraryIdentity(Release.parse(version), version, evidence, host.machine)
+            return LinkerIdentity(Release.parse(version), version, evidence, host.machine)
     if minor is None:
         raise Malformed("nothing in it tells the version of this nvJitLink")
-    return LibraryIdentity(minor, str(minor), "exported symbols", host.machine)
+    return LinkerIdentity(minor, str(minor), "exported symbols", host.machine)
+
+
+def _identify_nvlink(view: ByteView) -> LinkerIdentity:
+    from ltocompat.files.objects.windows import occurrences
+
+    budget = Budget()
+    host = _host(view, budget)
+    if host is None:
+        raise Malformed("it is no program of Linux or Windows")
+    spans = host.data_spans()
+    titles = (at for span in spans for at in occurrences(view, budget, *span, _NVLINK))
+    if next(titles, None) is None:
+        raise Malformed("it is no nvlink: it lacks the title 'Cuda linker'")
+    versions = _banners(view, budget, spans)
+    if len(versions) != 1:
+        raise Malformed("nothing in it tells the version of this nvlink")
+    version = versions.pop()
+    return LinkerIdentity(
+        Release.parse(version), version, "file banner", host.machine, Tool.NVLINK
+    )
 
 
 def _banners(view: ByteView, budget: Budget, spans: Iterable[tuple[int, int]]) -> set[str]:

@@ -1,15 +1,30 @@
-"""One nvJitLink library, as a value."""
+"""One linker on a machine, as a value."""
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 
 from ltocompat.model.arch import Release
 
 
+class Tool(enum.StrEnum):
+    """The two linkers of device code, by the keys of a deploy target."""
+
+    NVJITLINK = "nvjitlink"
+    """A library, which programs link with while they run."""
+    NVLINK = "nvlink"
+    """A program, which links when they are built."""
+
+    @property
+    def title(self) -> str:
+        """As NVIDIA writes it."""
+        return "nvJitLink" if self is Tool.NVJITLINK else "nvlink"
+
+
 @dataclass(frozen=True, slots=True)
 class Linker:
-    """A copy of nvJitLink on this machine.
+    """A copy of nvJitLink or nvlink on this machine.
 
     Attributes:
         release: minor release, 12.4.
@@ -20,6 +35,7 @@ class Linker:
         evidence: what proves the version: ``file banner``, ``exported symbols`` ...
         for_trials: it lies in our own cache, and is never the one of the deploy target.
         machine: processor that it runs on: ``x86-64``, ``AArch64``.
+        tool: which of the two it is.
     """
 
     release: Release
@@ -29,6 +45,11 @@ class Linker:
     evidence: str
     for_trials: bool
     machine: str
+    tool: Tool = Tool.NVJITLINK
+
+    def __str__(self) -> str:
+        """``nvJitLink 12.4.127``."""
+        return f"{self.tool.title} {self.version}"
 
     @property
     def numbers(self) -> tuple[int, ...]:

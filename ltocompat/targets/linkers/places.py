@@ -1,4 +1,4 @@
-"""Where copies of nvJitLink can lie on a machine.
+"""Where copies of nvJitLink and nvlink can lie on a machine.
 
 Layouts: wheels of 12 (``nvidia/nvjitlink/lib``) and 13 (``nvidia/cu13/lib``), on Windows ``bin``
 and ``bin/x86_64``; the rest is what cuda-pathfinder looks at (compatibility.md 10).
@@ -10,8 +10,10 @@ import os
 import re
 from collections.abc import Iterator
 
+from ltocompat.targets.linkers.linker import Tool
 from ltocompat.targets.linkers.machine import Machine
 
+_IN_PACKAGES = "wheel in site-packages"
 _LIBRARY = ("libnvJitLink.so*", "nvJitLink_*.dll")
 _IN_WHEELS = tuple(
     f"nvidia/*/{folder}/{name}" for folder in ("lib", "bin", "bin/x86_64") for name in _LIBRARY
@@ -27,11 +29,30 @@ _PACKAGES = (
 _TOOLKIT_FOLDERS = ("lib64", "lib", "targets/*/lib", "bin", "bin/x64", "bin/x86_64")
 _CONDA_FOLDERS = ("lib", "targets/*/lib", "Library/bin", "Library/bin/x64")
 _TOOLKIT_VARIABLE = re.compile(r"CUDA_HOME|CUDA_PATH(_V\d+_\d+)?")
+_PROGRAM = ("nvlink", "nvlink.exe")
 _CACHE_LINE = re.compile(r"\s*libnvJitLink\.so\S* .*=> (/.*)")
 
 
-def places(machine: Machine) -> Iterator[tuple[str, str]]:
-    """Paths that look like nvJitLink, and how each is reached; the same file may come again."""
+def places(machine: Machine, tool: Tool = Tool.NVJITLINK) -> Iterator[tuple[str, str]]:
+    """Paths that look like this linker, and how each is reached; the same file may come again."""
+    return _libraries(machine) if tool is Tool.NVJITLINK else _programs(machine)
+
+
+def _programs(machine: Machine) -> Iterator[tuple[str, str]]:
+    """Copies of nvlink, which lie in ``bin`` wherever a toolkit lies."""
+    for folder in package_folders(machine):
+        patterns = [f"nvidia/*/bin/{name}" for name in _PROGRAM]
+        yield from ((path, _IN_PACKAGES) for path in machine.files(folder, *patterns))
+    for name in sorted(machine.environ):
+        if name == "CONDA_PREFIX" or _TOOLKIT_VARIABLE.fullmatch(name):
+            yield from _below(machine, machine.environ[name], ("bin",), name, _PROGRAM)
+    for root in machine.files("/usr/local", "cuda", "cuda-*"):
+        yield from _below(machine, root, ("bin",), root, _PROGRAM)
+    for folder in _folders(machine, "PATH"):
+        yield from ((path, "PATH") for path in machine.files(folder, *_PROGRAM))
+
+
+def _libraries(machine: Machine) -> Iterator[tuple[str, str]]:
     yield from _wheels(machine)
     if "CONDA_PREFIX" in machine.environ:
         yield from _below(machine, machine.environ["CONDA_PREFIX"], _CONDA_FOLDERS, "conda")
@@ -49,9 +70,13 @@ def places(machine: Machine) -> Iterator[tuple[str, str]]:
 
 
 def _below(
-    machine: Machine, root: str, folders: tuple[str, ...], via: str
+    machine: Machine,
+    root: str,
+    folders: tuple[str, ...],
+    via: str,
+    names: tuple[str, ...] = _LIBRARY,
 ) -> Iterator[tuple[str, str]]:
-    patterns = [f"{folder}/{name}" for folder in folders for name in _LIBRARY]
+    patterns = [f"{folder}/{name}" for folder in folders for name in names]
     return ((path, via) for path in machine.files(root, *patterns)) if root else iter(())
 
 
@@ -74,7 +99,7 @@ def package_folders(machine: Machine) -> list[str]:
 def _wheels(machine: Machine) -> Iterator[tuple[str, str]]:
     for folder in package_folders(machine):
         for path in machine.files(folder, *_IN_WHEELS):
-            yield path, "wheel in site-packages"
+            yield path, _IN_PACKAGES
 
 
 def _folders(machine: Machine, variable: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Every nvJitLink that can be reached on a machine, and the one that fits a wish."""
+"""Every linker that can be reached on a machine, and the one that fits a wish."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ltocompat.model.place import Place
 from ltocompat.targets.linkers.cache import Cache
 from ltocompat.targets.linkers.declared_versions import claims
 from ltocompat.targets.linkers.identify import identify
-from ltocompat.targets.linkers.linker import Linker
+from ltocompat.targets.linkers.linker import Linker, Tool
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.places import places
 from ltocompat.targets.linkers.version_request import is_version, matches
@@ -20,15 +20,15 @@ from ltocompat.targets.linkers.version_request import is_version, matches
 _MACHINES = {"amd64": "x86-64", "x86_64": "x86-64", "arm64": "AArch64", "aarch64": "AArch64"}
 
 
-def search(machine: Machine) -> Iterator[Linker | Skipped]:
-    """Every file that looks like nvJitLink, once each, by path; what is none has a reason.
+def search(machine: Machine, tool: Tool = Tool.NVJITLINK) -> Iterator[Linker | Skipped]:
+    """Every file that looks like this linker, once each, by path; what is none has a reason.
 
     The trial cache is no place where a program finds its linker: it is left out.
     """
     ways: dict[str, list[str]] = {}
-    for path, via in places(machine):
+    for path, via in places(machine, tool):
         ways.setdefault(machine.real(path), []).append(via)
-    ours = machine.real(Cache.of(machine.environ).folder)
+    ours = machine.real(Cache.of(machine.environ, tool).folder)
     for path, found in sorted(ways.items()):
         if path.startswith(os.path.join(ours, "")):
             continue
@@ -36,14 +36,14 @@ def search(machine: Machine) -> Iterator[Linker | Skipped]:
             yield Skipped(Place(path), "it is a stub: names to link with, and no code")
             continue
         try:
-            yield read_linker(machine, path, ", ".join(dict.fromkeys(found)))
+            yield read_linker(machine, path, ", ".join(dict.fromkeys(found)), tool)
         except LtocompatError as error:
             yield Skipped(Place(path), str(error))
 
 
-def find(machine: Machine) -> tuple[Linker, ...]:
+def find(machine: Machine, tool: Tool = Tool.NVJITLINK) -> tuple[Linker, ...]:
     """Every copy that can be reached, oldest first; in no order that any loader would take."""
-    found = [record for record in search(machine) if isinstance(record, Linker)]
+    found = [record for record in search(machine, tool) if isinstance(record, Linker)]
     return tuple(sorted(found, key=lambda linker: (linker.numbers, linker.path)))
 
 
@@ -54,16 +54,17 @@ def resolve(wanted: str, *, cache: Cache | None = None, machine: Machine | None 
         wanted: ``12.4`` (the newest patch level at hand), ``12.4.127``, or a path.
         cache: where trial copies are; None for the user's own.
         machine: where to look for others; None for this one.
+        tool: which linker.
 
     Raises:
         Missing: there is none; the text names the command that installs it.
-        UsageError: the path is no nvJitLink.
+        UsageError: the path is no such linker.
     """
-    ours = cache or Cache.of()
+    ours = cache or Cache.of(tool=tool)
     if not is_version(wanted):
         return _at(wanted, ours)
     here = _MACHINES.get(platform.machine().lower())
-    for candidates in (ours.installed, lambda: find(machine or Machine.here())):
+    for candidates in (ours.installed, lambda: find(machine or Machine.here(), tool)):
         fitting = [
             candidate
             for candidate in candidates()
@@ -72,7 +73,8 @@ def resolve(wanted: str, *, cache: Cache | None = None, machine: Machine | None 
         if fitting:
             return max(fitting, key=lambda linker: linker.numbers)
     raise Missing(
-        f"nvJitLink {wanted} is not at hand; get it with: ltocompat nvjitlink install {wanted}"
+        f"{tool.title} {wanted} is not at hand; get it with: ltocompat linkers install "
+        f"{tool}={wanted}"
     )
 
 
@@ -84,26 +86,27 @@ def _at(path: str, cache: Cache) -> Linker:
     if not os.path.exists(real):
         raise Missing(f"{path!r} does not exist; give a version such as 12.4, or a library's path")
     try:
-        return read_linker(Machine(), real, "path")
+        return read_linker(Machine(), real, "path", cache.tool)
     except Malformed as error:
         raise UsageError(
             f"{path!r} can't be linked with: {error}; give a version or path"
         ) from error
 
 
-def read_linker(machine: Machine, path: str, via: str) -> Linker:
+def read_linker(machine: Machine, path: str, via: str, tool: Tool = Tool.NVJITLINK) -> Linker:
     """The copy in one file, by what its bytes prove.
 
     Args:
         machine: where it lies.
         path: the file itself, behind all links.
         via: how it was reached.
+        tool: which linker it is to be.
 
     Raises:
-        Malformed: it is no nvJitLink, or its version can't be told.
+        Malformed: it is not that linker, or its version can't be told.
         UnreadableInput: it can't be opened.
     """
-    identity = identify(machine.on_disk(path), claims(machine, path))
+    identity = identify(machine.on_disk(path), claims(machine, path), tool)
     return Linker(
         release=identity.release,
         version=identity.version,
@@ -112,4 +115,5 @@ def read_linker(machine: Machine, path: str, via: str) -> Linker:
         evidence=identity.evidence,
         for_trials=False,
         machine=identity.machine,
+        tool=identity.tool,
     )

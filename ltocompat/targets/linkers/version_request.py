@@ -1,4 +1,4 @@
-"""From what a user asks for (``12.4``, ``12.4.127``, ``all``) to the wheels that hold it."""
+"""From what a user asks for (``nvlink=13.5``, ``12.4.127``, ``all``) to the wheels that hold it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import re
 import sysconfig
 from dataclasses import dataclass
 
-from ltocompat.facts import NvJitLinkWheel, nvjitlink_wheels
+from ltocompat.facts import LinkerWheel, linker_wheels
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import Missing, UsageError
-from ltocompat.targets.linkers.linker import version_numbers
+from ltocompat.targets.linkers.linker import Tool, version_numbers
 
 _VERSION = re.compile(r"(\d{1,3}\.\d{1,3})(\.\d{1,5})?")
 ALL = "all"
+_FIRST_ON_INDEX = {Tool.NVJITLINK: Release(12, 0), Tool.NVLINK: Release(13, 0)}
+_NO_NVLINK_12 = (
+    "packages of CUDA 12 hold ptxas and libnvvm, and no nvlink; give the path of the nvlink of an "
+    "installed toolkit, nvlink=/usr/local/cuda-12.4/bin/nvlink"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,24 +25,47 @@ class VersionRequest:
     """One version to install.
 
     Attributes:
+        tool: which linker.
         asked: 12.4.127; of a minor that is not in our tables, 14.1.
-        package: the package that has it.
-        wheel: what is known of it, None when it is not in our tables.
+        packages: the packages that have it; each gives one file.
+        wheels: what is known of each of them, nothing when the version is not in our tables.
     """
 
+    tool: Tool
     asked: str
-    package: str
-    wheel: NvJitLinkWheel | None = None
+    packages: tuple[str, ...]
+    wheels: tuple[LinkerWheel, ...] = ()
+
+    def __str__(self) -> str:
+        """``nvlink 13.5.37``."""
+        return f"{self.tool.title} {self.asked}"
 
     @property
-    def requirement(self) -> str:
-        """As pip and uv want it: ``nvidia-nvjitlink==13.5.37``."""
+    def requirements(self) -> tuple[str, ...]:
+        """As pip and uv want them: ``nvidia-nvjitlink==13.5.37``."""
         exact = self.asked.count(".") == 2
-        return f"{self.package}=={self.asked}{'' if exact else '.*'}"
+        return tuple(f"{name}=={self.asked}{'' if exact else '.*'}" for name in self.packages)
+
+    @property
+    def size(self) -> int:
+        """Bytes to download; 0 where nothing is known of it."""
+        return sum(wheel.size for wheel in self.wheels)
 
     def is_met_by(self, version: str) -> bool:
         """Whether this version is what was asked for."""
         return matches(self.asked, version)
+
+
+def split(text: str) -> tuple[Tool, str]:
+    """``nvlink=13.5`` as the tool and what is wanted of it: a version, ``all`` or a path.
+
+    Raises:
+        UsageError: it names no linker.
+    """
+    name, given, wanted = text.partition("=")
+    if not given or not wanted or name.strip().lower() not in tuple(Tool):
+        raise UsageError(f"{text!r} names no linker; write it like nvjitlink=13.4 or nvlink=13.5")
+    return Tool(name.strip().lower()), wanted.strip()
 
 
 def is_version(text: str) -> bool:
@@ -51,7 +79,11 @@ def matches(text: str, version: str) -> bool:
 
 
 def choose(
-    text: str, *, allow_unknown: bool, platform: str | None = None
+    text: str,
+    *,
+    allow_unknown: bool,
+    platform: str | None = None,
+    tool: Tool = Tool.NVJITLINK,
 ) -> tuple[VersionRequest, ...]:
     """The versions that ``text`` asks for; of a minor the newest patch level that is known.
 
@@ -59,38 +91,53 @@ def choose(
         text: ``12.4``, ``12.4.127``, or ``all`` for one of each minor.
         allow_unknown: a version that is not in our tables is wanted nevertheless.
         platform: as Python names it, ``linux-x86_64``; None for this one.
+        tool: of which linker.
 
     Raises:
         UsageError: it is no version, or one that is not in our tables.
-        Missing: NVIDIA publishes no nvJitLink for the platform.
+        Missing: NVIDIA publishes no such linker for the platform, or not this version.
     """
     here = platform or sysconfig.get_platform()
-    wheels = [wheel for wheel in nvjitlink_wheels() if wheel.platform == here]
+    wheels = [wheel for wheel in linker_wheels(tool) if wheel.platform == here]
     if not wheels:
-        raise Missing(f"there is no nvJitLink for {here}; use a machine with Linux or Windows")
+        systems = "Linux or Windows" if tool is Tool.NVJITLINK else "Linux"
+        raise Missing(
+            f"there is no {tool.title} to install for {here}; use a machine with {systems}"
+        )
     if text != ALL:
-        return (_one(text, wheels, allow_unknown=allow_unknown),)
+        return (_request(tool, text, wheels, allow_unknown=allow_unknown),)
     minors = dict.fromkeys(str(wheel.release) for wheel in wheels)
-    return tuple(_one(minor, wheels, allow_unknown=False) for minor in minors)
+    return tuple(_request(tool, minor, wheels, allow_unknown=False) for minor in minors)
 
 
-def _one(text: str, wheels: list[NvJitLinkWheel], *, allow_unknown: bool) -> VersionRequest:
+def _request(
+    tool: Tool, text: str, wheels: list[LinkerWheel], *, allow_unknown: bool
+) -> VersionRequest:
     if not is_version(text):
         raise UsageError(f"{text!r} is not a version; write it like 12.4 or 12.4.127, or say all")
-    known = [wheel for wheel in wheels if matches(text, wheel.version)]
+    known = [wheel.version for wheel in wheels if matches(text, wheel.version)]
     if known:
-        newest = max(known, key=lambda wheel: version_numbers(wheel.version))
-        return VersionRequest(newest.version, newest.package, newest)
-    release = Release.parse(text)
-    near = [wheel.version for wheel in wheels if wheel.release == release]
+        newest = max(known, key=version_numbers)
+        parts = tuple(wheel for wheel in wheels if wheel.version == newest)
+        return VersionRequest(tool, newest, tuple(wheel.package for wheel in parts), parts)
+    release, first = Release.parse(text), _FIRST_ON_INDEX[tool]
+    if release < first and tool is Tool.NVLINK:
+        raise Missing(f"nvlink {text} can't be installed: {_NO_NVLINK_12}")
     if not allow_unknown:
+        near = dict.fromkeys(wheel.version for wheel in wheels if wheel.release == release)
         known_text = ", ".join(near or dict.fromkeys(str(wheel.release) for wheel in wheels))
         raise UsageError(
-            f"nvJitLink {text} is not in our tables, which know {known_text}; to install it with "
-            "no sum to check it by, add --allow-unknown"
+            f"{tool.title} {text} is not in our tables, which know {known_text}; to install it "
+            "with no sum to check it by, add --allow-unknown"
         )
-    if release.major < 12:
-        raise UsageError(f"there is no nvJitLink {text}; the first is 12.0")
-    return VersionRequest(
-        text, "nvidia-nvjitlink-cu12" if release.major == 12 else "nvidia-nvjitlink"
-    )
+    if release < first:
+        raise UsageError(f"there is no {tool.title} {text}; the first is {first}")
+    return VersionRequest(tool, text, _packages(tool, release, wheels))
+
+
+def _packages(tool: Tool, release: Release, wheels: list[LinkerWheel]) -> tuple[str, ...]:
+    """The packages of the newest version that is known; in CUDA 12 names had a suffix."""
+    if release.major == _FIRST_ON_INDEX[Tool.NVJITLINK].major:
+        return ("nvidia-nvjitlink-cu12",)
+    newest = max(wheels, key=lambda wheel: version_numbers(wheel.version)).version
+    return tuple(wheel.package for wheel in wheels if wheel.version == newest)
