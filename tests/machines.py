@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nvjitlink_trees import AARCH64, IN_WHEEL, X86_64, banner, library, put
+from linker_trees import AARCH64, IN_WHEEL, X86_64, banner, library, put
 from test_hosts_elf import (
     BASE,
     DT_NEEDED,

@@ -41,7 +41,7 @@ def test_a_linker_that_is_missing_is_one_sentence_with_the_command_to_get_it(
 ) -> None:
     done = run(tmp_path, *arguments)
     assert done.returncode == 4
-    assert "ltocompat nvjitlink install" in done.stderr
+    assert "ltocompat linkers install" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

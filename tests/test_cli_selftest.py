@@ -103,7 +103,7 @@ def test_a_linker_that_is_not_at_hand_is_missing(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert run(["selftest", "--nvjitlink", "12.7.1"]) in (1, 4)
-    assert "nvjitlink install 12.7.1" in capsys.readouterr().out
+    assert "linkers install nvjitlink=12.7.1" in capsys.readouterr().out
 
 
 @needs_gcc

@@ -72,6 +72,7 @@ def test_what_is_not_known_of_the_newest_release_is_named_with_who_was_asked() -
     [
         ("ltoir", "release"),
         ("nvjitlink", "release"),
+        ("nvlink", "release"),
         ("nvjitlink_results", "result"),
         ("ptx", "isa"),
         ("sm", "sm"),
@@ -124,13 +125,26 @@ def test_pins_are_read_by_package_with_their_extras(tmp_path: Path) -> None:
 def test_a_wheel_of_nvjitlink_is_summed_with_its_library(tmp_path: Path) -> None:
     library = "nvidia/cu13/lib/libnvJitLink.so.13"
     path = wheel(tmp_path, "x.whl", {library: b"abc", "nvidia/cu13/include/nvJitLink.h": b""})
-    row = published.nvjitlink_row(path)
-    assert (row["library"], row["library_size"], row["source"]) == (library, 3, "x.whl")
+    row = published.linker_row(path, published.NVJITLINK)
+    assert (row["member"], row["member_size"], row["source"]) == (library, 3, "x.whl")
     # The SHA-256 of "abc", from FIPS 180-2.
-    assert row["library_sha256"] == (
+    assert row["member_sha256"] == (
         "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     )
     assert row["size"] == path.stat().st_size
+
+
+def test_a_release_of_nvlink_is_the_program_and_the_libnvvm_that_it_opens() -> None:
+    """Of each wheel one file is kept: by their names in the wheels of 13.0.48 and 13.5.37."""
+    kept = {
+        "nvidia-cuda-nvcc": ["nvidia/cu13/bin/nvlink"],
+        "nvidia-nvvm": ["nvidia/cu13/lib/libnvvm.so.4"],
+    }
+    others = ["nvidia/cu13/bin/nvcc", "nvidia/cu13/nvvm/libdevice/libdevice.10.bc"]
+    assert {
+        package: [name for name in [*kept[package], *others] if pattern.fullmatch(name)]
+        for package, pattern in published.NVLINK.items()
+    } == kept
 
 
 def test_result_codes_are_read_from_the_header() -> None:

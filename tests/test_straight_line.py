@@ -25,8 +25,8 @@ from ltocompat.cli.explain import explain
 from ltocompat.cli.extract import extract
 from ltocompat.cli.inspect import inspect
 from ltocompat.cli.link import link
+from ltocompat.cli.linkers import install, list_, remove
 from ltocompat.cli.matrix import matrix
-from ltocompat.cli.nvjitlink import install, list_, remove
 from ltocompat.cli.require import require
 from ltocompat.cli.selftest import selftest
 from ltocompat.commands import audit as audit_command
@@ -37,8 +37,8 @@ from ltocompat.commands import explain as explain_command
 from ltocompat.commands import extract as extract_command
 from ltocompat.commands import inspect as inspect_command
 from ltocompat.commands import link as link_command
+from ltocompat.commands import linkers as linkers_command
 from ltocompat.commands import matrix as matrix_command
-from ltocompat.commands import nvjitlink as nvjitlink_command
 from ltocompat.commands import require as require_command
 from ltocompat.commands import selftest as selftest_command
 
@@ -62,9 +62,9 @@ RUNS: list[tuple[str, Function, Function]] = [
     ("explain PTX-01", explain, explain_command.run),
     (f"extract {SASS} {GONE} -o out", extract, extract_command.run),
     (f"link {LTOIR} --arch sm_80 --nvjitlink 99.9", link, link_command.run),
-    ("nvjitlink list", list_, nvjitlink_command.run_list),
-    ("nvjitlink install 1.0", install, nvjitlink_command.run_install),
-    ("nvjitlink remove 12.4", remove, nvjitlink_command.run_remove),
+    ("linkers list", list_, linkers_command.run_list),
+    ("linkers install nvlink=1.0", install, linkers_command.run_install),
+    ("linkers remove nvlink=12.4", remove, linkers_command.run_remove),
     ("env", env, env_command.run),
     ("selftest --nvjitlink 99.9", selftest, selftest_command.run),
 ]

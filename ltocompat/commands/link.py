@@ -140,7 +140,9 @@ def _libraries(wanted: Sequence[str], *, install_missing: bool) -> list[Linker]:
     if not wanted:
         at_hand = [*installed(), *find(Machine.here())]
         if not at_hand:
-            raise Missing("no nvJitLink is at hand; get one with: ltocompat nvjitlink install 13.5")
+            raise Missing(
+                "no nvJitLink is at hand; get one with: ltocompat linkers install nvjitlink=13.5"
+            )
         return [max(at_hand, key=lambda linker: linker.numbers)]
     return [obtain(text, install_missing=install_missing) for text in wanted]
 

@@ -203,7 +203,7 @@ def _of_programs() -> Linker:
             return resolve(pick.real)
     if for_trials := installed():
         return for_trials[-1]
-    raise Missing("no nvJitLink is at hand; get one with: ltocompat nvjitlink install 13.5")
+    raise Missing("no nvJitLink is at hand; get one with: ltocompat linkers install nvjitlink=13.5")
 
 
 def _stopped(name: str, error: LtocompatError) -> SelfTestStep:

@@ -22,6 +22,7 @@ DOCUMENTS = (
     "inspect",
     "extract",
     "link",
+    "linkers",
     "nvjitlink",
     "env",
     "selftest",

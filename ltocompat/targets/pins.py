@@ -167,7 +167,9 @@ def _in_range(pin: Pin, specifiers: SpecifierSet, source: str) -> tuple[Release,
 @functools.cache
 def _published(package: str) -> tuple[str, ...]:
     """Versions of a package; where only minors are known, their first and last possible patch."""
-    wheels = tuple(dict.fromkeys(w.version for w in linker_wheels("nvjitlink") if w.package == package))
+    wheels = tuple(
+        dict.fromkeys(w.version for w in linker_wheels("nvjitlink") if w.package == package)
+    )
     if wheels:
         return wheels
     part = Pin(package, "").part

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from ltocompat.facts import compat as compat_facts
-from ltocompat.facts import drivers, nvjitlink_minors, linker_wheels
+from ltocompat.facts import drivers, linker_wheels, nvjitlink_minors
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Quantifier, VersionSet

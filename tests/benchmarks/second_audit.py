@@ -1,7 +1,7 @@
 """A second ``ltocompat audit`` with trial links, beside the first of the same unchanged packages.
 
 Run by hand: python tests/benchmarks/second_audit.py
-The first run asks nvJitLinks (install them first: ltocompat nvjitlink install all). The second
+The first run asks nvJitLinks (ltocompat linkers install nvjitlink=all comes first). The second
 finds its answers and its summaries again. The third is a second run after ltocompat itself was
 updated: summaries are read anew, the nvJitLinks' answers are still there.
 """

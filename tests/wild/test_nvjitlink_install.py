@@ -31,7 +31,11 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Cache:
 def test_what_was_installed_is_what_was_asked_for(cache: Cache) -> None:
     first, last = installed(cache)
     assert (first.version, last.version) == ("12.0.140", "13.5.37")
-    sums = {row.version: row.member_sha256 for row in linker_wheels("nvjitlink") if "x86" in row.platform}
+    sums = {
+        row.version: row.member_sha256
+        for row in linker_wheels("nvjitlink")
+        if "x86" in row.platform
+    }
     for linker in (first, last):
         assert hashlib.sha256(Path(linker.path).read_bytes()).hexdigest() == sums[linker.version]
         assert identify(linker.path).version == linker.version

@@ -1,4 +1,4 @@
-"""`ltocompat/nvjitlink/v1`."""
+"""`ltocompat/linkers/v1`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from ltocompat.model.records_v1.base import (
 )
 
 
-class Library(Record):
-    """One copy of the library."""
+class Copy(Record):
+    """One copy of a linker."""
 
     release: Annotated[ReleaseText, described("Minor release.")]
     version: Annotated[
@@ -38,21 +38,22 @@ class Library(Record):
         Annotated[str, one_of("installed", "kept", "removed")] | None,
         described("What was done with it; null in a list."),
     ]
-    size: Annotated[Count | None, described("Bytes of the file; null in a list.")]
+    size: Annotated[Count | None, described("Bytes of its files; null in a list.")]
+    tool: Annotated[str, one_of("nvjitlink", "nvlink"), described("Which linker it is.")]
 
 
 class Summary(Record):
     """Counts, and bytes that had to be downloaded."""
 
-    nvjitlinks: Count
+    linkers: Count
     skipped: Count
     download: Count
     errors: tuple[Failure, ...]
 
 
-class Nvjitlink(Document, tag="ltocompat/nvjitlink/v1"):
-    """The nvJitLinks at hand, or those that were installed or removed, as they came."""
+class Linkers(Document, tag="ltocompat/linkers/v1"):
+    """The linkers at hand, or those that were installed or removed, as they came."""
 
-    nvjitlinks: tuple[Library, ...]
+    linkers: tuple[Copy, ...]
     skipped: tuple[Skipped, ...]
     summary: Summary

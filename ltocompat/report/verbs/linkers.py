@@ -1,4 +1,4 @@
-"""The answers of ``nvjitlink list``, ``install`` and ``remove``, ``ltocompat/nvjitlink/v1``."""
+"""The answers of ``linkers list``, ``install`` and ``remove``, ``ltocompat/linkers/v1``."""
 
 from __future__ import annotations
 
@@ -11,28 +11,30 @@ from ltocompat.report.document import Block, Code, Column, Entry, Items, Paragra
 from ltocompat.report.text import binary_size, count
 
 if TYPE_CHECKING:
-    from ltocompat.commands.nvjitlink import InstallChange, Plan
+    from ltocompat.commands.linkers import InstallChange, Plan
     from ltocompat.targets.linkers import Linker
 
 _COLUMNS = (
+    Column("linker"),
     Column("version"),
     Column("known by", optional=True),
     Column("found via", width=12),
     Column("for"),
     Column("path"),
 )
-_NONE = "no nvJitLink is at hand; get one for trials with: ltocompat nvjitlink install 12.4"
+_NONE = "no linker is at hand; get one for trials with: ltocompat linkers install nvjitlink=12.4"
 
 
 def list_blocks(records: Iterable[Linker | Skipped | Failure], _: Options) -> Iterator[Block]:
-    """One row a library, and what was skipped."""
+    """One row a linker, and what was skipped."""
     rows, skipped = [], []
     for record in records:
         if isinstance(record, Skipped):
             skipped.append((Code(record.place), ": ", record.reason))
         elif not isinstance(record, Failure):
             use = "trials only" if record.for_trials else f"programs on {record.machine}"
-            rows.append((record.version, record.evidence, record.found_via, use, record.path))
+            names = (record.tool.label, record.version, record.evidence, record.found_via)
+            rows.append((*names, use, record.path))
     if rows:
         yield Table(_COLUMNS, tuple(rows))
     else:
@@ -43,7 +45,7 @@ def list_blocks(records: Iterable[Linker | Skipped | Failure], _: Options) -> It
 
 def change_blocks(records: Iterable[Plan | InstallChange | Failure], _: Options) -> Iterator[Block]:
     """The size of what is downloaded, and a line for each version."""
-    from ltocompat.commands.nvjitlink import Plan
+    from ltocompat.commands.linkers import Plan
 
     for record in records:
         if isinstance(record, Failure):
@@ -54,8 +56,7 @@ def change_blocks(records: Iterable[Plan | InstallChange | Failure], _: Options)
             continue
         action = {"kept": "already there"}.get(record.action, record.action)
         linker = record.linker
-        text = f"nvJitLink {linker.version}: {action}, {binary_size(record.size)}, "
-        yield Entry((text, Code(linker.path)))
+        yield Entry((f"{linker}: {action}, {binary_size(record.size)}, ", Code(linker.path)))
 
 
 def _announced(plan: Plan) -> str:
@@ -67,10 +68,20 @@ def _document(
     records: Iterable[Linker | Skipped | Plan | InstallChange | Failure], options: Options
 ) -> Iterator[str]:
     # Imported here: a table needs no JSON.
-    from ltocompat.report.verbs.nvjitlink_json import document
+    from ltocompat.report.verbs.linkers_json import document
 
     return document(records, options)
 
 
+def _nvjitlink_document(
+    records: Iterable[Linker | Skipped | Plan | InstallChange | Failure], options: Options
+) -> Iterator[str]:
+    from ltocompat.report.verbs.linkers_json import document
+
+    return document(records, options, of_nvjitlink=True)
+
+
 LISTING: Report[Linker | Skipped] = Report(list_blocks, _document)
 CHANGES: Report[Plan | InstallChange] = Report(change_blocks, _document)
+NVJITLINK_LISTING: Report[Linker | Skipped] = Report(list_blocks, _nvjitlink_document)
+NVJITLINK_CHANGES: Report[Plan | InstallChange] = Report(change_blocks, _nvjitlink_document)

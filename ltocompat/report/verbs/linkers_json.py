@@ -1,13 +1,13 @@
-"""The answers of ``nvjitlink`` as ``ltocompat/nvjitlink/v1``, written as they come."""
+"""The answers of ``linkers`` as ``ltocompat/linkers/v1``; ``nvjitlink`` has a name of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ltocompat.commands.nvjitlink import InstallChange, Plan
+from ltocompat.commands.linkers import InstallChange, Plan
 from ltocompat.model.image import Skipped
-from ltocompat.model.records_v1 import base
-from ltocompat.model.records_v1 import nvjitlink as v1
+from ltocompat.model.records_v1 import base, nvjitlink
+from ltocompat.model.records_v1 import linkers as v1
 from ltocompat.report import Failure, Options
 from ltocompat.report.formats.jsonstream import Rows, failure_values
 from ltocompat.report.verbs.inspect_json import skipped_value
@@ -15,10 +15,19 @@ from ltocompat.targets.linkers import Linker
 
 
 def document(
-    records: Iterable[Linker | Skipped | Plan | InstallChange | Failure], _: Options
+    records: Iterable[Linker | Skipped | Plan | InstallChange | Failure],
+    _: Options,
+    *,
+    of_nvjitlink: bool = False,
 ) -> Iterator[str]:
-    """The pieces of the JSON document; a list and a change have the same rows."""
-    rows = Rows(v1.Nvjitlink, "nvjitlinks")
+    """The pieces of the JSON document; a list and a change have the same rows.
+
+    Args:
+        records: what the command gave.
+        of_nvjitlink: under the names that the verb of nvJitLink alone has always had.
+    """
+    kind = nvjitlink.Nvjitlink if of_nvjitlink else v1.Linkers
+    rows = Rows(kind, kind.__struct_fields__[0])
     skipped: list[base.Skipped] = []
     written = download = 0
     for record in records:
@@ -30,15 +39,18 @@ def document(
             download = record.size
         else:
             written += 1
-            yield from rows.row(_library(record))
-    summary = v1.Summary(written, len(skipped), download, failure_values(rows.failures))
-    yield from rows.end(v1.Nvjitlink((), tuple(skipped), summary))
+            yield from rows.row(_copy(record))
+    counts = (written, len(skipped), download, failure_values(rows.failures))
+    whole: base.Document = v1.Linkers((), tuple(skipped), v1.Summary(*counts))
+    if of_nvjitlink:
+        whole = nvjitlink.Nvjitlink((), tuple(skipped), nvjitlink.Summary(*counts))
+    yield from rows.end(whole)
 
 
-def _library(record: Linker | InstallChange) -> v1.Library:
+def _copy(record: Linker | InstallChange) -> v1.Copy:
     change = record if isinstance(record, InstallChange) else None
     linker = record.linker if isinstance(record, InstallChange) else record
-    return v1.Library(
+    return v1.Copy(
         release=str(linker.release),
         version=linker.version,
         path=linker.path,
@@ -48,4 +60,5 @@ def _library(record: Linker | InstallChange) -> v1.Library:
         machine=linker.machine,
         action=change.action if change else None,
         size=change.size if change else None,
+        tool=linker.tool,
     )

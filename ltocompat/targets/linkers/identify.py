@@ -1,8 +1,9 @@
 """Which linker a file is, read out of its bytes: one that was found is never loaded or run here.
 
 The linker's own banner, "Cuda compilation tools, release 12.4, V12.4.127", is the best evidence:
-each file in ``facts/nvjitlink.toml`` and ``facts/nvlink.toml`` holds exactly that of its wheel, and
-no other. That it is nvlink, and not another program with a banner, its own title in --version shows.
+each file in ``facts/nvjitlink.toml``, and each nvlink in ``facts/nvlink.toml``, holds exactly that
+of its wheel, and no other. Other programs have such banners, too: nvlink is told by the title that
+it prints for --version.
 The exported names tell the minor: a library M.m exports ``__nvJitLinkCreate_M_0`` .. ``_M_m`` of
 its own major (compatibility.md 4.2, from ``readelf --dyn-syms``). What packages say of their files
 comes in between, and only where it agrees with the names.
@@ -68,7 +69,7 @@ def identify(
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise UnreadableInput(f"{path!r} is not a regular file; name the {tool.title} itself")
+            raise UnreadableInput(f"{path!r} is not a regular file; name the {tool.label} itself")
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     except OSError as error:
         raise UnreadableInput(f"{path!r} can't be opened: {error.strerror}") from error
@@ -127,9 +128,7 @@ def _identify_nvlink(view: ByteView) -> LinkerIdentity:
     if len(versions) != 1:
         raise Malformed("nothing in it tells the version of this nvlink")
     version = versions.pop()
-    return LinkerIdentity(
-        Release.parse(version), version, "file banner", host.machine, Tool.NVLINK
-    )
+    return LinkerIdentity(Release.parse(version), version, "file banner", host.machine, Tool.NVLINK)
 
 
 def _banners(view: ByteView, budget: Budget, spans: Iterable[tuple[int, int]]) -> set[str]:

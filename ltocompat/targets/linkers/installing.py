@@ -73,7 +73,7 @@ def remove(wanted: str, *, cache: Cache | None = None) -> tuple[Linker, ...]:
     ]
     if not found:
         raise Missing(
-            f"no {where.tool.title} {wanted!r} is installed for trials; see: ltocompat linkers list"
+            f"no {where.tool.label} {wanted!r} is installed for trials; see: ltocompat linkers list"
         )
     for linker in found:
         where.remove(linker)
@@ -154,7 +154,7 @@ def _origin(wanted: VersionRequest, files: list[_File], kept: str) -> InstallOri
         raise LtocompatError(f"{requirement} is of no use: {error}; report it") from error
     if not wanted.is_met_by(identity.version):
         raise LtocompatError(
-            f"{requirement} holds {wanted.tool.title} {identity.version}; report it to the package "
+            f"{requirement} holds {wanted.tool.label} {identity.version}; report it to the package "
             "index that it came from"
         )
     if wanted.tool is Tool.NVLINK:
@@ -175,9 +175,7 @@ def _origin(wanted: VersionRequest, files: list[_File], kept: str) -> InstallOri
 def _from_wheel(path: str, pattern: re.Pattern[str], kept: str) -> tuple[str, int, str]:
     """Name, size and sum of the file, streamed out of the wheel; nothing else is unpacked."""
     with zipfile.ZipFile(path) as archive:
-        members = [
-            m for m in archive.infolist() if pattern.fullmatch(os.path.basename(m.filename))
-        ]
+        members = [m for m in archive.infolist() if pattern.fullmatch(os.path.basename(m.filename))]
         if len(members) != 1:
             raise _not_one(os.path.basename(path), len(members), pattern)
         name = os.path.basename(members[0].filename)

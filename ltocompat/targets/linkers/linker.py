@@ -17,7 +17,7 @@ class Tool(enum.StrEnum):
     """A program, which links when they are built."""
 
     @property
-    def title(self) -> str:
+    def label(self) -> str:
         """As NVIDIA writes it."""
         return "nvJitLink" if self is Tool.NVJITLINK else "nvlink"
 
@@ -49,7 +49,7 @@ class Linker:
 
     def __str__(self) -> str:
         """``nvJitLink 12.4.127``."""
-        return f"{self.tool.title} {self.version}"
+        return f"{self.tool.label} {self.version}"
 
     @property
     def numbers(self) -> tuple[int, ...]:

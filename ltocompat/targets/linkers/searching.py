@@ -47,8 +47,14 @@ def find(machine: Machine, tool: Tool = Tool.NVJITLINK) -> tuple[Linker, ...]:
     return tuple(sorted(found, key=lambda linker: (linker.numbers, linker.path)))
 
 
-def resolve(wanted: str, *, cache: Cache | None = None, machine: Machine | None = None) -> Linker:
-    """The nvJitLink to run here: of the trial cache, else any copy that was found.
+def resolve(
+    wanted: str,
+    *,
+    cache: Cache | None = None,
+    machine: Machine | None = None,
+    tool: Tool = Tool.NVJITLINK,
+) -> Linker:
+    """The linker to run here: of the trial cache, else any copy that was found.
 
     Args:
         wanted: ``12.4`` (the newest patch level at hand), ``12.4.127``, or a path.
@@ -73,7 +79,7 @@ def resolve(wanted: str, *, cache: Cache | None = None, machine: Machine | None 
         if fitting:
             return max(fitting, key=lambda linker: linker.numbers)
     raise Missing(
-        f"{tool.title} {wanted} is not at hand; get it with: ltocompat linkers install "
+        f"{tool.label} {wanted} is not at hand; get it with: ltocompat linkers install "
         f"{tool}={wanted}"
     )
 

@@ -38,7 +38,7 @@ class VersionRequest:
 
     def __str__(self) -> str:
         """``nvlink 13.5.37``."""
-        return f"{self.tool.title} {self.asked}"
+        return f"{self.tool.label} {self.asked}"
 
     @property
     def requirements(self) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def choose(
     if not wheels:
         systems = "Linux or Windows" if tool is Tool.NVJITLINK else "Linux"
         raise Missing(
-            f"there is no {tool.title} to install for {here}; use a machine with {systems}"
+            f"there is no {tool.label} to install for {here}; use a machine with {systems}"
         )
     if text != ALL:
         return (_request(tool, text, wheels, allow_unknown=allow_unknown),)
@@ -127,15 +127,15 @@ def _request(
         near = dict.fromkeys(wheel.version for wheel in wheels if wheel.release == release)
         known_text = ", ".join(near or dict.fromkeys(str(wheel.release) for wheel in wheels))
         raise UsageError(
-            f"{tool.title} {text} is not in our tables, which know {known_text}; to install it "
+            f"{tool.label} {text} is not in our tables, which know {known_text}; to install it "
             "with no sum to check it by, add --allow-unknown"
         )
     if release < first:
-        raise UsageError(f"there is no {tool.title} {text}; the first is {first}")
-    return VersionRequest(tool, text, _packages(tool, release, wheels))
+        raise UsageError(f"there is no {tool.label} {text}; the first is {first}")
+    return VersionRequest(tool, text, _packages(release, wheels))
 
 
-def _packages(tool: Tool, release: Release, wheels: list[LinkerWheel]) -> tuple[str, ...]:
+def _packages(release: Release, wheels: list[LinkerWheel]) -> tuple[str, ...]:
     """The packages of the newest version that is known; in CUDA 12 names had a suffix."""
     if release.major == _FIRST_ON_INDEX[Tool.NVJITLINK].major:
         return ("nvidia-nvjitlink-cu12",)

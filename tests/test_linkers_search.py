@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from nvjitlink_trees import AARCH64, IN_WHEEL, library, put
+from linker_trees import AARCH64, IN_WHEEL, library, program, put
 
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.image import Skipped
-from ltocompat.targets.linkers import Cache, Linker, Machine, find, resolve
+from ltocompat.targets.linkers import Cache, Linker, Machine, Tool, find, resolve
 from ltocompat.targets.linkers.searching import search
 
 SITE = "/home/u/venv/lib/python3.12/site-packages"
@@ -161,7 +161,7 @@ def test_the_newest_patch_level_at_hand_is_taken(tmp_path: Path) -> None:
     empty = Cache(str(tmp_path / "cache"))
     assert resolve("12.4", cache=empty, machine=machine).version == "12.4.127"
     assert resolve("12.4.99", cache=empty, machine=machine).version == "12.4.99"
-    with pytest.raises(Missing, match=r"12\.6 is not at hand; get it with: .* install 12\.6"):
+    with pytest.raises(Missing, match=r"12\.6 is not at hand; .* linkers install nvjitlink=12\.6"):
         resolve("12.6", cache=empty, machine=machine)
 
 
@@ -184,3 +184,22 @@ def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
     put(tmp_path, "text", b"text")
     with pytest.raises(UsageError, match="no library of Linux or Windows"):
         resolve(str(tmp_path / "text"), cache=empty)
+
+
+def test_nvlink_is_looked_for_wherever_a_toolkit_lies(tmp_path: Path) -> None:
+    put(tmp_path, "/usr/local/cuda-13.0/bin/nvlink", program("13.0.88"))
+    put(tmp_path, "/opt/cuda/bin/nvlink", program("12.4.131"))
+    put(tmp_path, "/conda/bin/nvlink", program("13.2.78"))
+    put(tmp_path, "/site/nvidia/cu13/bin/nvlink", program("13.5.37"))
+    put(tmp_path, "/bin/nvlink", "#!/bin/sh\n")
+    environ = {"CUDA_HOME": "/opt/cuda", "CONDA_PREFIX": "/conda", "PATH": "/opt/cuda/bin:/bin"}
+    machine = Machine(str(tmp_path), environ, search_path=("/site",))
+    assert [(linker.version, linker.found_via) for linker in find(machine, Tool.NVLINK)] == [
+        ("12.4.131", "CUDA_HOME, PATH"),
+        ("13.0.88", "/usr/local/cuda-13.0"),
+        ("13.2.78", "CONDA_PREFIX"),
+        ("13.5.37", "wheel in site-packages"),
+    ]
+    skipped = [record for record in search(machine, Tool.NVLINK) if isinstance(record, Skipped)]
+    assert [str(record.place) for record in skipped] == ["/bin/nvlink"]
+    assert find(machine) == ()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from nvjitlink_trees import AARCH64, library, put
+from linker_trees import AARCH64, library, program, put
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import Malformed, UnreadableInput
+from ltocompat.targets.linkers import Tool
 from ltocompat.targets.linkers.identify import identify
 
 CLAIM = [("12.4.99", "dist-info")]
@@ -64,3 +65,23 @@ def test_what_cannot_be_opened_says_so(tmp_path: Path) -> None:
         identify(str(tmp_path / "none"))
     with pytest.raises(UnreadableInput, match="not a regular file"):
         identify(str(tmp_path))
+
+
+def test_nvlink_is_known_by_its_title_and_its_banner(tmp_path: Path) -> None:
+    found = identify(str(put(tmp_path, "x", program("13.5.37", machine=AARCH64))), (), Tool.NVLINK)
+    assert (found.tool, found.version, found.machine) == (Tool.NVLINK, "13.5.37", "AArch64")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"#!/bin/sh\nexec nvlink\n", "no program"),
+        (program("13.5.37", "Ptx optimizing assembler"), "it is no nvlink"),
+        (program("13.5"), "nothing in it tells the version"),
+        (library("13.5.37"), "it is no nvlink"),
+    ],
+    ids=["script", "ptxas", "mute", "library"],
+)
+def test_what_is_no_nvlink_says_why(data: bytes, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(Malformed, match=reason):
+        identify(str(put(tmp_path, "x", data)), (), Tool.NVLINK)

@@ -22,7 +22,7 @@ from test_hosts_elf import (
     tags,
 )
 
-__all__ = ["AARCH64", "X86_64", "banner", "library", "put", "wheel"]
+__all__ = ["AARCH64", "X86_64", "banner", "library", "program", "put", "wheel"]
 
 DYNSYM = 11
 IN_WHEEL = {
@@ -56,6 +56,12 @@ def library(
     at = BASE + offsets(parts)[".dynstr"]
     parts[3].data = tags({DT_SONAME: 1, DT_STRTAB: at, DT_STRSZ: len(strings)})
     return elf(parts, machine=machine, dynamic=".dynamic")
+
+
+def program(version: str, title: str = "Cuda linker", *, machine: int = X86_64) -> bytes:
+    """A program with the banner and the title that every real nvlink holds."""
+    text = f"some text\0{title}\0".encode() + banner(version)
+    return elf([Part(".rodata", text)], machine=machine)
 
 
 def put(root: Path, path: str, data: bytes | str) -> Path:

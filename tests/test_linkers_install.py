@@ -15,13 +15,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from linker_trees import IN_WHEEL, library, put, wheel
 from newest import from_on
-from nvjitlink_trees import IN_WHEEL, library, put, wheel
 from package_writer import zip_of
 
 from ltocompat.facts import LinkerWheel, linker_wheels
 from ltocompat.model.errors import LtocompatError, Missing, UsageError
-from ltocompat.targets.linkers import Cache, Machine, installed, remove, resolve
+from ltocompat.targets.linkers import Cache, Machine, Tool, installed, remove, resolve
 from ltocompat.targets.linkers.fetching import _environment, fetch
 from ltocompat.targets.linkers.installing import Fetch, install_one
 from ltocompat.targets.linkers.machine import program_path
@@ -40,12 +40,16 @@ def cache(tmp_path: Path) -> Cache:
 def known(library: bytes = LIBRARY, packed: bytes = WHEEL) -> VersionRequest:
     """12.4.127 as if these were its bytes."""
     (version_request,) = choose("12.4.127", allow_unknown=False, platform=LINUX)
-    assert version_request.wheel
     whole, inside = (hashlib.sha256(data).hexdigest() for data in (packed, library))
+    (row,) = version_request.wheels
     return replace(
-        version_request,
-        wheel=replace(version_request.wheel, wheel_sha256=whole, member_sha256=inside),
+        version_request, wheels=(replace(row, wheel_sha256=whole, member_sha256=inside),)
     )
+
+
+def request(version: str) -> VersionRequest:
+    """A version that is not in our tables."""
+    return VersionRequest(Tool.NVJITLINK, version, ("nvidia-nvjitlink-cu12",))
 
 
 def bringing(data: bytes, name: str = "nvidia_nvjitlink_cu12-12.4.127-py3-none-any.whl") -> Fetch:
@@ -125,19 +129,19 @@ def offline(requirement: str, _: str) -> None:
         (known(), bringing(b"x", IN_WHEEL["12"]), LtocompatError, "SHA-256"),
         (known(packed=WHEEL[:-9]), bringing(WHEEL[:-9]), LtocompatError, "can't be unpacked"),
         (known(packed=b""), bringing(b""), LtocompatError, "can't be unpacked"),
-        (known(), lambda _, __: None, LtocompatError, "holds 0 nvJitLinks, not 1"),
+        (known(), lambda _, __: None, LtocompatError, "holds 0 files like libnvJitLink"),
         (known(packed=wheel(LIBRARY, "readme")), bringing(wheel(LIBRARY, "readme")),
-         LtocompatError, "holds 0 nvJitLinks, not 1"),
+         LtocompatError, "holds 0 files like libnvJitLink"),
         (known(), interrupted, KeyboardInterrupt, "^$"),
         (known(), offline, Missing, "can't be downloaded"),
         (
-            VersionRequest("12.4.130", "nvidia-nvjitlink-cu12"),
+            request("12.4.130"),
             bringing(WHEEL),
             LtocompatError,
             r"==12\.4\.130 holds nvJitLink 12\.4\.127",
         ),
         (
-            VersionRequest("12.4.130", "nvidia-nvjitlink-cu12"),
+            request("12.4.130"),
             bringing(wheel(b"no library")),
             LtocompatError,
             "is of no use: it is no library",
@@ -155,7 +159,7 @@ def test_whatever_goes_wrong_leaves_nothing_behind(
 
 def test_a_broken_wheel_without_a_sum_is_an_error_or_whole(cache: Cache) -> None:
     """A version that is not in our tables has the checks of the zip format at least."""
-    wanted = VersionRequest("12.4", "nvidia-nvjitlink-cu12")
+    wanted = request("12.4")
     errors = 0
     for at in range(0, len(WHEEL), 3):
         broken = bytearray(WHEEL)
@@ -214,7 +218,7 @@ def test_a_folder_without_a_good_origin_is_ignored(origin: str, cache: Cache) ->
 
 def unknown(version: str, cache: Cache) -> None:
     packed = wheel(library(version))
-    install_one(VersionRequest(version, "nvidia-nvjitlink-cu12"), cache, bringing(packed))
+    install_one(request(version), cache, bringing(packed))
 
 
 def test_remove_takes_what_was_asked_for_and_nothing_else(cache: Cache) -> None:
@@ -276,20 +280,20 @@ def test_what_is_not_known_is_wrong_usage(text: str, said: str) -> None:
 
 def test_unknown_versions_can_be_allowed() -> None:
     table = {
-        text: choose(text, allow_unknown=True, platform=LINUX)[0].requirement
+        text: choose(text, allow_unknown=True, platform=LINUX)[0].requirements
         for text in ("12.4.130", "14.1", "12.4")
     }
     assert table == {
-        "12.4.130": "nvidia-nvjitlink-cu12==12.4.130",
-        "14.1": "nvidia-nvjitlink==14.1.*",
-        "12.4": "nvidia-nvjitlink-cu12==12.4.127",
+        "12.4.130": ("nvidia-nvjitlink-cu12==12.4.130",),
+        "14.1": ("nvidia-nvjitlink==14.1.*",),
+        "12.4": ("nvidia-nvjitlink-cu12==12.4.127",),
     }
     with pytest.raises(UsageError, match=r"the first is 12\.0"):
         choose("11.8", allow_unknown=True, platform=LINUX)
 
 
 def test_a_platform_without_nvjitlink_is_said() -> None:
-    with pytest.raises(Missing, match="there is no nvJitLink for macosx"):
+    with pytest.raises(Missing, match="there is no nvJitLink to install for macosx"):
         choose("12.4", allow_unknown=False, platform="macosx-14.0-arm64")
 
 
@@ -307,6 +311,29 @@ def test_the_table_of_wheels_is_whole() -> None:
     assert versions["linux-aarch64"] == versions["linux-x86_64"][8:]
     assert (versions["linux-x86_64"][0], versions["linux-aarch64"][0]) == ("12.0.76", "12.3.101")
     assert len({row.member_sha256 for row in rows}) == len(rows)
+
+
+def test_the_table_of_nvlinks_has_two_wheels_a_version() -> None:
+    rows = linker_wheels("nvlink")
+    pairs: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        pairs.setdefault((row.platform, row.version), []).append(row.package)
+        assert len(row.wheel_sha256) == len(row.member_sha256) == 64
+        assert row.version.startswith(f"{row.release}.")
+    assert set(map(tuple, pairs.values())) == {("nvidia-cuda-nvcc", "nvidia-nvvm")}
+    versions = {version for _, version in pairs}
+    assert set(pairs) == {(f"linux-{cpu}", v) for cpu in ("x86_64", "aarch64") for v in versions}
+    minors = dict.fromkeys(str(row.release) for row in rows)
+    assert list(minors) == [*from_on("13.0")]
+    assert len({row.member_sha256 for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("text", ["12.4", "12.9.86", "11.8"])
+@pytest.mark.parametrize("allow_unknown", [True, False])
+def test_why_there_is_no_nvlink_12_is_one_sentence(*, text: str, allow_unknown: bool) -> None:
+    """By the wheels nvidia-cuda-nvcc-cu12 12.0.140, 12.6.85, 12.8.93 and 12.9.86."""
+    with pytest.raises(Missing, match=r"hold ptxas and libnvvm, and no nvlink; give the path"):
+        choose(text, allow_unknown=allow_unknown, platform=LINUX, tool=Tool.NVLINK)
 
 
 @pytest.mark.parametrize(
@@ -452,4 +479,6 @@ def test_the_verb_install_runs_nothing_of_the_current_folder(planted: Path, tmp_
 
 def test_this_platform_is_named_as_the_table_names_it() -> None:
     here = sysconfig.get_platform()
-    assert here in {row.platform for row in linker_wheels("nvjitlink")} or not here.startswith("linux-x86")
+    assert here in {row.platform for row in linker_wheels("nvjitlink")} or not here.startswith(
+        "linux-x86"
+    )

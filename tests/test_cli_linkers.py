@@ -1,24 +1,25 @@
-"""The verbs ``nvjitlink list``, ``install`` and ``remove``, with a stand-in for pip."""
+"""The verbs ``linkers list``, ``install`` and ``remove``, with a stand-in for pip."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from nvjitlink_trees import library, put, wheel
+from linker_trees import library, program, put, wheel
 from report_values import HOSTILE, valid_json, written
 
 from ltocompat.cli import run
-from ltocompat.commands.nvjitlink import InstallChange, Plan
+from ltocompat.commands.linkers import InstallChange, Plan
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import Missing
 from ltocompat.model.image import Skipped
 from ltocompat.model.place import Place
 from ltocompat.report import FORMATS
-from ltocompat.report.verbs.nvjitlink import CHANGES, LISTING
+from ltocompat.report.verbs.linkers import CHANGES, LISTING
 from ltocompat.targets.linkers import Linker, Machine
 
 Captured = pytest.CaptureFixture[str]
@@ -37,12 +38,20 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def bring(requirement: str, folder: str) -> None:
-    """Instead of pip: it knows 12.4.130 and 14.1.2."""
+    """Instead of pip: it knows nvJitLink 12.4.130 and 14.1.2, and nvlink 14.1.2."""
+    package, _, wanted = requirement.partition("==")
     for version in ("12.4.130", "14.1.2"):
-        if version.startswith(requirement.partition("==")[2].removesuffix(".*")):
-            put(Path(folder), "x.whl", wheel(library(version)))
+        if version.startswith(wanted.removesuffix(".*")):
+            put(Path(folder), "x.whl", PACKAGES[package.removesuffix("-cu12")](version))
             return
     raise Missing(f"{requirement} can't be downloaded: the index lacks it")
+
+
+PACKAGES: dict[str, Callable[[str], bytes]] = {
+    "nvidia-nvjitlink": lambda version: wheel(library(version)),
+    "nvidia-cuda-nvcc": lambda version: wheel(program(version), "nvidia/cu14/bin/nvlink"),
+    "nvidia-nvvm": lambda _: wheel(b"libnvvm", "nvidia/cu14/lib/libnvvm.so.5"),
+}
 
 
 @pytest.fixture
@@ -55,16 +64,16 @@ def pip(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("pip")
 def test_install_list_remove(home: Path, capsys: Captured) -> None:
     path = home / "cache/ltocompat/nvjitlink/12.4.130/libnvJitLink.so.12"
-    assert run(["nvjitlink", "install", "12.4.130", "--allow-unknown"]) == 0
+    assert run(["linkers", "install", "nvjitlink=12.4.130", "--allow-unknown"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("1 wheel to download, of unknown size\nnvJitLink 12.4.130: installed, ")
     assert out.endswith(f"iB, {path}\n")
-    assert run(["nvjitlink", "install", "12.4.130", "--allow-unknown"]) == 0
+    assert run(["linkers", "install", "nvjitlink=12.4.130", "--allow-unknown"]) == 0
     assert capsys.readouterr().out.startswith("nvJitLink 12.4.130: already there, ")
-    assert run(["nvjitlink", "list"]) == 0
+    assert run(["linkers", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[2].split() == [
-        *("12.6.85", "file", "banner", "LD_LIBRARY_PATH", "programs", "on", "x86-64"),
+        *("nvJitLink", "12.6.85", "file", "banner", "LD_LIBRARY_PATH", "programs", "on", "x86-64"),
         "/lib/libnvJitLink.so.12",
     ]
     assert lines[3].split()[-3:] == ["trials", "only", str(path)]
@@ -72,23 +81,55 @@ def test_install_list_remove(home: Path, capsys: Captured) -> None:
         "skipped:",
         "  /lib/libnvJitLink.so.13: it is no library of Linux or Windows",
     ]
-    assert run(["nvjitlink", "remove", "12.4"]) == 0
+    assert run(["linkers", "remove", "nvjitlink=12.4"]) == 0
     assert capsys.readouterr().out.startswith("nvJitLink 12.4.130: removed, ")
     assert not path.exists()
 
 
-@pytest.mark.usefixtures("home", "pip")
-def test_json_says_what_was_done(capsys: Captured) -> None:
-    arguments = ["14.1", "--allow-unknown", "--format", "json"]
-    assert run(["nvjitlink", "install", *arguments]) == 0
-    value = valid_json(capsys.readouterr().out)
-    (row,) = value["nvjitlinks"]
-    assert (row["release"], row["version"], row["action"]) == ("14.1", "14.1.2", "installed")
+@pytest.mark.usefixtures("pip")
+def test_an_nvlink_is_installed_with_its_libnvvm(home: Path, capsys: Captured) -> None:
+    folder = home / "cache/ltocompat/nvlink/14.1.2"
+    assert run(["linkers", "install", "nvlink=14.1", "--allow-unknown"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("2 wheels to download, of unknown size\nnvlink 14.1.2: installed, ")
+    assert sorted(os.listdir(folder)) == ["libnvvm.so.5", "nvlink", "origin.json"]
+    assert os.access(folder / "nvlink", os.X_OK)
+    assert run(["linkers", "list"]) == 0
+    assert "nvlink     14.1.2" in capsys.readouterr().out
+    (folder / "libnvvm.so.5").write_bytes(b"cut")  # as good as not installed
+    assert run(["linkers", "remove", "nvlink=all"]) == 4
+    assert "no nvlink 'all' is installed" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("pip")
+def test_nvjitlink_is_the_same_verb_with_its_own_json(home: Path, capsys: Captured) -> None:
+    assert run(["nvjitlink", "install", "12.4.130", "--allow-unknown"]) == 0
+    assert "nvJitLink 12.4.130: installed" in capsys.readouterr().out
+    assert run(["linkers", "install", "nvlink=14.1", "--allow-unknown"]) == 0
+    capsys.readouterr()
     assert run(["nvjitlink", "list", "--format", "json"]) == 0
     value = valid_json(capsys.readouterr().out)
-    assert [row["for_trials"] for row in value["nvjitlinks"]] == [False, True]
-    assert [row["found_via"] for row in value["nvjitlinks"]] == [
+    assert value["schema"] == "ltocompat/nvjitlink/v1"
+    assert [row["version"] for row in value["nvjitlinks"]] == ["12.6.85", "12.4.130"]
+    assert run(["nvjitlink", "remove", "12.4.130"]) == 0
+    assert (home / "cache/ltocompat/nvlink/14.1.2").exists()
+
+
+@pytest.mark.usefixtures("home", "pip")
+def test_json_says_what_was_done(capsys: Captured) -> None:
+    arguments = ["nvjitlink=14.1", "nvlink=14.1", "--allow-unknown", "--format", "json"]
+    assert run(["linkers", "install", *arguments]) == 0
+    value = valid_json(capsys.readouterr().out)
+    assert [(row["tool"], row["version"], row["action"]) for row in value["linkers"]] == [
+        ("nvjitlink", "14.1.2", "installed"),
+        ("nvlink", "14.1.2", "installed"),
+    ]
+    assert run(["linkers", "list", "--format", "json"]) == 0
+    value = valid_json(capsys.readouterr().out)
+    assert [row["for_trials"] for row in value["linkers"]] == [False, True, True]
+    assert [row["found_via"] for row in value["linkers"]] == [
         ["LD_LIBRARY_PATH"],
+        ["trial cache"],
         ["trial cache"],
     ]
     assert value["summary"]["skipped"] == 1
@@ -98,32 +139,39 @@ def test_json_says_what_was_done(capsys: Captured) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
-        (["install", "12.4.131", "--allow-unknown"], 4, "the index lacks it"),
-        (["install", "12.4.131"], 2, "--allow-unknown"),
-        (["install", "12.4.130", "nonsense", "--allow-unknown"], 2, "'nonsense' is not a version"),
-        (["remove", "12.4"], 4, "no nvJitLink '12.4' is installed for trials"),
+        (["install", "nvjitlink=12.4.131", "--allow-unknown"], 4, "the index lacks it"),
+        (["install", "nvjitlink=12.4.131"], 2, "--allow-unknown"),
+        (
+            ["install", "nvlink=12.4"],
+            4,
+            "CUDA 12 hold ptxas and libnvvm, and no nvlink",
+        ),
+        (["install", "12.4"], 2, "'12.4' names no linker; write it like nvjitlink=13.4"),
+        (["install", "nvcc=13.5"], 2, "'nvcc=13.5' names no linker"),
+        (["install", "nvlink=13.5", "nvlink=x"], 2, "'x' is not a version"),
+        (["remove", "nvjitlink=12.4"], 4, "no nvJitLink '12.4' is installed for trials"),
         (["list", "--format", "xml"], 2, "--format 'xml' is not known"),
     ],
 )
 def test_what_cannot_be_had_is_one_sentence(
     arguments: list[str], code: int, text: str, capsys: Captured
 ) -> None:
-    assert run(["nvjitlink", *arguments]) == code
+    assert run(["linkers", *arguments]) == code
     captured = capsys.readouterr()
     assert text in captured.err
     assert captured.err.count("\n") == 1
     if "--format" not in arguments:
-        assert run(["nvjitlink", *arguments, "--format", "json"]) == code
+        assert run(["linkers", *arguments, "--format", "json"]) == code
         kind = {2: "usage", 4: "missing"}[code]
         assert valid_json(capsys.readouterr().out)["error"]["kind"] == kind
 
 
 @pytest.mark.usefixtures("home", "pip")
 def test_what_was_installed_before_a_failure_stays(capsys: Captured) -> None:
-    arguments = ["14.1", "12.4.131", "--allow-unknown", "--format", "json"]
-    assert run(["nvjitlink", "install", *arguments]) == 4
+    arguments = ["nvjitlink=14.1", "nvjitlink=12.4.131", "--allow-unknown", "--format", "json"]
+    assert run(["linkers", "install", *arguments]) == 4
     value = valid_json(capsys.readouterr().out)
-    assert [row["version"] for row in value["nvjitlinks"]] == ["14.1.2"]
+    assert [row["version"] for row in value["linkers"]] == ["14.1.2"]
     assert [error["kind"] for error in value["summary"]["errors"]] == ["missing"]
 
 
@@ -132,9 +180,9 @@ def test_nothing_at_hand_names_the_command(
 ) -> None:
     monkeypatch.setattr(Machine, "here", lambda: Machine(str(tmp_path)))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert run(["nvjitlink", "list"]) == 0
+    assert run(["linkers", "list"]) == 0
     assert capsys.readouterr().out == (
-        "no nvJitLink is at hand; get one for trials with: ltocompat nvjitlink install 12.4\n"
+        "no linker is at hand; get one for trials with: ltocompat linkers install nvjitlink=12.4\n"
     )
 
 
@@ -150,7 +198,7 @@ def test_hostile_names_are_escaped(form: str) -> None:
         assert "\x1b" not in text
         assert "\u202e" not in text
         if form == "json":
-            assert valid_json(text)["summary"]["nvjitlinks"] == 1
+            assert valid_json(text)["summary"]["linkers"] == 1
 
 
 def test_the_size_is_said_first() -> None:
@@ -158,15 +206,16 @@ def test_the_size_is_said_first() -> None:
     assert text.splitlines()[0] == "2 wheels to download, 3.0 MiB"
 
 
+@pytest.mark.parametrize("group", ["linkers", "nvjitlink"])
 @pytest.mark.parametrize("arguments", [[], ["list"], ["install"], ["remove"]])
-def test_help_of_a_group_imports_nothing_slow(arguments: list[str]) -> None:
+def test_help_of_a_group_imports_nothing_slow(group: str, arguments: list[str]) -> None:
     code = (
         "import sys; from ltocompat.cli import run; code = run(sys.argv[1:]);"
         "bad = {'ltocompat.facts', 'ltocompat.targets.linkers', 'elftools'} & {*sys.modules};"
         "assert not bad, bad; sys.exit(code)"
     )
-    command = [sys.executable, "-c", code, "nvjitlink", *arguments, "--help"]
+    command = [sys.executable, "-c", code, group, *arguments, "--help"]
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
     assert done.returncode == 0, done.stderr
-    assert "Usage: ltocompat nvjitlink" in done.stdout
+    assert f"Usage: ltocompat {group}" in done.stdout
