@@ -1,0 +1,119 @@
+"""nvJitLink and nvlink of many releases, asked without any code of ltocompat."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import groupby
+from pathlib import Path
+
+import nvcc_objects
+from link_cases import NVJITLINKS, Case
+from pieces import HERE
+from toolchains import PackageCache
+
+_BATCH = 200
+_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a linker did.
+
+    Attributes:
+        accepted: it linked everything.
+        words: its status and log, or how its process ended.
+    """
+
+    accepted: bool
+    words: str
+
+
+def asked(
+    cases: Iterable[Case], folder: Path, cache: PackageCache
+) -> Iterator[tuple[Case, Answer]]:
+    """Each case with its answer; one process serves many links of one library.
+
+    Args:
+        cases: what to link.
+        folder: for the inputs.
+        cache: where the linkers are.
+    """
+    for (linker, release), some in groupby(
+        sorted(cases, key=lambda case: (case.linker, case.release)),
+        key=lambda case: (case.linker, case.release),
+    ):
+        found = list(some)
+        if linker == "nvlink":
+            program = nvcc_objects.toolkit(release, cache) / "nvlink"
+            yield from ((case, _nvlink(case, program, folder)) for case in found)
+            continue
+        for start in range(0, len(found), _BATCH):
+            batch = found[start : start + _BATCH]
+            yield from zip(batch, _nvjitlink(batch, release, folder, cache), strict=True)
+
+
+def _stored(data: bytes, name: str, folder: Path) -> str:
+    path = folder / sha256(data).hexdigest()[:24] / name
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return str(path)
+
+
+def _nvjitlink(
+    cases: Sequence[Case], release: str, folder: Path, cache: PackageCache
+) -> list[Answer]:
+    suffix = "-cu12" if release.startswith("12.") else ""
+    library = cache.file(f"nvidia-nvjitlink{suffix}=={NVJITLINKS[release]}", "libnvJitLink.so*")
+    requests = [
+        {
+            "options": [f"-arch=sm_{case.arch}", *(["-lto"] if case.lto else [])],
+            "inputs": [
+                [kind, _stored(data, file.file, folder)]
+                for file in case.files
+                for kind, data in file.linked
+            ],
+        }
+        for case in cases
+    ]
+    program = [sys.executable, str(HERE / "nvjitlink_child.py"), str(library)]
+    done = subprocess.run(
+        [*program, release.replace(".", "_")],
+        input="".join(json.dumps(request) + "\n" for request in requests),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        check=True,
+    )
+    answers = map(json.loads, done.stdout.splitlines())
+    return [
+        Answer(
+            (row["step"], row["status"]) == ("complete", 0),
+            f"{row['step']} {row['status']}: {row['log']}".rstrip(": "),
+        )
+        for row in answers
+    ]
+
+
+def _nvlink(case: Case, program: Path, folder: Path) -> Answer:
+    paths = [_stored(file.data, file.file, folder) for file in case.files]
+    options = [f"-arch=sm_{case.arch}", *(["-dlto"] if case.lto else [])]
+    with tempfile.TemporaryDirectory() as output:
+        try:
+            done = subprocess.run(
+                [program, *options, *paths, "-o", f"{output}/linked.cubin"],
+                capture_output=True,
+                text=True,
+                timeout=_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return Answer(accepted=False, words=f"no answer after {_SECONDS} s")
+    words = (done.stdout + done.stderr).replace(str(folder), "").strip()
+    return Answer(done.returncode == 0, f"{done.returncode}: {words}".rstrip(": "))
