@@ -141,7 +141,6 @@ def test_the_best_match_is_told() -> None:
         "hello",
         "XYZ-99",
         "segmentation fault (core dumped)",
-        "ptxas fatal : Unresolved extern function 'f'",
         "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 7.93 GiB total)",
         "fatal error: cuda_runtime.h: No such file or directory",
         "CUDA error 700: an illegal memory access was encountered",

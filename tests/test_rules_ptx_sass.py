@@ -11,6 +11,7 @@ from ltocompat.facts.ptx import ptx_cuda
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.rule import Component
@@ -179,6 +180,50 @@ def test_sass_08_a_relocatable_cubin_is_loaded_but_its_calls_may_miss() -> None:
     assert judged("SASS-08", loading(*images, on="sm_80", registered=True)) is None
     finished = sample("cubin/nvrtc-13.5-sm_80.cubin")
     assert judged("SASS-08", loading(*finished, on="sm_80", registered=None)) is None
+
+
+@pytest.mark.parametrize(
+    ("symbols", "kernels", "verdict"),
+    [
+        # measured on driver 580.159.04: 500, lazily at cuFuncLoad and eagerly at once
+        (DeviceSymbols(("f",), needed_by_kernels=("f",)), True, FAIL),
+        (DeviceSymbols(("f",)), True, UNKNOWN),
+        (DeviceSymbols(undefined_variables=("v",)), True, UNKNOWN),
+        (DeviceSymbols(), True, UNDOCUMENTED),
+        # measured: 0 lazily, 200 eagerly
+        (DeviceSymbols(), False, UNKNOWN),
+        (None, True, UNKNOWN),
+    ],
+)
+def test_sass_08_what_a_relocatable_cubin_leaves_undefined_decides(
+    symbols: DeviceSymbols | None, *, kernels: bool, verdict: Verdict
+) -> None:
+    (cubin,) = sample("cubin/nvrtc-13.5-sm_80-rdc.cubin")
+    cubin = cubin._replace(symbols=symbols, has_kernels=kernels)
+    assert judged("SASS-08", loading(cubin, on="sm_80", registered=None)) is verdict
+
+
+def ptx_that_leaves(*functions: str) -> ImageSignature:
+    return image(ImageKind.PTX, "80", isa="8.0", symbols=DeviceSymbols(functions))
+
+
+def test_ptx_09_a_function_that_nothing_defines_is_refused() -> None:
+    subject = loading(ptx_that_leaves("f", "g"), on="sm_90", registered=None)
+    (found,) = asked("PTX-09", subject)
+    assert found.constraint.judge(None) is FAIL
+    assert "calls f, g, which nothing in it defines: error 218" in found.consequence
+    # measured: 500 for relocatable PTX of an object, whose dead code is left out
+    dead = loading(ptx_that_leaves("f")._replace(relocatable=True), on="sm_90", registered=None)
+    assert judged("PTX-09", dead) is UNKNOWN
+
+
+def test_ptx_09_spares_what_the_driver_provides_or_links() -> None:
+    assert judged("PTX-09", loading(ptx_that_leaves(), on="sm_90")) is None
+    assert judged("PTX-09", loading(image(ImageKind.PTX, "80"), on="sm_90")) is None
+    assert (
+        judged("PTX-09", loading(ptx_that_leaves("f")._replace(prelinked=True), on="sm_90")) is None
+    )
+    assert judged("PTX-09", linking(ptx_that_leaves("f"), on="sm_90")) is None
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
@@ -28,6 +28,15 @@ def linked(subject: Subject, kind: ImageKind) -> Iterator[ImageSignature]:
 def real(gpu: Gpu) -> str:
     """``sm_90`` of a GPU, whatever its name and the suffix of links for it."""
     return f"sm_{gpu.arch.number}"
+
+
+_MOST_NAMES = 3
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first of some names: ``f, g, h and 4 more``."""
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
 
 
 def not_this_arch(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:

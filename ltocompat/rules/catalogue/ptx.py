@@ -184,3 +184,30 @@ def ptx_compiler_disabled(environment: Environment) -> Iterator[Problem]:
             "install the whole driver (in containers: NVIDIA_DRIVER_CAPABILITIES with compute)",
             driver.real,
         )
+
+
+@FAMILY.rule("PTX-09", Level.ERROR)
+def ptx_calls_what_nothing_defines(subject: Subject) -> Iterator[Requirement]:
+    """The driver compiles PTX by itself: what it calls has to be in it, or provided."""
+    for image in image_helpers.loaded(subject, ImageKind.PTX):
+        # Regions that a device link has used up are linked with each other.
+        if image.prelinked or image.symbols is None:
+            continue
+        verdict, names = Verdict.FAIL, image.symbols.undefined_functions
+        error = "error 218 (Unresolved extern function)"
+        if image.relocatable:
+            error = "error 500 (named symbol not found)"
+            if not image.symbols.needed_by_kernels:
+                verdict = Verdict.UNKNOWN
+        if names:
+            yield Requirement(
+                Component.NONE,
+                Always(verdict),
+                "PTX-09",
+                _described(image),
+                f"it calls {image_helpers.listed(names)}, which nothing in it defines: {error}, "
+                "loaded lazily or eagerly",
+                "link it with the code that defines the function (nvcc -dlink, nvlink or "
+                "nvJitLink), and load the result",
+                "calls and definitions in the text of the PTX",
+            )

@@ -117,20 +117,50 @@ def sass_of_13_below_580(subject: Subject) -> Iterator[Requirement]:
             )
 
 
-@FAMILY.rule("SASS-08", Level.WARNING)
+@FAMILY.rule("SASS-08", Level.ERROR)
 def relocatable_sass_loaded(subject: Subject) -> Iterator[Requirement]:
     """A relocatable cubin loads, but what it leaves undefined is found missing later."""
     if subject.signature.registered:
         return
     for image in image_helpers.loaded(subject, ImageKind.SASS):
         if image.relocatable:
+            verdict, consequence, evidence = _relocatable(image)
             yield Requirement(
                 Component.NONE,
-                Always(Verdict.UNKNOWN),
+                Always(verdict),
                 "SASS-08",
                 "relocatable SASS",
-                "it works only when no function is left undefined (else error 500 at "
-                "cuModuleGetFunction)",
+                consequence,
                 "link it first: nvcc -dlink, nvlink or nvJitLink",
-                "type ET_REL in the ELF header of the cubin",
+                f"type ET_REL in the ELF header of the cubin{evidence}",
             )
+
+
+def _relocatable(image: ImageSignature) -> tuple[Verdict, str, str]:
+    """What becomes of a relocatable cubin that is loaded: verdict, consequence, evidence."""
+    symbols = image.symbols
+    if symbols is None:
+        text = "it works only when no function is left undefined (else error 500)"
+        return Verdict.UNKNOWN, text, ""
+    if symbols.needed_by_kernels:
+        names = image_helpers.listed(symbols.needed_by_kernels)
+        text = (
+            f"its kernels call {names}, which nothing in it defines: error 500 (named symbol not "
+            "found), at once where it is loaded eagerly, at cuFuncLoad of such a kernel where "
+            "lazily, as by default since CUDA 12.2"
+        )
+        return Verdict.FAIL, text, "; its symbols and relocations"
+    if symbols.undefined:
+        names = image_helpers.listed(symbols.undefined)
+        text = f"it leaves {names} undefined, which none of its kernels is seen to call"
+        return Verdict.UNKNOWN, text, "; its symbols and relocations"
+    if image.has_kernels is False:
+        text = (
+            "without kernels it is loaded lazily, as by default since CUDA 12.2, and may be "
+            "refused eagerly (error 200)"
+        )
+        return Verdict.UNKNOWN, text, "; its symbols"
+    text = (
+        "it leaves nothing undefined and is loaded; NVIDIA documents it as input of a device link"
+    )
+    return Verdict.UNDOCUMENTED, text, "; its symbols"

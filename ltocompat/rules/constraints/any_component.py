@@ -52,7 +52,7 @@ class Always(Constraint):
 
     def floor(self) -> Unbounded:
         """None: no value changes the verdict."""
-        return Unbounded.ANY
+        return Unbounded.NONE_KNOWN if self.verdict is Verdict.FAIL else Unbounded.ANY
 
 
 @dataclass(frozen=True, slots=True)

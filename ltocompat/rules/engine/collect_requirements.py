@@ -304,7 +304,7 @@ def _service(row: _Row, tally: _Tally) -> Service:
         requirement.constraint
         for subject in _driven(row, tally)
         for requirement in requirements_of(subject)
-        if requirement.component in _DRIVERS
+        if requirement.component in (*_DRIVERS, Component.NONE)
     ]
     least: LeastVersion[DriverVersion] = least_version(constraints)
     served = row.how != "none"
