@@ -35,7 +35,17 @@ CATALOGUE = {
     "ENV": ["01", "02", "03", "04"],
 }
 # A rule may be seen by nobody before it strikes; these have no message.
-SILENT = {"PTX-07", "LTO-12", "FB-03", "CMP-07", "IMG-02", "TRIAL", "TRIAL-DISAGREES", "TGT-01"} | {
+SILENT = {
+    "PTX-07",
+    "LTO-12",
+    "FB-03",
+    "CMP-07",
+    "IMG-02",
+    "TRIAL",
+    "TRIAL-DISAGREES",
+    "TGT-01",
+    "TGT-02",
+} | {
     *("CMP-06", "ENV-02", "ENV-03", "NJL-09"),
 }
 

@@ -25,6 +25,7 @@ from ltocompat.rules.constraints import (
     LinkerNotOlderThan,
     LinkerOfCubin,
     LinkerOfMajor,
+    LinkerOtherThan,
     LinkerTargets,
     Remark,
     Untold,
@@ -66,6 +67,7 @@ BOUNDED = [
     LinkerOfCubin(Release(13, 0), tolerated=True),
     LinkerOfCubin(Release(13, 0)),
     LinkerTargets(100),
+    LinkerTargets(100, family=True),
 ]
 
 UNBOUNDED = [
@@ -79,6 +81,7 @@ UNBOUNDED = [
     (DriverOfCuda(Release(99, 0)), Unbounded.NONE_KNOWN),
     (KernelKnows(990), Unbounded.NONE_KNOWN),
     (LinkerTargets(990), Unbounded.NONE_KNOWN),
+    (LinkerOtherThan(Release(13, 0)), Unbounded.ANY),
 ]
 
 

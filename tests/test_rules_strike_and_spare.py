@@ -104,6 +104,26 @@ def test_a_rule_strikes_on_one_target_and_spares_another(
     assert rule_id not in found(spares, *paths)
 
 
+def test_a_route_that_no_module_goes_is_told() -> None:
+    target = "driver=580,nvjitlink=13.5,gpu=sm_80"
+    program, waiting = "objects/nvcc-13.5-plain-sass", "objects/nvcc-13.5-rdc-axpy.o"
+    for path, route, other in ((program, "link", "load"), (waiting, "load", "link")):
+        (impossible,) = ltocompat.check(str(FOLDER / path), [target], route=route)
+        (possible,) = ltocompat.check(str(FOLDER / path), [target], route=other)
+        assert str(impossible.verdict) == "unknown"
+        assert not impossible.coverage.served
+        assert {"TGT-02"} == {finding.rule for finding in impossible.findings} - {"BLD-01"}
+        assert "TGT-02" not in {finding.rule for finding in possible.findings}
+
+
+def test_final_sass_is_not_linked_and_relocatable_sass_is() -> None:
+    target = "nvjitlink=13.0,gpu=sm_80"
+    for name, strikes in (("nvrtc-12.4-sm_80", True), ("nvrtc-12.4-sm_80-rdc", False)):
+        path = str(FOLDER / f"cubin/{name}.cubin")
+        (result,) = ltocompat.check(path, [target], route="link")
+        assert ("BLD-08" in {finding.rule for finding in result.findings}) is strikes
+
+
 def test_lto_is_partial_where_one_of_two_objects_has_none() -> None:
     target = "nvlink=13.5,gpu=sm_80"
     assert "LTO-08" in found(target, AXPY, SCALE, together=True)

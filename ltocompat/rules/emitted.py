@@ -28,6 +28,9 @@ NO_KERNELS = "IMG-03"
 TARGET_LEAVES_OPEN = "TGT-01"
 """The deploy target lacks keys that a verdict needs."""
 
+ROUTE_IMPOSSIBLE = "TGT-02"
+"""No module goes the route that was asked for."""
+
 TRIAL_REFUSED = "TRIAL"
 """A real linker or driver was asked, and settles what rules leave open."""
 

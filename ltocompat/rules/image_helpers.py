@@ -42,13 +42,12 @@ def listed(names: Sequence[str]) -> str:
 def not_this_arch(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """Why code with suffix ``a`` is not for a GPU; None where it is, or has no such suffix.
 
-    An entry of a fatbin is matched by a linker with the whole name of the target; everything else
-    goes by numbers.
+    A linker matches it with the whole name of its target, but for LTO-IR outside of fatbins.
     """
     arch = image.arch
     if arch is None or arch.suffix != "a":
         return None
-    if route is Route.LINK and image.in_fatbin:
+    if route is Route.LINK and (image.in_fatbin or image.kind is not ImageKind.LTOIR):
         if arch.number == gpu.arch.number and gpu.arch.suffix == "a":
             return None
         return f"serves the link target sm_{arch.number}a alone"

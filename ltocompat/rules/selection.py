@@ -17,8 +17,11 @@ from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 
-# From this release on, nvJitLink minds the suffix of an LTO-IR entry.
+# From these releases on, nvJitLink minds the suffix of an LTO-IR entry, and of a cubin.
 _SUFFIX_MINDED = Release(13, 0)
+_SUFFIX_OF_SASS_MINDED = Release(13, 1)
+# From this release on, it compares the architecture of bare LTO-IR with that of the target.
+_LTOIR_ARCH_CHECKED = Release(12, 2)
 
 
 class Missed(enum.StrEnum):
@@ -27,6 +30,7 @@ class Missed(enum.StrEnum):
     NOT_FOR_GPU = "none of its images is for this GPU"
     LTO_ONLY = "it holds LTO-IR alone, which the driver doesn't link"
     EMPTY = "it holds no image"
+    FINAL = "what is for this GPU is final SASS, which no linker takes"
     OTHER_KIND = "its only image for this GPU is of a kind that is not judged"
 
 
@@ -171,7 +175,7 @@ def pick_for_linker(signature: ModuleSignature, target: SmArch, linker: Release 
     if not signature.images:
         return Pick((), Missed.EMPTY)
     if not any(image.in_fatbin for image in signature.images):
-        return _alone(signature, target)
+        return _alone(signature, target, linker)
     order: tuple[tuple[ImageKind, Callable[[SmArch], bool]], ...] = (
         (ImageKind.LTOIR, lambda arch: _serves(arch, target, linker)),
         (ImageKind.SASS, lambda arch: _links(arch, target)),
@@ -180,20 +184,37 @@ def pick_for_linker(signature: ModuleSignature, target: SmArch, linker: Release 
     for kind, serves in order:
         found = [i for i in signature.images if i.kind is kind and i.arch and serves(i.arch)]
         if found:
-            return Pick((max(found, key=_rank_for_link),))
+            best = max(found, key=_rank_for_link)
+            return Pick((), Missed.FINAL) if _final(best) else Pick((best,))
     return Pick((), _missed_by_linker(signature))
 
 
-def _alone(signature: ModuleSignature, target: SmArch) -> Pick:
-    """An image without an entry header, which is judged by its number only."""
-    kinds = {ImageKind.SASS: runs, ImageKind.PTX: compiles}
+def _final(image: ImageSignature) -> bool:
+    """Whether it is SASS that no linker takes: refused before nvJitLink 12.6, then left out."""
+    return image.kind is ImageKind.SASS and image.relocatable is False
+
+
+def _alone(signature: ModuleSignature, target: SmArch, linker: Release | None) -> Pick:
+    """An image without an entry header: of LTO-IR the number alone counts."""
     for image in signature.images:
-        if image.kind in kinds and image.arch and not kinds[image.kind](image.arch, target.number):
+        if image.arch is not None and not _fits_alone(image.kind, image.arch, target, linker):
             return Pick((), Missed.NOT_FOR_GPU)
-        lto = image.kind is ImageKind.LTOIR and image.arch is not None
-        if lto and image.arch and same_arch(image.arch.number) > same_arch(target.number):
-            return Pick((), Missed.NOT_FOR_GPU)
+        if _final(image):
+            return Pick((), Missed.FINAL)
     return Pick(signature.images) if signature.images else Pick((), Missed.EMPTY)
+
+
+def _fits_alone(kind: ImageKind, arch: SmArch, target: SmArch, linker: Release | None) -> bool:
+    number = same_arch(arch.number)
+    if kind is ImageKind.LTOIR:
+        unchecked = linker is not None and linker < _LTOIR_ARCH_CHECKED
+        return unchecked or number <= same_arch(target.number)
+    if kind is ImageKind.PTX:
+        return _compiles_to(arch, target)
+    if kind is not ImageKind.SASS:
+        return True
+    unminded = linker is not None and linker < _SUFFIX_OF_SASS_MINDED
+    return _links(arch, target) or (unminded and bool(arch.suffix) and runs(arch, target.number))
 
 
 def _rank_for_link(image: ImageSignature) -> tuple[int, bool]:

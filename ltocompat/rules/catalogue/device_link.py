@@ -7,16 +7,18 @@ from collections.abc import Iterator
 
 from ltocompat.model.image import Host, ImageKind, Role
 from ltocompat.model.signature import ImageSignature
-from ltocompat.model.verdict import Level, Verdict
-from ltocompat.rules import image_helpers, makers
+from ltocompat.model.target import Gpu
+from ltocompat.model.verdict import Level, Route, Verdict
+from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.constraints import Always, LinkerOfCubin, Remark
+from ltocompat.rules.constraints import Always, LinkerOfCubin, LinkerOtherThan, Remark
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
 from ltocompat.targets.machine.environment import Environment
 
 FAMILY = Family("device_link")
 
 
+_FAMILY_OF_100 = (103, 107)
 _REGISTRATION = "__cudaRegisterLinkedBinary_"
 _WRAPPER = "__fatbinwrap_"
 _DEVICE_RUNTIME = "_cuda_device_runtime_"
@@ -72,6 +74,7 @@ def _linker_text(name: str) -> str:
 def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker takes SASS that is no newer than itself."""
     for image in image_helpers.linked(subject, ImageKind.SASS):
+        yield from _across_family(subject, image)
         cuda = makers.writer(image)
         if cuda is None:
             continue
@@ -85,6 +88,21 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             "link with the toolkit that compiled the SASS or a newer one, or compile with the "
             "linker's toolkit",
             makers.evidence(image),
+        )
+
+
+def _across_family(subject: Subject, image: ImageSignature) -> Iterator[Requirement]:
+    """One release of nvJitLink links SASS of the family of sm_100 for its own number alone."""
+    target = subject.link_target.number
+    if image.arch is not None and image.arch.number < target and target in _FAMILY_OF_100:
+        yield Requirement(
+            Component.LINKER,
+            LinkerOtherThan(floors.linker("family-sass-gap-linker")),
+            "BLD-02",
+            f"SASS {image.arch} for sm_{target}",
+            "this release alone refuses it",
+            "link with a newer release, or compile SASS for the target",
+            "architecture of the image",
         )
 
 
@@ -164,3 +182,13 @@ def nvlink_without_libnvvm(environment: Environment) -> Iterator[Problem]:
 
 # An option that a newer nvcc brought stops an older one: only the log of a build shows it.
 FAMILY.declare("BLD-07", Level.ERROR)
+
+
+@FAMILY.excludes("BLD-08", Level.ERROR)
+def final_sass_linked(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
+    """A linker takes relocatable SASS only."""
+    del gpu
+    final = image.kind is ImageKind.SASS and image.relocatable is False
+    if route is not Route.LINK or not final:
+        return None
+    return "is final: nvJitLink refuses it before 12.6, and from then on leaves it out in silence"

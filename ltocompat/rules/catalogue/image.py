@@ -41,6 +41,10 @@ FAMILY.declare("IMG-03", Level.NOTE)
 FAMILY.declare("TGT-01", Level.WARNING)
 
 
+# No module goes the route that was asked for (judge_artifact).
+FAMILY.declare("TGT-02", Level.WARNING)
+
+
 # What a trial link said where the rules alone could not decide (judge_module).
 FAMILY.declare("TRIAL", Level.ERROR)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import ImageKind
@@ -28,6 +29,7 @@ from ltocompat.targets.machine.library_search import PATHFINDER
 
 FAMILY = Family("ltoir")
 
+_FIRST_WITH_FAMILY = 100
 _ACROSS_MAJORS = "or ship PTX or relocatable SASS beside it, which link across majors"
 
 
@@ -99,31 +101,78 @@ def ltoir_above_target(image: ImageSignature, gpu: Gpu, route: Route) -> str | N
     return f"links for sm_{arch.number} and newer, not for {image_helpers.real(gpu)}"
 
 
+@FAMILY.rule("LTO-03")
+def ltoir_above_target_unchecked(subject: Subject) -> Iterator[Requirement]:
+    """The first nvJitLinks take bare LTO-IR for any target, which nobody promises."""
+    for image in image_helpers.linked(subject, ImageKind.LTOIR):
+        if image.arch is None:
+            continue
+        if same_arch(image.arch.number) > same_arch(subject.link_target.number):
+            yield Requirement(
+                Component.NONE,
+                Always(Verdict.UNDOCUMENTED),
+                "LTO-03",
+                f"LTO-IR {image.arch} for {subject.link_target}",
+                "nvJitLink 12.0 and 12.1 link it unchecked, and later ones refuse it",
+                f"compile the LTO-IR for lto_{subject.link_target.number}, or link for sm_"
+                f"{image.arch.number}",
+                "architecture of the image",
+            )
+
+
 @FAMILY.rule("LTO-04", Level.WARNING)
 def suffix_ltoir_for_another_target(subject: Subject) -> Iterator[Requirement]:
     """LTO-IR with a suffix links for other targets only without suffix-only instructions."""
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
-        if image.arch is None or _suffix_matches(image.arch, subject.link_target):
+        arch = image.arch
+        if arch is None:
+            continue
+        hidden = _may_hide_family(image, arch)
+        code = replace(arch, suffix="f") if hidden else arch
+        if _suffix_matches(code, subject.link_target, subject.linker):
             continue
         yield Requirement(
             Component.NONE,
-            Always(Verdict.UNKNOWN),
+            Always(Verdict.UNKNOWN, trial_decides=True),
             "LTO-04",
-            f"LTO-IR {image.arch} for {subject.link_target}",
-            "it links only when it uses no instruction that needs the suffix: a trial link decides",
-            f"link for {_targets_of_suffix(image.arch)}, or compile LTO-IR without the suffix",
+            f"LTO-IR {arch}{f' (or {code})' if hidden else ''} for {subject.link_target}",
+            _suffix_question(code, hidden=hidden),
+            f"ask the linker with --trial-link; or link for {_targets_of_suffix(code)}, or compile "
+            "LTO-IR without the suffix",
             "architecture of the image",
         )
 
 
-def _suffix_matches(code: SmArch, target: SmArch) -> bool:
+def _may_hide_family(image: ImageSignature, arch: SmArch) -> bool:
+    """Whether bare LTO-IR can be family-specific: its header shows ``a``, and never ``f``."""
+    if image.in_fatbin or arch.suffix or arch.number < _FIRST_WITH_FAMILY:
+        return False
+    releases = makers.ltoir_releases(image)
+    return not releases or releases[-1] >= floors.linker("family-linker")
+
+
+def _suffix_question(code: SmArch, *, hidden: bool) -> str:
+    only = "only when it uses no instruction that needs the suffix: a trial link decides"
+    if hidden:
+        return f"it links, unless it was compiled for {code}, which leaves no mark; then {only}"
+    return f"it links {only}"
+
+
+def _suffix_matches(code: SmArch, target: SmArch, linker: Release | None) -> bool:
     if code.suffix == "a":
         return target.suffix == "a" and same_arch(code.number) == same_arch(target.number)
-    return code.suffix != "f" or image_helpers.in_family(code, target.number)
+    if code.suffix != "f":
+        return True
+    if not image_helpers.in_family(code, target.number):
+        return False
+    late = linker is not None and linker < floors.linker("family-tcgen05-linker")
+    return target.suffix == "a" or (target.suffix == "f" and not late)
 
 
 def _targets_of_suffix(code: SmArch) -> str:
-    return f"sm_{code.number}a" if code.suffix == "a" else image_helpers.served(code)
+    if code.suffix == "a":
+        return f"sm_{code.number}a"
+    return f"sm_{code.number}f (nvJitLink {floors.linker('family-tcgen05-linker')} and newer)"
 
 
 @FAMILY.rule("LTO-05", Level.ERROR)
@@ -292,10 +341,10 @@ def suffix_entry_for_another_target(image: ImageSignature, gpu: Gpu, route: Rout
 def target_unknown_to_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker makes code for the architectures in its list."""
     if subject.route is Route.LINK and subject.picked:
-        target = image_helpers.real(subject.gpu)
+        target = f"{image_helpers.real(subject.gpu)}{subject.link_target.suffix}"
         yield Requirement(
             Component.LINKER,
-            LinkerTargets(subject.gpu.arch.number),
+            LinkerTargets(subject.gpu.arch.number, family=subject.link_target.suffix == "f"),
             "LTO-15",
             f"the target {target}",
             "the linker makes no code for it",

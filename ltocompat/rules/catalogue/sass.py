@@ -86,6 +86,25 @@ def sass_for_one_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | Non
     return image_helpers.not_this_arch(image, gpu, route) if image.kind is ImageKind.SASS else None
 
 
+@FAMILY.rule("SASS-03")
+def sass_for_one_gpu_linked_for_all(subject: Subject) -> Iterator[Requirement]:
+    """Some linkers take SASS with suffix a for the target without it, against the documents."""
+    if subject.link_target.suffix == "a":
+        return
+    for image in image_helpers.linked(subject, ImageKind.SASS):
+        if image.arch is not None and image.arch.suffix == "a":
+            yield Requirement(
+                Component.NONE,
+                Always(Verdict.UNDOCUMENTED),
+                "SASS-03",
+                f"SASS {image.arch} for {subject.link_target}",
+                "nvJitLink up to 13.0 links it, 13.1 and newer refuse it, and NVIDIA documents "
+                "that it always fails",
+                f"link for {image.arch}",
+                "architecture of the image",
+            )
+
+
 @FAMILY.excludes("SASS-04", Level.NOTE)
 def sass_for_a_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """SASS with suffix f runs on later GPUs of its family only."""

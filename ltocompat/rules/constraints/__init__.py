@@ -27,6 +27,7 @@ from ltocompat.rules.constraints.linker import (
     LinkerNotOlderThan,
     LinkerOfCubin,
     LinkerOfMajor,
+    LinkerOtherThan,
     LinkerTargets,
 )
 from ltocompat.rules.constraints.nvrtc import NvrtcOfMinor
@@ -50,6 +51,7 @@ __all__ = [
     "LinkerNotOlderThan",
     "LinkerOfCubin",
     "LinkerOfMajor",
+    "LinkerOtherThan",
     "LinkerTargets",
     "NvrtcOfMinor",
     "Remark",

@@ -37,10 +37,16 @@ class Remark(Constraint):
 
 @dataclass(frozen=True, slots=True)
 class Always(Constraint):
-    """Nothing that a target has changes this verdict."""
+    """Nothing that a target has changes this verdict.
+
+    Attributes:
+        verdict: the verdict.
+        trial_decides: a trial link would replace it.
+    """
 
     components: ClassVar = _EVERY
     verdict: Verdict
+    trial_decides: bool = False
 
     def __str__(self) -> str:
         return "anything"
@@ -53,6 +59,11 @@ class Always(Constraint):
     def floor(self) -> Unbounded:
         """None: no value changes the verdict."""
         return Unbounded.NONE_KNOWN if self.verdict is Verdict.FAIL else Unbounded.ANY
+
+    def decided_by_trial(self, verdict: Verdict) -> bool:
+        """As the rule says."""
+        del verdict
+        return self.trial_decides
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,27 +35,54 @@ class LinkerFrom(Constraint):
 
 @dataclass(frozen=True, slots=True)
 class LinkerTargets(Constraint):
-    """A linker that can produce code for this architecture number."""
+    """A linker that can produce code for this architecture, of which it minds the suffix ``f``."""
 
     components: ClassVar = frozenset({Component.LINKER})
     of_gpu: ClassVar = True
     number: int
+    family: bool = False
 
     def __str__(self) -> str:
         row = gpus.sm(self.number)
         if row is None:
             return f"one that knows sm_{self.number}"
         last = f", <= {row.last_toolkit}" if row.last_toolkit else ""
-        return f">= {row.first_toolkit}{last}"
+        return f">= {self._first(row)}{last}"
 
     def judge(self, value: Release) -> Verdict:
         """``fail`` where the architecture is not in the linker's list."""
-        return Verdict.OK if self.number in gpus.linker_targets(value) else Verdict.FAIL
+        known = self.number in gpus.linker_targets(value)
+        early = self.family and value < floors.linker("family-linker")
+        return Verdict.OK if known and not early else Verdict.FAIL
 
     def floor(self) -> Floor[Release] | Unbounded:
         """The first release with the architecture; none for one above the tables."""
         row = gpus.sm(self.number)
-        return Unbounded.NONE_KNOWN if row is None else Floor(row.first_toolkit, row.first_toolkit)
+        return Unbounded.NONE_KNOWN if row is None else Floor(self._first(row), self._first(row))
+
+    def _first(self, row: gpus.Sm) -> Release:
+        family = floors.linker("family-linker")
+        return max(row.first_toolkit, family) if self.family else row.first_toolkit
+
+
+@dataclass(frozen=True, slots=True)
+class LinkerOtherThan(Constraint):
+    """Any linker but those of one release, which refuses what older and newer ones take."""
+
+    components: ClassVar = frozenset({Component.LINKER})
+    of_gpu: ClassVar = True
+    release: Release
+
+    def __str__(self) -> str:
+        return f"other than {self.release}"
+
+    def judge(self, value: Release) -> Verdict:
+        """``fail`` for that release."""
+        return Verdict.FAIL if value == self.release else Verdict.OK
+
+    def floor(self) -> Unbounded:
+        """None: older releases do."""
+        return Unbounded.ANY
 
 
 @dataclass(frozen=True, slots=True)

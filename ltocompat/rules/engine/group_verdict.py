@@ -29,7 +29,8 @@ class GroupVerdict(NamedTuple):
     @property
     def for_gpu(self) -> bool:
         """Whether they are for the GPU, or may be: something was judged or left open."""
-        return self.said.verdict is not None or bool(self.said.not_judged)
+        judged = self.said.verdict is not None or bool(self.said.not_judged)
+        return judged or self.said.serves_elsewhere
 
 
 def note(

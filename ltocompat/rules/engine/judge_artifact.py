@@ -19,21 +19,31 @@ from ltocompat.rules.emitted import (
     NOTHING_SERVES,
     OPTIONS_DIFFER,
     PARTIAL_LTO,
+    ROUTE_IMPOSSIBLE,
     TARGET_LEAVES_OPEN,
 )
 from ltocompat.rules.engine.group_verdict import GroupVerdict, note
 from ltocompat.rules.engine.judge_host import judge_host
-from ltocompat.rules.engine.judge_module import ModuleVerdict, judge, possible_ways, ways
+from ltocompat.rules.engine.judge_module import (
+    OTHER_ROUTE,
+    ModuleVerdict,
+    judge,
+    off_route,
+    possible_ways,
+    ways_on,
+)
 from ltocompat.rules.engine.without_kernels import misses_all, notes_of_empty, with_neutral
 
 HALVES = ("load", "link")
 
 
-def routes(summary: ArtifactSummary, wanted: Route | None) -> tuple[Route | None, ...]:
+def routes(
+    summary: ArtifactSummary, target: Target, wanted: Route | None
+) -> tuple[Route | None, ...]:
     """The lines that an artifact gets: one, or one a route where modules can go both ways."""
     if wanted is not None:
         return (wanted,)
-    both = any(len(ways(group.signature)) > 1 for group in summary.groups)
+    both = any(len(ways_on(group.signature, target)) > 1 for group in summary.groups)
     return (Route.LOAD, Route.LINK) if both else (None,)
 
 
@@ -44,8 +54,12 @@ def results(
     gpus: tuple[Gpu | None, ...] = target.gpus or (None,)
     goal = _with_own_linker(summary, target)
     for gpu in gpus:
-        for route in routes(summary, wanted):
-            yield replace(_result(summary, goal, gpu, route), target=target)
+        for route in routes(summary, goal, wanted):
+            judged = [
+                _judge(group, goal, gpu, route, asked=wanted is not None)
+                for group in summary.groups
+            ]
+            yield replace(_result(summary, judged, goal, gpu, route), target=target)
 
 
 def _with_own_linker(summary: ArtifactSummary, target: Target) -> Target:
@@ -59,9 +73,13 @@ def _with_own_linker(summary: ArtifactSummary, target: Target) -> Target:
 
 
 def _result(
-    summary: ArtifactSummary, target: Target, gpu: Gpu | None, route: Route | None
+    summary: ArtifactSummary,
+    judged: list[GroupVerdict],
+    target: Target,
+    gpu: Gpu | None,
+    route: Route | None,
 ) -> Result:
-    judged = with_neutral([_judge(group, target, gpu, route) for group in summary.groups])
+    judged = with_neutral(judged)
     hosts = [
         (host, said)
         for host in summary.hosts
@@ -79,6 +97,8 @@ def _result(
         for each_finding in each_module_verdict.findings
     ]
     findings += _of_whole(summary, judged, gpu)
+    if route is not None and judged and all(part.said.how == OTHER_ROUTE for part in judged):
+        findings.append(_impossible(judged, route))
     known = [each_part.verdict for each_part in parts if each_part.verdict is not None]
     nothing = _nothing_judged(judged, hosts, not_judged)
     if not_judged:
@@ -100,10 +120,14 @@ def _result(
 
 
 def _judge(
-    group: ModuleGroup, target: Target, gpu: Gpu | None, route: Route | None
+    group: ModuleGroup, target: Target, gpu: Gpu | None, route: Route | None, *, asked: bool
 ) -> GroupVerdict:
-    possible = [way for way in possible_ways(group.signature) if way is route]
-    (way, *_) = possible or ways(group.signature)
+    natural = ways_on(group.signature, target)
+    way = natural[0] if route is None else route
+    if way not in (possible_ways(group.signature) if asked else natural):
+        elsewhere = judge(group.signature, target, gpu, natural[0], group.trials)
+        serves = not asked and elsewhere.verdict is not None
+        return GroupVerdict(group, off_route(way, serves_elsewhere=serves), way)
     return GroupVerdict(group, judge(group.signature, target, gpu, way, group.trials), way)
 
 
@@ -215,6 +239,7 @@ def _nothing_serves(judged: list[GroupVerdict], gpu: Gpu) -> Finding:
     """Why no module is for a GPU: by the rule that excludes all images, where one does."""
     reasons: dict[str, str] = {}
     obstacles: set[str] = set()
+    judged = [each for each in judged if each.said.how != OTHER_ROUTE]
     for group_verdict in judged:
         for image in group_verdict.group.signature.images:
             rule_id, reason = _excluded(image, gpu, group_verdict.way)
@@ -280,6 +305,27 @@ def _left_open(
         f"add {' and '.join(keys)} to the deploy target" if keys else rule_.remedy,
         "the keys of the target",
         rule_.source,
+    )
+
+
+def _impossible(judged: list[GroupVerdict], route: Route) -> Finding:
+    """No module goes the route that was asked for."""
+    other, reason = (
+        (Route.LINK, "loaded: its objects wait for a device link")
+        if route is Route.LOAD
+        else (Route.LOAD, "linked: the CUDA runtime loads what a program registers")
+    )
+    source = rule(ROUTE_IMPOSSIBLE)
+    return Finding(
+        source.id,
+        Verdict.UNKNOWN,
+        LEVELS[Verdict.UNKNOWN],
+        f"none of it is {reason}",
+        f"leave out --route {route}, or give --route {other}",
+        "how the file keeps its device code",
+        source.source,
+        sum(part.group.count for part in judged),
+        judged[0].group.example,
     )
 
 

@@ -18,6 +18,8 @@ from ltocompat.rules.engine.evaluate import Evaluation, evaluate
 from ltocompat.rules.rule import ABOUT_LOADING, Component, Subject
 from ltocompat.rules.selection import Missed, pick_for_driver, pick_for_linker
 
+OTHER_ROUTE = "other route"
+
 
 @dataclass(frozen=True, slots=True)
 class ModuleVerdict:
@@ -26,13 +28,14 @@ class ModuleVerdict:
     Attributes:
         verdict: None where the module says nothing: it is not for this GPU, or nothing of it could
             be judged.
-        how: ``sass``, ``ptx``, ``link``, ``without kernels`` or ``none``.
+        how: ``sass``, ``ptx``, ``link``, ``without kernels``, ``none`` or ``other route``.
         findings: with a count of 0, for the fold to count.
         not_judged: halves that the target says too little for.
         picked: the images that were picked.
         why: the reasoning in one sentence.
         without_kernels: what is picked, or all of it where nothing is, has no kernels.
         blind_to_concatenated: the driver reads on as if concatenated entries were not there.
+        serves_elsewhere: it goes another route than the one that is judged, and serves there.
     """
 
     verdict: Verdict | None
@@ -43,31 +46,54 @@ class ModuleVerdict:
     why: str = ""
     without_kernels: bool = False
     blind_to_concatenated: bool = False
+    serves_elsewhere: bool = False
 
 
 def ways(signature: ModuleSignature) -> tuple[Route, ...]:
     """How a module gets onto a GPU: what the runtime registers is loaded, LTO-IR is linked.
 
-    LTO-IR beside code that can be loaded goes both ways, and so does a file of relocatable code.
+    A file of PTX or relocatable code goes both ways, and so does LTO-IR beside code that can be
+    loaded.
     """
     if signature.needs_device_link:
         return (Route.LINK,)
     if signature.registered or not signature.images:
         return (Route.LOAD,)
-    lto = any(image.kind is ImageKind.LTOIR for image in signature.images)
     others = [image for image in signature.images if image.kind is not ImageKind.LTOIR]
-    relocatable = all(image.relocatable for image in others)
-    if lto and relocatable:
+    lto = len(others) < len(signature.images)
+    if not others:
         return (Route.LINK,)
-    # What a library does with relocatable code of its own can't be known; a file is for both.
-    both = lto or (relocatable and signature.registered is None)
-    return (Route.LOAD, Route.LINK) if both else (Route.LOAD,)
+    if signature.registered is None:
+        both = lto or all(image.kind is ImageKind.PTX or image.relocatable for image in others)
+        return (Route.LOAD, Route.LINK) if both else (Route.LOAD,)
+    # What a library does with relocatable code of its own can't be known.
+    if lto and all(image.relocatable for image in others):
+        return (Route.LINK,)
+    return (Route.LOAD, Route.LINK) if lto else (Route.LOAD,)
+
+
+def ways_on(signature: ModuleSignature, target: Target) -> tuple[Route, ...]:
+    """The ways that are judged where the caller names none.
+
+    PTX is linked only where something links it: a target without a linker asks for no such line.
+    """
+    found = ways(signature)
+    if target.nvjitlink is None and all(image.kind is ImageKind.PTX for image in signature.images):
+        return found[:1]
+    return found
 
 
 def possible_ways(signature: ModuleSignature) -> tuple[Route, ...]:
-    """The ways that a caller may name: LTO-IR in a file of its own can be loaded, if in vain."""
+    """The ways that a caller may name: a file of its own can be loaded and linked, if in vain."""
     loose = signature.registered is None and not signature.needs_device_link
-    return (Route.LOAD, *ways(signature)) if loose else ways(signature)
+    return (Route.LOAD, Route.LINK) if loose else ways(signature)
+
+
+def off_route(route: Route, *, serves_elsewhere: bool = False) -> ModuleVerdict:
+    """What is said of a module that does not go the route that is judged."""
+    other = "linked" if route is Route.LOAD else "loaded"
+    why = f"it is {other}, which another line judges"
+    return ModuleVerdict(None, OTHER_ROUTE, why=why, serves_elsewhere=serves_elsewhere)
 
 
 def judge(
@@ -158,6 +184,8 @@ def _linked(
         tried = None if offline else trials.get(link_key(linker, aim.arch))
         left = signature if tried is None else narrowed(signature, linker, tried)
         pick = pick_for_linker(left, aim.arch, linker)
+        if pick.missed:  # of what it is too old to know, the newest linker says whom it is for
+            pick = pick_for_linker(left, aim.arch, None)
         if pick.missed:
             found.append(ModuleVerdict(None, "none", why=str(pick.missed)))
             continue
