@@ -142,5 +142,7 @@ def test_the_nvjitlink_to_paste_links_for_a_gpu_and_the_one_below_not_for_all(
     assert min(verdicts) <= Verdict.UNKNOWN
     older = [minor for minor in nvjitlink_minors() if minor < floor.possible]
     if older:
-        below = [verdict_of(checked(summary, row, NEWEST, older[-1])) for row in linked]
+        # The row that sets the floor may be one that no driver loads.
+        rows = [row for row in answer.services if row.link]
+        below = [verdict_of(checked(summary, row, NEWEST, older[-1])) for row in rows]
         assert max(below) >= Verdict.UNDOCUMENTED
