@@ -35,6 +35,7 @@ def docs(session: nox.Session) -> None:
     """Write the pages of docs/ that are generated."""
     _install(session)
     session.run("python", "docs/generate_rules.py", *session.posargs)
+    session.run("python", "docs/generate_policy.py", *session.posargs)
 
 
 @nox.session

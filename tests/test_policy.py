@@ -310,8 +310,7 @@ def test_any_value_of_any_key_is_read_or_told(
     path = written(tmp_path_factory.mktemp("policy"), TARGETS)
     tables = {**tomllib.loads(TARGETS), "audit": audit}
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("ltocompat.commands.policy.reading", "ltocompat.targets.named"):
-            patch.setattr(f"{name}.read_toml", lambda _: tables)
+        patch.setattr("ltocompat.targets.own_tables.read_toml", lambda _: tables)
         text = path
         try:
             read_policy(path, TODAY)

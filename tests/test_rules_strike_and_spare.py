@@ -199,6 +199,9 @@ def test_a_rule_on_the_log_of_a_build_knows_its_message(
         ('least-driver = "999"', "ptx/nvrtc-13.5-compute_80.ptx", "POL-02", "unknown"),
         ('require-archs = ["sm_90"]', "fatbin/nvcc-13.2-none.fatbin", "POL-01", "fail"),
         ('require-archs = ["sm_80"]', "objects/nvcc-13.0-plain.o", "POL-01", None),
+        # SASS for sm_80, and PTX that newer architectures compile, but no older one
+        ('require-gpus = ["l4", "h100"]', "fatbin/nvcc-13.2-none.fatbin", "POL-03", None),
+        ('require-gpus = ["t4", "h100"]', "fatbin/nvcc-13.2-none.fatbin", "POL-03", "fail"),
     ],
 )
 def test_a_policy_strikes_and_spares(  # noqa: PLR0917 - a table and two fixtures

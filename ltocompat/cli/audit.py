@@ -38,13 +38,20 @@ def audit(
         str | None,
         typer.Option(
             metavar="FILE",
+            envvar="LTOCOMPAT_CONFIG",
+            show_envvar=False,
             help="The policy (default: the nearest ltocompat.toml, or pyproject.toml with "
             "[tool.ltocompat]; without one, what holds on any target is judged).",
         ),
     ] = None,
     baseline: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Findings that are known and don't fail."),
+        typer.Option(
+            metavar="FILE",
+            envvar="LTOCOMPAT_BASELINE",
+            show_envvar=False,
+            help="Findings that are known and don't fail.",
+        ),
     ] = None,
     write_baseline: Annotated[
         str | None,
@@ -60,6 +67,8 @@ def audit(
         str | None,
         typer.Option(
             metavar="|".join(FAIL_ON),
+            envvar="LTOCOMPAT_FAIL_ON",
+            show_envvar=False,
             help="The mildest verdict that ends in exit code 1 (default: the policy's, else fail).",
             autocompletion=lambda: list(FAIL_ON),
         ),

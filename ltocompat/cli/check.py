@@ -72,6 +72,8 @@ def check(
         str | None,
         typer.Option(
             metavar="|".join(FAIL_ON),
+            envvar="LTOCOMPAT_FAIL_ON",
+            show_envvar=False,
             help="The mildest verdict that ends in exit code 1 (default: fail).",
             autocompletion=lambda: list(FAIL_ON),
         ),

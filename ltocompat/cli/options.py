@@ -73,11 +73,21 @@ NvJitLinks = Annotated[
 ]
 InstallNvJitLink = Annotated[
     bool,
-    typer.Option("--install-nvjitlink", help="Install versions that are not at hand, for trials."),
+    typer.Option(
+        "--install-nvjitlink",
+        envvar="LTOCOMPAT_INSTALL_NVJITLINK",
+        show_envvar=False,
+        help="Install versions that are not at hand, for trials.",
+    ),
 ]
 TrialLink = Annotated[
     bool,
-    typer.Option("--trial-link", help="Ask real nvJitLinks; no GPU and no driver is needed."),
+    typer.Option(
+        "--trial-link",
+        envvar="LTOCOMPAT_TRIAL_LINK",
+        show_envvar=False,
+        help="Ask real nvJitLinks; no GPU and no driver is needed.",
+    ),
 ]
 Beside = Annotated[
     list[str] | None,
@@ -90,11 +100,21 @@ Beside = Annotated[
 ]
 NoCache = Annotated[
     bool,
-    typer.Option("--no-cache", help="Ask nvJitLinks anew, whatever they answered before."),
+    typer.Option(
+        "--no-cache",
+        envvar="LTOCOMPAT_NO_CACHE",
+        show_envvar=False,
+        help="Ask nvJitLinks anew, whatever they answered before.",
+    ),
 ]
 AllowEmpty = Annotated[
     bool,
-    typer.Option("--allow-empty", help="Pass where there is no device code, or no file at all."),
+    typer.Option(
+        "--allow-empty",
+        envvar="LTOCOMPAT_ALLOW_EMPTY",
+        show_envvar=False,
+        help="Pass where there is no device code, or no file at all.",
+    ),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="The same as --fail-on undocumented.")]
 

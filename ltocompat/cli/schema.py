@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Annotated
 
@@ -9,15 +10,25 @@ import typer
 
 from ltocompat.cli.options import choose
 
+_POLICY = "policy"
+
 
 def schema(
     name: Annotated[
-        str, typer.Argument(metavar="VERB", help="A verb; or error, which any of them can write.")
+        str,
+        typer.Argument(
+            metavar="VERB",
+            help="A verb; error, which any of them can write; or policy, for editors.",
+        ),
     ],
 ) -> int:
-    """Print the JSON Schema of what a verb writes with --format json."""
+    """Print the JSON Schema of what a verb writes with --format json, or of a policy."""
     from ltocompat.report.schema import DOCUMENTS, schema_text
 
-    choose("VERB", name, DOCUMENTS)
-    sys.stdout.write(schema_text(name))
+    if choose("VERB", name, (*DOCUMENTS, _POLICY)) == _POLICY:
+        from ltocompat.commands.policy.key_list import schema as policy_schema
+
+        sys.stdout.write(json.dumps(policy_schema(), indent=2) + "\n")
+    else:
+        sys.stdout.write(schema_text(name))
     return 0

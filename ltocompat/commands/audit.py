@@ -15,8 +15,10 @@ from ltocompat.commands.package_problems import Packages, on_any_target, result_
 from ltocompat.commands.policy.baseline import Baseline, read_baseline, write_baseline
 from ltocompat.commands.policy.gate import Audited, audited
 from ltocompat.commands.policy.problems import policy_problems, should_hold_code
+from ltocompat.commands.policy.provided import without_provided
 from ltocompat.commands.policy.reading import nearest_policy, read_policy
 from ltocompat.commands.policy.values import Policy
+from ltocompat.commands.policy.variants import results_by_variant
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UsageError
@@ -26,8 +28,8 @@ from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.packages.reading import package_of
+from ltocompat.packages.values import Package
 from ltocompat.rules.engine.collect_requirements import required
-from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.scan.progress import Progress, reporter
 from ltocompat.scan.summary_cache import Key, SummaryCache
 from ltocompat.scan.walk import ScanSettings
@@ -240,9 +242,11 @@ def _audited(
             if isinstance(summary, Failure):
                 yield summary
                 continue
-            requirement = required(summary)
+            package = package_of(summary.path)
+            known = without_provided(summary, policy, package)
+            requirement = required(known)
             yield requirement
-            for result in _results(summary, requirement, policy, packages):
+            for result in _results(known, package, requirement, policy, packages):
                 yield audited(result, policy, scope.baseline)
 
 
@@ -272,9 +276,12 @@ def _summaries(
 
 
 def _results(
-    summary: ArtifactSummary, requirement: Required, policy: Policy, packages: Packages
+    summary: ArtifactSummary,
+    package: Package | None,
+    requirement: Required,
+    policy: Policy,
+    packages: Packages,
 ) -> Iterator[Result]:
-    package = package_of(summary.path)
     promise = policy.promise if should_hold_code(policy, summary, package) else None
     problems = packages.problems(summary, requirement, promise)
     problems = (*policy_problems(policy, summary, requirement, package), *problems)
@@ -282,7 +289,7 @@ def _results(
         yield on_any_target(summary, problems)
         return
     for target in policy.targets:
-        yield from results(summary, target)
+        yield from results_by_variant(summary, target, policy.variants)
     if problems:
         yield result_of(summary.path, problems)
 

@@ -14,14 +14,16 @@ from __future__ import annotations
 import difflib
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import DriverVersion
 
-_PYPROJECT = "pyproject.toml"
-_OWN = "ltocompat.toml"
-_KEYS = ("sass", "ptx", "driver", "nvjitlink")
+if TYPE_CHECKING:
+    from ltocompat.targets.own_tables import OwnTables
+
+PROMISE_KEYS = ("sass", "ptx", "driver", "nvjitlink")
 _FORMS = {"sass": ArchForm.REAL, "ptx": ArchForm.VIRTUAL}
 
 
@@ -50,9 +52,11 @@ def promise_of_project(where: str = ".") -> Promise | None:
     Raises:
         UsageError: a file on the way can't be read, or a promise means nothing.
     """
+    from ltocompat.targets.own_tables import OWN, PYPROJECT
+
     folder = os.path.abspath(where)
     while True:
-        for name in (_OWN, _PYPROJECT):
+        for name in (OWN, PYPROJECT):
             path = os.path.join(folder, name)
             if os.path.isfile(path) and (found := read_promise(path)) is not None:
                 return found
@@ -70,56 +74,54 @@ def read_promise(path: str) -> Promise | None:
             text names file and key.
     """
     # Imported here: most runs read no promise.
-    from ltocompat.targets.text_file import read_toml
+    from ltocompat.targets.own_tables import own_tables
 
-    table: object = read_toml(path)
-    steps = ("tool", "ltocompat") if os.path.basename(path) == _PYPROJECT else ()
-    for step in (*steps, "promise"):
-        table = table.get(step) if isinstance(table, dict) else None
+    found = own_tables(path)
+    table = (found.tables or {}).get("promise")
     if table is None:
         return None
+    header = found.header("promise")
     if not isinstance(table, dict):
-        raise UsageError(f"{path}: promise is not a table; write {_title(path)} with sass = [...]")
+        raise UsageError(f"{path}: promise is not a table; write {header} with sass = [...]")
     for key in table:
-        if key not in _KEYS:
-            near = difflib.get_close_matches(str(key), _KEYS, 1)
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(_KEYS)}"
-            raise UsageError(f"{path}: {_title(path)} has no key {key!r}; {hint}")
+        if key not in PROMISE_KEYS:
+            near = difflib.get_close_matches(str(key), PROMISE_KEYS, 1)
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(PROMISE_KEYS)}"
+            raise UsageError(f"{path}: {header} has no key {key!r}; {hint}")
     return Promise(
         path,
-        _archs(path, "sass", table.get("sass", [])),
-        _archs(path, "ptx", table.get("ptx", [])),
-        _driver(path, table.get("driver")),
-        _nvjitlink(path, table.get("nvjitlink")),
+        _archs(found, "sass", table.get("sass", [])),
+        _archs(found, "ptx", table.get("ptx", [])),
+        _driver(found, table.get("driver")),
+        _nvjitlink(found, table.get("nvjitlink")),
     )
 
 
-def _title(path: str) -> str:
-    return "[tool.ltocompat.promise]" if os.path.basename(path) == _PYPROJECT else "[promise]"
+def _wrong(tables: OwnTables, key: str, text: str) -> UsageError:
+    """The error for a key whose value has no meaning."""
+    return UsageError(f"{tables.path}: {key} in {tables.header('promise')}{text}")
 
 
-def _archs(path: str, key: str, value: object) -> tuple[SmArch, ...]:
+def _archs(tables: OwnTables, key: str, value: object) -> tuple[SmArch, ...]:
     form = _FORMS[key]
-    example = f'{key} = ["{form}_80", "{form}_90"]'
+    example = f'write {key} = ["{form}_80", "{form}_90"]'
     if not isinstance(value, list):
-        raise UsageError(f"{path}: {key} in {_title(path)} is not a list; write {example}")
+        raise _wrong(tables, key, f" is not a list; {example}")
     found = []
     for record in value:
         text = str(record) if isinstance(record, str | int) and not isinstance(record, bool) else ""
         try:
             arch = SmArch.parse(text, form)
         except UsageError as error:
-            raise UsageError(
-                f"{path}: {key} in {_title(path)}: {record!r} is not an architecture; "
-                f"write {example}"
-            ) from error
+            text = f": {record!r} is not an architecture; {example}"
+            raise _wrong(tables, key, text) from error
         if arch.form is not form:
-            raise UsageError(f"{path}: {key} in {_title(path)} takes no {arch}; write {example}")
+            raise _wrong(tables, key, f" takes no {arch}; {example}")
         found.append(arch)
     return tuple(dict.fromkeys(found))
 
 
-def _driver(path: str, value: object) -> DriverVersion | None:
+def _driver(tables: OwnTables, value: object) -> DriverVersion | None:
     from ltocompat.facts import drivers
 
     if value is None:
@@ -127,24 +129,20 @@ def _driver(path: str, value: object) -> DriverVersion | None:
     text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
     parts = text.strip().split(".")
     if not all(part.isdecimal() and len(part) < 6 for part in parts):
-        raise UsageError(
-            f"{path}: driver in {_title(path)} is {value!r}, which is no driver; write "
-            'driver = "525.60.13"'
-        )
+        text = f' is {value!r}, which is no driver; write driver = "525.60.13"'
+        raise _wrong(tables, "driver", text)
     numbers = tuple(map(int, parts))
     if len(numbers) == 1 and numbers[0] in drivers.driver_branches():
         return drivers.first_production(numbers[0])
     return DriverVersion(numbers)
 
 
-def _nvjitlink(path: str, value: object) -> Release | None:
+def _nvjitlink(tables: OwnTables, value: object) -> Release | None:
     if value is None:
         return None
     try:
         # A number with a point is none: 12.10 would be read as 12.1.
         return Release.parse(value if isinstance(value, str) else "")
     except UsageError as error:
-        raise UsageError(
-            f"{path}: nvjitlink in {_title(path)} is {value!r}, which is no release; write "
-            'nvjitlink = "12.4"'
-        ) from error
+        text = f' is {value!r}, which is no release; write nvjitlink = "12.4"'
+        raise _wrong(tables, "nvjitlink", text) from error

@@ -43,6 +43,9 @@ ARCH_MISSING = "POL-01"
 DRIVER_ROSE = "POL-02"
 """The code needs a newer driver than a policy's ``least-driver``."""
 
+GPU_NOT_SERVED = "POL-03"
+"""A policy's ``require-gpus`` names a GPU that nothing serves."""
+
 PROMISED_ARCH_MISSING = "PKG-09"
 """A project promises an architecture that is not in its package."""
 
@@ -50,6 +53,6 @@ PROMISED_VERSION_REFUSED = "PKG-10"
 """A project promises a version that its package can't keep."""
 
 ASKED_BY_PROJECT = frozenset(
-    {ARCH_MISSING, DRIVER_ROSE, PROMISED_ARCH_MISSING, PROMISED_VERSION_REFUSED}
+    {ARCH_MISSING, DRIVER_ROSE, GPU_NOT_SERVED, PROMISED_ARCH_MISSING, PROMISED_VERSION_REFUSED}
 )
 """What a project asks of its own code: ``require`` shows it, on no deploy target."""

@@ -10,10 +10,8 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Target
 from ltocompat.targets.building import ValueOrigin, build
 from ltocompat.targets.inline import EXAMPLE, check, did_you_mean, is_inline, known_key, split
+from ltocompat.targets.own_tables import OWN, PYPROJECT, own_tables
 from ltocompat.targets.text_file import read_toml
-
-PYPROJECT = "pyproject.toml"
-OWN = "ltocompat.toml"
 
 
 def targets_of_file(path: str, shown: str, name: str | None) -> tuple[Target, ...]:
@@ -73,15 +71,10 @@ def _parents(where: str) -> Iterator[str]:
 
 
 def _targets(path: str) -> dict[str, Any]:
-    tables = read_toml(path)
-    # A pyproject has its tools' tables under [tool]; any other file is ours.
-    steps = ("tool", "ltocompat") if os.path.basename(path) == PYPROJECT else ()
-    for step in (*steps, "targets"):
-        found = tables.get(step, {})
-        if not isinstance(found, dict):
-            raise UsageError(f"{path}: {step} is not a table; write [targets.NAME]")
-        tables = found
-    return tables
+    found = (own_tables(path).tables or {}).get("targets", {})
+    if not isinstance(found, dict):
+        raise UsageError(f"{path}: targets is not a table; write [targets.NAME]")
+    return found
 
 
 def _explain_missing(path: str, shown: str) -> None:
@@ -89,8 +82,8 @@ def _explain_missing(path: str, shown: str) -> None:
 
     if is_lock(read_toml(path)):
         raise UsageError(f"{shown} is a lock file; write --deploy-target lock={shown}")
-    table = "tool.ltocompat.targets" if os.path.basename(path) == PYPROJECT else "targets"
-    raise UsageError(f"{shown} names no target; write a table [{table}.NAME] with driver = ...")
+    header = own_tables(path).header("targets.NAME")
+    raise UsageError(f"{shown} names no target; write a table {header} with driver = ...")
 
 
 def _target(path: str, name: str, value: object) -> Target:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ltocompat.commands.policy.baseline import Baseline
 from ltocompat.commands.policy.fingerprint import fingerprint
-from ltocompat.commands.policy.values import Ignore, Policy, table_prefix
+from ltocompat.commands.policy.values import Ignore, Policy
 from ltocompat.commands.trial_advice import TRIAL_OPTION, advising_trials
 from ltocompat.model.verdict import Finding, Level, Result, Verdict
 from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
@@ -129,7 +129,7 @@ def _with_table(finding: Finding, result: Result, policy: Policy) -> Finding:
     """What a target lacks is added in the policy's own table of that target."""
     if finding.rule != TARGET_LEAVES_OPEN or result.target not in policy.targets:
         return finding
-    table = f"[{table_prefix(policy.source)}targets.{result.target.name}]"
+    table = f"[{policy.prefix}targets.{result.target.name}]"
     return replace(finding, remedy=f"{finding.remedy}: {table} in {policy.source}")
 
 

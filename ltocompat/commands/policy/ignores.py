@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 
+from ltocompat.commands.policy.key_list import names
 from ltocompat.commands.policy.keys import PolicyTable
 from ltocompat.commands.policy.values import Ignore
 from ltocompat.model.errors import UsageError
 from ltocompat.rules.catalogue import RULES
 from ltocompat.targets.inline import did_you_mean
 
-_KEYS = ("rule", "path", "target", "reason", "expires")
 _EXAMPLE = "ignore = [{rule = ..., reason = ..., expires = 2027-01-31}]"
 
 
@@ -34,7 +34,7 @@ def read_ignores(audit: PolicyTable, today: dt.date) -> tuple[Ignore, ...]:
 
 
 def _ignore(table: PolicyTable, today: dt.date) -> Ignore:
-    table.only(_KEYS)
+    table.only(names("audit.ignore"))
     rule = table.text("rule", '"PTX-06"')
     known = {each_rule.id.upper(): each_rule.id for each_rule in RULES}
     if rule.upper() not in known:

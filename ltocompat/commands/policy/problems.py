@@ -13,7 +13,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.values import Package
-from ltocompat.rules.emitted import ARCH_MISSING, DRIVER_ROSE
+from ltocompat.rules.emitted import ARCH_MISSING, DRIVER_ROSE, GPU_NOT_SERVED
 from ltocompat.rules.rule import Problem
 
 _KINDS = {
@@ -57,6 +57,7 @@ def policy_problems(
         for form in _KINDS:
             wanted = [arch for arch in policy.require_archs if arch.form is form]
             yield from _archs(policy, summary, form, wanted)
+        yield from _gpus(policy, required)
     yield from _driver(policy, required)
 
 
@@ -85,6 +86,32 @@ def _archs(
         + (f"there is {word} only for {has}" if there else f"there is no {word}"),
         f"compile with {options}, or take {lost} out of require-archs",
         f"require-archs in {policy.source}",
+    )
+
+
+def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
+    """GPUs that nothing serves: neither SASS, nor PTX or LTO-IR that reaches them."""
+    services = {service.number: service for service in required.services}
+    missing = [
+        gpu
+        for gpu in policy.require_gpus
+        if gpu.arch.number not in services or services[gpu.arch.number].how == "none"
+    ]
+    if not missing:
+        return
+    served = [f"sm_{service.number}" for service in required.services if service.how != "none"]
+    lost = ", ".join(f"{gpu.name} ({gpu.arch})" for gpu in missing)
+    options = " ".join(
+        f"-gencode arch=compute_{number},code=sm_{number}"
+        for number in dict.fromkeys(gpu.arch.number for gpu in missing)
+    )
+    yield Problem(
+        GPU_NOT_SERVED,
+        Verdict.FAIL,
+        f"{lost} must be served, and nothing is for it; "
+        + (f"served are {', '.join(served)}" if served else "nothing is served at all"),
+        f"compile with {options}, or take it out of require-gpus",
+        f"require-gpus in {policy.source}",
     )
 
 

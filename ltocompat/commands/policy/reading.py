@@ -1,60 +1,28 @@
 """TOML -> a policy: ``[tool.ltocompat]`` of a pyproject.toml, or all of an ltocompat.toml.
 
-::
-
-    [tool.ltocompat.targets.prod]        # as --deploy-target takes them, one a table
-    driver = "580"
-    gpu = ["h100", "l4"]
-
-    [tool.ltocompat.promise]             # see ltocompat.packages.promise
-    sass = ["sm_80", "sm_90"]
-
-    [tool.ltocompat.audit]
-    targets = ["prod"]                   # of those above; default: all
-    require-archs = ["sm_90", "compute_90"]
-    least-driver = "525.60.13"
-    fail-on = "fail"                     # or unknown, undocumented, jit
-    trial-link = true                    # or ["13.3"]: only these of the targets' nvJitLinks
-    no-device-code = "pass"              # or "undecided": exit code 3
-
-    [[tool.ltocompat.audit.ignore]]
-    rule = "PTX-06"
-    path = "libx*.so"                    # optional, and so is target
-    target = "edge"
-    reason = "the edge builds come later"
-    expires = 2027-01-31
+Its keys stand in ``key_list``; ``docs/policy.md`` shows them all.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import os
-from typing import Any
 
 from ltocompat.commands.policy.ignores import read_ignores
+from ltocompat.commands.policy.key_list import ALIASES, names
 from ltocompat.commands.policy.keys import PolicyTable
-from ltocompat.commands.policy.values import NO_POLICY, Policy, table_prefix
+from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import UsageError
-from ltocompat.model.target import DriverVersion, Target
+from ltocompat.model.target import DriverVersion, Gpu, Target
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.promise import read_promise
+from ltocompat.packages.values import normalized
 from ltocompat.targets.inline import did_you_mean
-from ltocompat.targets.named import OWN, PYPROJECT, targets_of_file
-from ltocompat.targets.text_file import read_toml
+from ltocompat.targets.named import targets_of_file
+from ltocompat.targets.own_tables import OWN, PYPROJECT, own_tables
 
 _TABLES = ("targets", "promise", "audit")
-_OLD_TRIAL = "trial-links"  # the name that it had first, still understood
-_AUDIT = (
-    "targets",
-    "require-archs",
-    "least-driver",
-    "fail-on",
-    "trial-link",
-    _OLD_TRIAL,
-    "no-device-code",
-    "ignore",
-)
 _FAIL_ON = {str(verdict): verdict for verdict in Verdict if verdict is not Verdict.OK}
 
 
@@ -68,7 +36,7 @@ def find_policy(where: str = ".") -> str | None:
     while True:
         for name in (OWN, PYPROJECT):
             path = os.path.join(folder, name)
-            if os.path.isfile(path) and (name == OWN or _tables(path) is not None):
+            if os.path.isfile(path) and (name == OWN or own_tables(path).tables is not None):
                 return _shown(path, where)
         parent = os.path.dirname(folder)
         if parent == folder:
@@ -97,19 +65,21 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
         UsageError: it can't be read, has an unknown key or a value that means nothing, or an ignore
             has expired; the text names file and key.
     """
-    tables = _tables(path)
-    if tables is None:
+    found = own_tables(path)
+    if found.tables is None:
         raise UsageError(f"{path} has no policy; write [tool.ltocompat.targets.NAME] into it")
-    whole = PolicyTable(path, "", tables, "[tool.ltocompat]" if _is_pyproject(path) else "the file")
+    whole = PolicyTable(path, "", found.tables, found.title)
     whole.only(_TABLES)
-    audit = PolicyTable(path, "audit", whole.table("audit"), f"[{table_prefix(path)}audit]")
-    audit.only(_AUDIT)
+    audit = PolicyTable(path, "audit", whole.table("audit"), found.header("audit"))
+    audit.only((*names("audit"), *ALIASES))
     targets = _targets(audit)
     trial, releases = _trials(audit, targets)
     return Policy(
         source=path,
+        prefix=found.prefix,
         targets=targets,
         promise=read_promise(path),
+        require_gpus=_gpus(audit),
         require_archs=_archs(audit),
         least_driver=_driver(audit),
         fail_on=_fail_on(audit),
@@ -117,6 +87,8 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
         trial_releases=releases,
         ignores=read_ignores(audit, today or _today()),
         allow_empty=_allow_empty(audit),
+        variants=_patterns(audit, "variants"),
+        provided_by=_provided_by(audit),
     )
 
 
@@ -132,20 +104,6 @@ def _shown(path: str, where: str) -> str:
         return path
 
 
-def _is_pyproject(path: str) -> bool:
-    return os.path.basename(path) == PYPROJECT
-
-
-def _tables(path: str) -> dict[str, Any] | None:
-    """Our tables of a file; None where a pyproject has none."""
-    tables: Any = read_toml(path)
-    for step in ("tool", "ltocompat") if _is_pyproject(path) else ():
-        tables = tables.get(step) if isinstance(tables, dict) else None
-    if tables is not None and not isinstance(tables, dict):
-        raise UsageError(f"{path}: tool.ltocompat is not a table; write [tool.ltocompat.audit]")
-    return tables
-
-
 def _targets(audit: PolicyTable) -> tuple[Target, ...]:
     every = {target.name: target for target in targets_of_file(audit.path, audit.path, None)}
     names = audit.texts("targets", '["prod", "edge"]')
@@ -159,6 +117,32 @@ def _targets(audit: PolicyTable) -> tuple[Target, ...]:
             text = f"names {name!r}{near}"
             raise audit.wrong("targets", text, f"there are {', '.join(every)}")
     return tuple(every[name] for name in dict.fromkeys(names))
+
+
+def _gpus(audit: PolicyTable) -> tuple[Gpu, ...]:
+    # Imported here: most policies require none by name.
+    from ltocompat.facts.gpus import find_gpu
+
+    found = []
+    for text in audit.texts("require-gpus", '["h100"]') or ():
+        try:
+            found.append(find_gpu(text))
+        except UsageError as error:
+            raise UsageError(f"{audit.path}: {audit.key}.require-gpus: {error}") from error
+    return tuple(dict.fromkeys(found))
+
+
+def _patterns(audit: PolicyTable, key: str) -> tuple[str, ...]:
+    patterns = audit.texts(key, '["libx_cuda*.so"]') or ()
+    if not all(pattern.strip() for pattern in patterns):
+        raise audit.wrong(key, "has an empty pattern", f'write {key} = ["libx_cuda*.so"]')
+    return patterns
+
+
+def _provided_by(audit: PolicyTable) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    table = audit.table("provided-by")
+    inner = PolicyTable(audit.path, f"{audit.key}.provided-by", table, "provided-by")
+    return tuple((normalized(name), _patterns(inner, name)) for name in table)
 
 
 def _archs(audit: PolicyTable) -> tuple[SmArch, ...]:
@@ -200,10 +184,17 @@ def _fail_on(audit: PolicyTable) -> Verdict:
     return _FAIL_ON[value]
 
 
+def _spelling(audit: PolicyTable, key: str) -> str:
+    """The name that a key is written by: its own, or another one that it has."""
+    names_of_key = (key, *(alias for alias, name in ALIASES.items() if name == key))
+    written = [name for name in names_of_key if audit.value(name) is not None]
+    if len(written) > 1:
+        raise audit.wrong(written[1], f"is another name of {key}", "keep one of the two")
+    return written[0] if written else key
+
+
 def _trials(audit: PolicyTable, targets: tuple[Target, ...]) -> tuple[bool, tuple[Release, ...]]:
-    key = "trial-link" if audit.value("trial-link") is not None else _OLD_TRIAL
-    if key != _OLD_TRIAL and audit.value(_OLD_TRIAL) is not None:
-        raise audit.wrong(_OLD_TRIAL, "is another name of trial-link", "keep one of the two")
+    key = _spelling(audit, "trial-link")
     value = audit.value(key)
     if value is None or isinstance(value, bool):
         return bool(value), ()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.target import DriverVersion, Target
+from ltocompat.model.target import DriverVersion, Gpu, Target
 from ltocompat.model.verdict import Finding, Verdict
 from ltocompat.packages.promise import Promise
-from ltocompat.targets.named import PYPROJECT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +56,10 @@ class Policy:
 
     Attributes:
         source: the file that says so; empty for no policy.
+        prefix: what stands before the names of its tables there.
         targets: where its releases go; none: only what holds on any target is judged.
         promise: what it promises of its packages; None for nothing.
+        require_gpus: GPUs that every artifact must serve.
         require_archs: architectures that every artifact must hold code for: ``sm_90`` (SASS),
             ``compute_90`` (PTX), ``lto_90`` (LTO-IR).
         least_driver: the driver that every artifact must keep loading on; None for any.
@@ -68,11 +68,15 @@ class Policy:
         trial_releases: only these of those that the targets name; empty for all of them.
         ignores: what does not count.
         allow_empty: what has no device code passes, and so does no file at all.
+        variants: patterns of files of a package of which its loader opens one.
+        provided_by: patterns of library files that a dependency brings, by its normalized name.
     """
 
     source: str
     targets: tuple[Target, ...]
+    prefix: str = ""
     promise: Promise | None = None
+    require_gpus: tuple[Gpu, ...] = ()
     require_archs: tuple[SmArch, ...] = ()
     least_driver: DriverVersion | None = None
     fail_on: Verdict = Verdict.FAIL
@@ -80,6 +84,8 @@ class Policy:
     trial_releases: tuple[Release, ...] = ()
     ignores: tuple[Ignore, ...] = ()
     allow_empty: bool = False
+    variants: tuple[str, ...] = ()
+    provided_by: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def given(self) -> bool:
@@ -89,13 +95,8 @@ class Policy:
     @property
     def table(self) -> str:
         """The header of the table for its keys: ``[tool.ltocompat.audit]``."""
-        return f"[{table_prefix(self.source)}audit]"
+        return f"[{self.prefix}audit]"
 
 
 NO_POLICY = Policy(source="", targets=())
 """Where a project says nothing, packages are held to what their own metadata promise."""
-
-
-def table_prefix(source: str) -> str:
-    """What stands before the names of our tables in a file: a pyproject has other tools' beside."""
-    return "tool.ltocompat." if os.path.basename(source) == PYPROJECT else ""

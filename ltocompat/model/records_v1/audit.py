@@ -44,6 +44,7 @@ class Policy(Record):
         ),
     ]
     fail_on: VerdictWord
+    require_gpus: tuple[str, ...]
     require_archs: tuple[str, ...]
     least_driver: str | None
     allow_empty: Annotated[
@@ -53,6 +54,10 @@ class Policy(Record):
     trial_releases: tuple[str, ...]
     promise: Promise | None
     ignores: tuple[Ignore, ...]
+    variants: Annotated[tuple[str, ...], described("Patterns of files of which one is loaded.")]
+    provided_by: Annotated[
+        dict[str, tuple[str, ...]], described("Patterns of libraries that a dependency brings.")
+    ]
 
 
 class Finding(verdict.Finding):

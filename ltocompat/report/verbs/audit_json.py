@@ -92,6 +92,7 @@ def _policy(policy: Policy) -> v1.Policy:
     return v1.Policy(
         source=policy.source,
         fail_on=str(policy.fail_on),
+        require_gpus=tuple(gpu.name for gpu in policy.require_gpus),
         require_archs=tuple(map(str, policy.require_archs)),
         least_driver=optional_text(policy.least_driver),
         allow_empty=policy.allow_empty,
@@ -99,6 +100,8 @@ def _policy(policy: Policy) -> v1.Policy:
         trial_releases=tuple(map(str, policy.trial_releases)),
         promise=None if policy.promise is None else _promise(policy.promise),
         ignores=tuple(_ignore(ignore) for ignore in policy.ignores),
+        variants=policy.variants,
+        provided_by=dict(policy.provided_by),
     )
 
 

@@ -14,3 +14,7 @@ FAMILY.declare("POL-01", Level.ERROR)
 
 # An artifact needs a newer driver than its project's policy keeps (commands/policy).
 FAMILY.declare("POL-02", Level.ERROR)
+
+
+# An artifact serves a GPU that its project's policy requires by nothing (commands/policy).
+FAMILY.declare("POL-03", Level.ERROR)
