@@ -1,5 +1,5 @@
 // A stand-in for NVIDIA's libcuda: it exports what a trial load calls, and does what the "module"
-// says in words. FAKE_CUDA tells what a machine is like, e.g. "init=803" or "gpus=0".
+// says in words: PTX in its first comment. FAKE_CUDA tells what a machine is like, e.g. "init=803" or "gpus=0".
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -19,15 +19,33 @@ static int told(const char *what, int usual)
     return found ? atoi(found + strlen(what)) : usual;
 }
 
-int cuInit(unsigned flags) { return told("init=", 0); }
-int cuDriverGetVersion(int *version) { *version = 13000; return 0; }
+// What was asked for, a line each, in the file FAKE_CUDA_LOG.
+static void note(const char *what, const char *name)
+{
+    const char *path = getenv("FAKE_CUDA_LOG");
+    FILE *file = path ? fopen(path, "a") : NULL;
+    if (file) {
+        fprintf(file, "%s %.60s\n", what, name);
+        fclose(file);
+    }
+}
+
+static int eager(void)
+{
+    const char *words = getenv("CUDA_MODULE_LOADING");
+    return words ? !strcmp(words, "EAGER") : 0;
+}
+
+int cuInit(unsigned flags) { note("init", ""); return told("init=", 0); }
+int cuModuleGetLoadingMode(int *mode) { *mode = eager() ? 1 : 2; return 0; }
+int cuDriverGetVersion(int *version) { *version = told("cuda=", 13000); return 0; }
 int cuDeviceGetCount(int *count) { *count = told("gpus=", 1); return 0; }
 int cuDeviceGet(int *handle, int index) { *handle = index; return 0; }
 int cuDeviceGetName(char *name, int size, int handle) { return snprintf(name, size, "Fake %d", handle) < 0; }
 int cuDeviceGetAttribute(int *value, int what, int handle) { *value = what == 75 ? 9 : 0; return 0; }
 int cuDevicePrimaryCtxRetain(void **context, int handle) { *context = (void *)(long)(handle + 1); return told("context=", 0); }
 int cuCtxSetCurrent(void *context) { current = (long)context - 1; return 0; }
-int cuCtxSynchronize(void) { return strcmp(function, "spoil") ? 0 : 700; }
+int cuCtxSynchronize(void) { return poisoned || !strcmp(function, "spoil") ? 700 : 0; }
 int cuMemAlloc(void **address, size_t size) { *address = malloc(size); return 0; }
 int cuMemFree(void *address) { free(address); return 0; }
 int cuMemcpyHtoD(void *to, const void *from, size_t size) { memcpy(to, from, size); return 0; }
@@ -37,6 +55,11 @@ int cuGetErrorName(int code, const char **name) { *name = code == 803 ? "CUDA_ER
 int cuModuleLoadDataEx(void **module, const char *image, unsigned count, const int *options, void **values)
 {
     *module = &device;
+    if (!strncmp(image, ".version", 8) && strstr(image, "// "))
+        image = strstr(image, "// ") + 3;
+    note("load", image);
+    if (!strcmp(image, "calls what is absent"))
+        return eager() ? 500 : 0;
     if (!strncmp(image, "code ", 5)) {
         for (unsigned i = 0; i < count; i++)
             if (options[i] == 5)  // CU_JIT_ERROR_LOG_BUFFER
@@ -59,7 +82,7 @@ int cuModuleLoadDataEx(void **module, const char *image, unsigned count, const i
         return puts("on stdout"), 218;
     if (!strcmp(image, "poison"))
         poisoned = 1;
-    return !strcmp(image, "victim") && poisoned ? 700 : 0;
+    return !strcmp(image, "victim") && poisoned ? 200 : 0;
 }
 
 int cuModuleGetFunction(void **found, void *module, const char *name)
@@ -70,6 +93,10 @@ int cuModuleGetFunction(void **found, void *module, const char *name)
         raise(SIGSEGV);
     return strcmp(name, "absent") ? 0 : 500;
 }
+
+// A kernel that calls what is absent is found by name, and fails when it is loaded.
+int cuFuncLoad(void *kernel) { note("cuFuncLoad", function); return strcmp(function, "calls") ? 0 : 500; }
+int cuFuncGetAttribute(int *value, int what, void *kernel) { *value = what; return strcmp(function, "calls") ? 0 : 500; }
 
 // NVRTC (13.0) opens libcuda, too, and asks for this.
 int cuGetExportTable(const void **table, const void *name) { *table = NULL; return 500; }
@@ -90,6 +117,8 @@ int cuLaunchKernel(void *kernel, unsigned gx, unsigned gy, unsigned gz, unsigned
 int cuGetProcAddress_v2(const char *name, void **address, int version, unsigned long flags, int *status)
 {
     Dl_info self;
+    if (told("cuda=", 13000) < 12040 && !strcmp(name, "cuFuncLoad"))
+        return 500;
     dladdr(&device, &self);
     *address = dlsym(dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD), name);
     return *address ? 0 : 500;

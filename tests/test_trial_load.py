@@ -40,6 +40,7 @@ def libcuda(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def fake(libcuda: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.setenv("LD_LIBRARY_PATH", str(libcuda))
+    monkeypatch.delenv("CUDA_MODULE_LOADING", raising=False)
     monkeypatch.delenv("FAKE_CUDA", raising=False)
     return monkeypatch
 
@@ -65,6 +66,39 @@ def test_the_driver_and_its_gpus_are_named(fake: pytest.MonkeyPatch, libcuda: Pa
             LoadGpu(0, "Fake 0", SmArch(90)),
             LoadGpu(1, "Fake 1", SmArch(90)),
         )
+
+
+def test_kernels_are_loaded_lazily_as_programs_have_it(fake: pytest.MonkeyPatch) -> None:
+    """By default since CUDA 12.2; the same module is refused at once where loading is eager."""
+    asked = module("calls what is absent", "fine", "calls")
+    with LoadPool(limits=QUICK) as pool:
+        assert pool.driver.lazy
+        ((answer,),) = pool.run([asked])
+    assert (answer.code, answer.step, answer.kernel) == (500, LoadStep.FUNCTION, "calls")
+    fake.setenv("CUDA_MODULE_LOADING", "EAGER")
+    with LoadPool(limits=QUICK) as pool:
+        assert not pool.driver.lazy
+        ((answer,),) = pool.run([asked])
+    assert (answer.code, answer.step, answer.kernel) == (500, LoadStep.LOAD, None)
+
+
+def test_a_driver_before_cuda_12_4_loads_kernels_by_another_call(fake: pytest.MonkeyPatch) -> None:
+    fake.setenv("FAKE_CUDA", "cuda=12030")
+    (answer,) = load(module("calls what is absent", "fine", "calls"))
+    assert (answer.code, answer.step, answer.kernel) == (500, LoadStep.FUNCTION, "calls")
+
+
+def test_one_process_and_context_serve_modules_that_are_refused(
+    fake: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What the driver says of an image is not asked twice while the driver is sound."""
+    fake.setenv("FAKE_CUDA_LOG", str(tmp_path / "log"))
+    answers = load(*(module(f"code {code}") for code in (200, 209, 218, 222, 300)))
+    assert [answer.code for answer in answers] == [200, 209, 218, 222, 300]
+    assert all(answer.confirmed for answer in answers)
+    calls = (tmp_path / "log").read_text().splitlines()
+    assert len([call for call in calls if call.startswith("init")]) == 1
+    assert len([call for call in calls if call.startswith("load")]) == 5
 
 
 def test_a_module_that_loads_is_not_asked_twice() -> None:
@@ -144,7 +178,7 @@ def test_prints_are_evidence_and_stay_inside(capfd: pytest.CaptureFixture[str]) 
 def test_refusal_by_a_spoilt_process_does_not_count() -> None:
     _, victim = load(module("poison"), module("victim"))
     assert (victim.outcome, victim.confirmed) == (LoadOutcome.LOADED, False)
-    assert victim.note.endswith("answered: refused (CUDA_ERROR_ILLEGAL_ADDRESS)")
+    assert victim.note.endswith("answered: refused (CUDA_ERROR_INVALID_IMAGE)")
 
 
 def test_a_kernel_runs_and_its_last_buffer_comes_back() -> None:

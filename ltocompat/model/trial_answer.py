@@ -22,12 +22,24 @@ class TrialOutcome:
             ``timed out``.
         cause: short name of the reason of a refusal, as logs are read; None when it is not known.
         said: the reason in one sentence.
+        loading: of a driver, when it loaded kernels: ``lazily`` or ``eagerly``; None of a linker.
     """
 
     who: str
     outcome: str
     cause: str | None = None
     said: str = ""
+    loading: str | None = None
+
+    @property
+    def by_driver(self) -> bool:
+        """It is the answer of a driver, and not of a linker."""
+        return self.loading is not None
+
+    @property
+    def subject(self) -> str:
+        """Who answered, as a sentence begins: ``nvJitLink 13.3.33``, ``the driver of ...``."""
+        return f"the {self.who}, loading {self.loading}," if self.loading else self.who
 
     @property
     def worked(self) -> bool:

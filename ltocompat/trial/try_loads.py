@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Self
 
 from ltocompat.files.fatbin import StoredModule
@@ -16,7 +17,13 @@ from ltocompat.rules.selection import pick_for_driver
 from ltocompat.scan.describe import Detail, describe
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.scan.walk import Modules
-from ltocompat.trial.loading import LoadAnswer, LoadOutcome, LoadPool, LoadRequest
+from ltocompat.trial.loading import (
+    LoadAnswer,
+    LoadedDriver,
+    LoadOutcome,
+    LoadPool,
+    LoadRequest,
+)
 from ltocompat.trial.module_trial import TryModules
 
 _WORDS = {
@@ -71,7 +78,6 @@ class LoadTrial(Closing):
             return {}
         found: dict[TrialKey, TrialOutcome] = {}
         driver = self._pool.driver
-        text = f"driver of CUDA {driver.cuda}"
         for gpu in driver.gpus:
             key = load_key(self._target, gpu.arch)
             if key in found:
@@ -79,7 +85,7 @@ class LoadTrial(Closing):
             kernels = _kernels(stored, signature, gpu.arch.number)
             request = LoadRequest(str(module.place), data, kernels, (gpu.index,))
             ((answer,),) = self._pool.run([request])
-            found[key] = _tried(text, answer)
+            found[key] = _outcome(driver, answer)
         return found
 
 
@@ -102,16 +108,20 @@ def _kernels(stored: StoredModule, signature: ModuleSignature, gpu: int) -> tupl
     return image.kernels or ()
 
 
-def _tried(driver: str, answer: LoadAnswer) -> TrialOutcome:
-    word = _WORDS[answer.outcome]
+def _outcome(driver: LoadedDriver, answer: LoadAnswer) -> TrialOutcome:
+    outcome = TrialOutcome(
+        f"driver of CUDA {driver.cuda}",
+        _WORDS[answer.outcome],
+        loading="lazily" if driver.lazy else "eagerly",
+    )
     if answer.outcome is LoadOutcome.LOADED:
-        return TrialOutcome(driver, word)
+        return outcome
     if answer.outcome is LoadOutcome.CRASHED:
-        return TrialOutcome(driver, word, None, str(answer.signal or answer.exit_status))
+        return replace(outcome, said=str(answer.signal or answer.exit_status))
     if answer.outcome is LoadOutcome.TIMED_OUT:
-        return TrialOutcome(driver, word, None, "it used up its time limit")
+        return replace(outcome, said="it used up its time limit")
     log = next((line.strip() for line in answer.log.splitlines() if line.strip()), "")
     at = f" at kernel {answer.kernel}" if answer.kernel else ""
     name = f" {answer.code_name}" if answer.code_name else ""
     text = f"error {answer.code}{name}{at}"
-    return TrialOutcome(driver, word, str(answer.code), f"{text}: {log}" if log else text)
+    return replace(outcome, cause=str(answer.code), said=f"{text}: {log}" if log else text)

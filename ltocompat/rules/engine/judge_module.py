@@ -109,22 +109,20 @@ def judge(
         trials: what linkers did with it.
     """
     if route is Route.LOAD:
-        return (
-            _loaded(signature, target, gpu, trials)
-            if trials
-            else _loaded_untried(signature, target, gpu)
-        )
+        return _loaded(signature, target, gpu, trials)
     return _linked(signature, target, gpu, trials)
-
-
-@functools.lru_cache(maxsize=8192)  # asked before kernels are counted, and again after
-def _loaded_untried(signature: ModuleSignature, target: Target, gpu: Gpu | None) -> ModuleVerdict:
-    return _loaded(signature, target, gpu, {})
 
 
 def _loaded(
     signature: ModuleSignature, target: Target, gpu: Gpu | None, trials: Trials
 ) -> ModuleVerdict:
+    judged = _loaded_by_rules(signature, target, gpu)
+    tried = None if gpu is None else trials.get(load_key(target.name, gpu.arch))
+    return judged if tried is None else _with_trial(judged, tried)
+
+
+@functools.lru_cache(maxsize=8192)  # asked before kernels are counted, and again after
+def _loaded_by_rules(signature: ModuleSignature, target: Target, gpu: Gpu | None) -> ModuleVerdict:
     if gpu is None:
         return ModuleVerdict(
             None, "none", not_judged=frozenset({"load"}), why="the target names no GPU"
@@ -142,10 +140,7 @@ def _loaded(
     if pick.images and _without_kernels(pick.images):
         judged = replace(judged, how="without kernels", without_kernels=True)
     seen = _seen_by_old_drivers(signature, judged)
-    if seen is not None:
-        return _loaded(seen, target, gpu, trials)
-    tried = trials.get(load_key(target.name, gpu.arch))
-    return judged if tried is None else _with_trial(judged, tried)
+    return judged if seen is None else _loaded_by_rules(seen, target, gpu)
 
 
 def _seen_by_old_drivers(
@@ -306,32 +301,45 @@ def over(known: VersionSet[Release], found: list[ModuleVerdict]) -> ModuleVerdic
 
 def _with_trial(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
     """A verdict after a trial: it may lower it and settle an unknown."""
-    verdict = judged.verdict or Verdict.OK
-    by_rules = worst(finding.verdict for finding in judged.findings if _about(tried, finding))
-    text = f"the {tried.who}" if tried.who.startswith("driver") else tried.who
     if tried.outcome in ("crashed", "timed out"):
-        message = f"{text} {tried.outcome} on it: {tried.said}"
-        return _add(judged, max(verdict, Verdict.UNKNOWN), TRIAL_REFUSED, Verdict.UNKNOWN, message)
-    if not tried.worked and by_rules < Verdict.FAIL:
-        message = f"{text} refuses it: {tried.said}"
-        if by_rules is Verdict.UNKNOWN:
-            return _add(_settled(judged, tried), Verdict.FAIL, TRIAL_REFUSED, Verdict.FAIL, message)
-        message = f"by the rules it is {by_rules}, but {message}"
-        return _add(judged, Verdict.FAIL, TRIAL_DISAGREES, Verdict.FAIL, message)
-    if tried.worked and by_rules is Verdict.FAIL:
-        message = f"by the rules it fails, but {text} {tried.outcome} it"
-        return _add(judged, verdict, TRIAL_DISAGREES, verdict, message)
+        message = f"{tried.subject} {tried.outcome} on it: {tried.said}"
+        return _add(judged, tried, TRIAL_REFUSED, Verdict.UNKNOWN, message)
+    by_rules = worst(finding.verdict for finding in judged.findings if _about(tried, finding))
+    answered = _taken if tried.worked else _refused
+    return answered(judged, tried, by_rules)
+
+
+def _refused(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> ModuleVerdict:
+    """After a refusal, which a module that nothing is picked of, or that fails, calls for."""
+    if judged.verdict is None or by_rules is Verdict.FAIL:
+        return judged
+    message = f"{tried.subject} refuses it: {tried.said}"
+    if by_rules is Verdict.UNKNOWN:
+        return _add(_settled(judged, tried), tried, TRIAL_REFUSED, Verdict.FAIL, message)
+    message = f"by the rules it is {by_rules}, but {message}"
+    return _add(judged, tried, TRIAL_DISAGREES, Verdict.FAIL, message)
+
+
+def _taken(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> ModuleVerdict:
+    """After a success, which never betters a verdict, but settles an unknown one."""
+    if judged.verdict is None:
+        if judged.not_judged:
+            return judged
+        message = f"by the rules nothing in it is picked, but {tried.subject} {tried.outcome} it"
+        return _add(judged, tried, TRIAL_DISAGREES, Verdict.UNKNOWN, message)
+    if by_rules is Verdict.FAIL:
+        message = f"by the rules it fails, but {tried.subject} {tried.outcome} it"
+        return _add(judged, tried, TRIAL_DISAGREES, Verdict.FAIL, message)
     if tried.proves and by_rules is Verdict.UNKNOWN:
+        message = f"{tried.subject} {tried.outcome} it, which is outside of what is documented"
         settled = _settled(judged, tried)
-        message = f"{text} {tried.outcome} it, which is outside of what is documented"
-        least = max(settled.verdict or Verdict.OK, Verdict.UNDOCUMENTED)
-        return _add(settled, least, TRIAL_REFUSED, Verdict.UNDOCUMENTED, message)
+        return _add(settled, tried, TRIAL_REFUSED, Verdict.UNDOCUMENTED, message)
     return judged
 
 
 def _about(tried: TrialOutcome, finding: Finding) -> bool:
     """Whether a trial answers a finding: one of a link says nothing of what is loaded later."""
-    return tried.who.startswith("driver") or not finding.about_loading
+    return tried.by_driver or not finding.about_loading
 
 
 def _settled(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
@@ -347,10 +355,21 @@ def _settled(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
 
 
 def _add(
-    judged: ModuleVerdict, verdict: Verdict, rule_id: str, of_trial: Verdict, text: str
+    judged: ModuleVerdict, tried: TrialOutcome, rule_id: str, of_trial: Verdict, text: str
 ) -> ModuleVerdict:
-    source = rule(rule_id)
+    """The verdict with what a trial says, told as the linker's or the driver's."""
+    remedy = rule(rule_id).remedy
+    if rule_id == TRIAL_REFUSED:
+        command = "check --trial-load" if tried.by_driver else "link"
+        remedy = f"{remedy}: ltocompat {command}"
     finding = Finding(
-        rule_id, of_trial, LEVELS[of_trial], text, source.remedy, "a trial link", source.source
+        rule_id,
+        of_trial,
+        LEVELS[of_trial],
+        text,
+        remedy,
+        "a trial load" if tried.by_driver else "a trial link",
+        "the driver itself" if tried.by_driver else f"{tried.who.split()[0]} itself",
     )
+    verdict = max(judged.verdict or Verdict.OK, of_trial)
     return replace(judged, verdict=verdict, findings=(*judged.findings, finding))

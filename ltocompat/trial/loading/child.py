@@ -36,12 +36,20 @@ class LoadServer:
         self._limits = limits
         self._at(AT_START)
         self._cuda = cuda = Cuda()
-        return {"library": cuda.library, "cuda": cuda.version, "gpus": cuda.gpus}
+        return {
+            "library": cuda.library,
+            "cuda": cuda.version,
+            "gpus": cuda.gpus,
+            "lazy": cuda.lazy,
+        }
 
     def serve(self, message: Message) -> tuple[Reply, bytes]:
         """See ``Server``; the output is that of the launch."""
         reply: Reply = {}
-        return reply, self._serve(decode(message), reply)
+        output = self._serve(decode(message), reply)
+        if reply["code"]:
+            reply["sound"] = self._cuda.sound()
+        return reply, output
 
     def _serve(self, load_frame: LoadFrame, reply: Reply) -> bytes:
         cuda = self._cuda

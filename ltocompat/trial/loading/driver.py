@@ -10,6 +10,7 @@ from ltocompat.model.errors import Missing
 from ltocompat.trial.loading.values import Launch
 
 _NO_DEVICE = 100
+_LAZY = 2  # CUmoduleLoadingMode
 _TYPES = {int: ctypes.c_int, float: ctypes.c_float}
 
 
@@ -20,6 +21,8 @@ class Cuda:
         library: path of the libcuda that answers.
         version: what cuDriverGetVersion() says, 13000 for 13.0.
         gpus: name and compute capability of each.
+        lazy: it loads a kernel when that is first used, not with its module: by default since CUDA
+            12.2, and as CUDA_MODULE_LOADING says.
 
     Raises:
         Missing: there is no driver, it does not start, or it shows no GPU.
@@ -43,6 +46,14 @@ class Cuda:
             raise Missing(f"the driver {self.library} is here, but it shows no GPU to load on")
         self.gpus = [self._described(index) for index in range(count)]
         self._contexts: dict[int, Any] = {}
+        self.lazy = self._optional("cuModuleGetLoadingMode") == (0, _LAZY)
+
+    def _optional(self, name: str, *arguments: Any) -> tuple[int, Any] | None:  # noqa: ANN401
+        """``_call`` of a function that older drivers lack; None where it is absent."""
+        try:
+            return self._call(name, *arguments)
+        except (AttributeError, RuntimeError):
+            return None
 
     def _call(self, name: str, *arguments: Any) -> tuple[int, Any]:  # noqa: ANN401
         """Code and value of one function."""
@@ -107,8 +118,19 @@ class Cuda:
         return code, module, (errors, information)
 
     def function(self, module: Any, kernel: str) -> tuple[int, Any]:  # noqa: ANN401
-        """Code, and the kernel."""
-        return self._call("cuModuleGetFunction", module, kernel.encode("utf-8", "surrogateescape"))
+        """Code, and the kernel, which is loaded now at the latest."""
+        name = kernel.encode("utf-8", "surrogateescape")
+        code, function = self._call("cuModuleGetFunction", module, name)
+        if not code and self.lazy:
+            # cuFuncLoad came with CUDA 12.4; to ask for registers needs the kernel as well.
+            registers = self._calls.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NUM_REGS
+            loaded = self._optional("cuFuncLoad", function)
+            code, _ = loaded or self._call("cuFuncGetAttribute", registers, function)
+        return code, function
+
+    def sound(self) -> bool:
+        """Whether the current context still works, so that what failed in it failed by itself."""
+        return self._call("cuCtxSynchronize")[0] == 0
 
     def unload(self, module: Any) -> None:  # noqa: ANN401
         """Give the module back."""

@@ -32,8 +32,6 @@ PROGRAM: tuple[str, ...] = ("-m", child.__name__)
 _ENVIRON = {
     # Nothing is taken from the user's cache of compiled PTX, and nothing is left there.
     "CUDA_CACHE_DISABLE": "1",
-    # Else a kernel that nobody asks for stays unloaded, and its failure unseen.
-    "CUDA_MODULE_LOADING": "EAGER",
 }
 _STEPS = {
     # A process that ends at rest was brought down by the step that it took last.
@@ -45,6 +43,9 @@ _STEPS = {
     load_protocol.AT_UNLOAD: LoadStep.UNLOAD,
 }
 _LOGS = ("error", "info", "printed")
+# What the driver says of an image: invalid, not for this GPU, bad PTX, PTX too new, no compiler or
+# none allowed, invalid source, and a name that is not there. Others may be chance, as memory is.
+_ABOUT_THE_IMAGE = frozenset({200, 209, 218, 221, 222, 223, 300, 500})
 _OUT_OF_TIME = {signal.SIGALRM, signal.SIGXCPU}
 
 
@@ -80,8 +81,8 @@ class _Loads(TrialKind[_Load, LoadAnswer]):
         return answer
 
     def failed(self, answer: LoadAnswer) -> bool:
-        """See ``TrialKind``."""
-        return answer.outcome is not LoadOutcome.LOADED
+        """See ``TrialKind``: what needs a fresh process, which takes long to start a driver."""
+        return answer.outcome is not LoadOutcome.LOADED and not answer.confirmed
 
     def confirm(self, first: LoadAnswer, second: LoadAnswer) -> LoadAnswer:
         """See ``TrialKind``."""
@@ -123,14 +124,16 @@ class _Loads(TrialKind[_Load, LoadAnswer]):
             kernel=answer.kernel if code else None,
             seconds=reply.get("seconds"),
             output=report.output if request.launch and not code else None,
+            confirmed=code in _ABOUT_THE_IMAGE and bool(reply.get("sound")),
         )
 
 
 class LoadPool(Closing):
     """Children that load modules on this machine's GPUs; use it as a context manager.
 
-    A driver that crashes or hangs is an answer. One module is loaded at a time, and not lazily; the
-    driver's cache of compiled PTX is off.
+    A driver that crashes or hangs is an answer. One module is loaded at a time, as programs do it
+    here: lazily or eagerly, by the driver's default or by CUDA_MODULE_LOADING. Each kernel is
+    loaded then, so that none stays unseen. The driver's cache of compiled PTX is off.
 
     Attributes:
         limits: of each request on each GPU.
@@ -167,13 +170,13 @@ class LoadPool(Closing):
         )
         version = int(greeting["cuda"])  # 1000 * major + 10 * minor, see cuda.h
         release = Release(version // 1000, version % 1000 // 10)
-        return LoadedDriver(greeting["library"], release, gpus)
+        return LoadedDriver(greeting["library"], release, gpus, greeting["lazy"])
 
     def run(self, requests: Iterable[LoadRequest]) -> Iterator[tuple[LoadAnswer, ...]]:
         """The answers to requests, in their order: one for each GPU.
 
-        A failure is asked again in a process that never served a request, and told once both have
-        spoken.
+        A failure that may be none of the module's is asked again in a process that never served a
+        request, and told once both have spoken.
 
         Raises:
             Missing: a GPU can't be used (its context can't be had).

@@ -75,7 +75,7 @@ class LoadStep(enum.StrEnum):
     LOAD = "load"
     """cuModuleLoadDataEx."""
     FUNCTION = "function"
-    """cuModuleGetFunction."""
+    """cuModuleGetFunction, and cuFuncLoad where kernels are loaded lazily."""
     LAUNCH = "launch"
     """cuLaunchKernel, and what brings the buffers there and back."""
     UNLOAD = "unload"
@@ -105,11 +105,14 @@ class LoadedDriver:
         library: path of the libcuda that was loaded.
         cuda: the CUDA release that it serves (cuDriverGetVersion).
         gpus: in the order of their index; at least one.
+        lazy: it loads a kernel when that is first used, as programs have it by default since CUDA
+            12.2; else all of a module at once.
     """
 
     library: str
     cuda: Release
     gpus: tuple[LoadGpu, ...]
+    lazy: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +132,8 @@ class LoadAnswer:
         output: content of the launch's last buffer, None without one.
         signal: of a crash, the signal's name (``SIGSEGV``), None when the process just ended.
         exit_status: of a crash without a signal, the status that the process ended with.
-        confirmed: a failure that a fresh process gave again.
+        confirmed: a failure that is the module's own: the driver was sound after it, or a fresh
+            process gave it again.
         note: what a process that had served other requests answered, where it was not the same.
     """
 

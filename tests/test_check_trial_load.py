@@ -1,0 +1,180 @@
+"""Verdicts beside the answers of a driver: recorded ones of a real one, made-up ones of a stand-in.
+
+The process that asks is the real one; what it loads is built from ``fake_libcuda.c``, which does
+what the first comment of a PTX text says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import test_check_loads as recorded
+from libraries_made import build_libcuda, needs_gcc
+
+import ltocompat
+from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.signature import module_signature
+from ltocompat.model.target import Target
+from ltocompat.model.trial_answer import TrialOutcome, load_key
+from ltocompat.model.verdict import Finding, Result, Route, Verdict
+from ltocompat.rules.engine.judge_artifact import results
+from ltocompat.rules.engine.judge_module import ModuleVerdict, judge
+from ltocompat.targets import parse
+from ltocompat.targets.machine.python_environment import Installation
+
+pytestmark = needs_gcc
+DISAGREES = "TRIAL-DISAGREES"
+
+
+def outcome(row: Mapping[str, Any], *, loading: str = "eagerly") -> TrialOutcome:
+    """A recorded answer as a trial gives it; those were of eager loads."""
+    said = f"error {row.get('code')}" if row.get("code") else ""
+    return TrialOutcome("driver of CUDA 13.0", row["outcome"], said=said, loading=loading)
+
+
+def tried(place: str, answer: TrialOutcome) -> ModuleVerdict:
+    module, _ = recorded.judged(place)
+    (target,) = parse([recorded.TARGET])
+    (gpu,) = target.gpus
+    trials = {load_key(target.name, gpu.arch): answer}
+    return judge(module_signature(module), target, gpu, Route.LOAD, trials)
+
+
+def rules_of(verdict: ModuleVerdict) -> set[str]:
+    return {finding.rule for finding in verdict.findings}
+
+
+@pytest.mark.parametrize(
+    "place", [p for p in recorded.MEASURED["modules"] if p not in recorded.APART]
+)
+def test_no_answer_of_a_real_driver_contradicts_the_rules(place: str) -> None:
+    answer = outcome(recorded.MEASURED["modules"][place])
+    verdict = tried(place, answer)
+    assert DISAGREES not in rules_of(verdict)
+    if verdict.verdict is not None:
+        assert answer.worked == (verdict.verdict < Verdict.FAIL)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "ptx/nvrtc-13.0-compute_80.ptx",
+        "ptx/nvrtc-13.5-compute_80.ptx",
+        "cubin/nvrtc-12.4-sm_80.cubin",
+    ],
+)
+def test_the_reverse_of_a_real_answer_contradicts_them(place: str) -> None:
+    row = recorded.MEASURED["modules"][place]
+    worked = row["outcome"] == "loaded"
+    reverse = {"outcome": "refused", "code": 200} if worked else {"outcome": "loaded"}
+    verdict = tried(place, outcome(reverse))
+    assert DISAGREES in rules_of(verdict)
+    assert (verdict.verdict or Verdict.OK) >= Verdict.UNKNOWN
+
+
+def test_a_relocatable_cubin_is_settled_by_the_driver() -> None:
+    place = "cubin/nvrtc-12.4-sm_80-rdc.cubin"
+    module, _ = recorded.judged(place)
+    (target,) = parse(["driver=580.159.04,gpu=a100"])
+    (gpu,) = target.gpus
+    key = load_key(target.name, gpu.arch)
+    for row, verdict in (
+        ({"outcome": "loaded"}, Verdict.UNDOCUMENTED),
+        ({"outcome": "refused", "code": 200}, Verdict.FAIL),
+    ):
+        trials = {key: outcome(row, loading="lazily")}
+        judged = judge(module_signature(module), target, gpu, Route.LOAD, trials)
+        assert judged.verdict is verdict
+        assert rules_of(judged) - {"DRV-01", "DRV-02"} <= {"TRIAL", "SASS-08"}
+
+
+@dataclass(frozen=True, slots=True)
+class MachineWithDriver:
+    """A target that is this machine, with GPUs that nothing but the stand-in has."""
+
+    target: Target
+    installation: Installation
+
+    def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result]:
+        return results(summary, self.target, route)
+
+    def own_result(self) -> None:
+        return None
+
+
+@pytest.fixture(scope="module")
+def libcuda(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_libcuda(tmp_path_factory.mktemp("libcuda"))
+
+
+@pytest.fixture
+def log(libcuda: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(libcuda))
+    monkeypatch.setenv("FAKE_CUDA_LOG", str(tmp_path / "log"))
+    monkeypatch.setenv("FAKE_CUDA", "gpus=2")
+    monkeypatch.delenv("CUDA_MODULE_LOADING", raising=False)
+    return tmp_path / "log"
+
+
+def ptx(folder: Path, words: str, body: str = ".visible .entry k() { ret; }") -> Path:
+    path = folder / "code.ptx"
+    path.write_text(f".version 8.0\n.target sm_80\n.address_size 64\n{body}\n// {words}")
+    return path
+
+
+def checked(path: Path) -> Result:
+    (target,) = parse(["driver=580.159.04,gpu=sm_90"])
+    machine = MachineWithDriver(target, Installation("here", "made up", ()))
+    (result,) = ltocompat.check(path, targets=[machine], route="load", trial_load=True)
+    return result
+
+
+def of_trial(result: Result) -> Finding:
+    (finding,) = (each for each in result.findings if each.rule.startswith("TRIAL"))
+    return finding
+
+
+def calls(log: Path, start: str) -> list[str]:
+    return [line for line in log.read_text().splitlines() if line.startswith(start)]
+
+
+def test_ptx_without_kernels_is_tried_too(log: Path, tmp_path: Path) -> None:
+    result = checked(ptx(tmp_path, "code 222", ".func f() { ret; }"))
+    assert result.verdict is Verdict.FAIL
+    assert calls(log, "load") == ["load code 222"]
+
+
+def test_a_refusal_of_the_driver_is_told_as_its_own(log: Path, tmp_path: Path) -> None:
+    del log
+    finding = of_trial(checked(ptx(tmp_path, "code 222")))
+    assert finding.message == (
+        "by the rules it is jit, but the driver of CUDA 13.0, loading lazily, refuses it: "
+        "error 222 CUDA_ERROR_UNSUPPORTED_PTX_VERSION: ptxas fatal: no"
+    )
+    assert (finding.evidence, finding.source) == ("a trial load", "the driver itself")
+    crashed = of_trial(checked(ptx(tmp_path, "crash")))
+    assert crashed.remedy.endswith("repeat the trial: ltocompat check --trial-load")
+    assert "link" not in crashed.remedy
+
+
+@pytest.mark.parametrize("loading", ["lazily", "eagerly"])
+def test_an_answer_says_under_which_loading_it_holds(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loading: str
+) -> None:
+    del log
+    if loading == "eagerly":
+        monkeypatch.setenv("CUDA_MODULE_LOADING", "EAGER")
+    body = ".visible .entry calls() { ret; }"
+    message = of_trial(checked(ptx(tmp_path, "calls what is absent", body))).message
+    assert f"loading {loading}, refuses it: error 500" in message
+    assert message.endswith("at kernel calls") == (loading == "lazily")
+
+
+def test_equal_gpus_are_asked_once(log: Path, tmp_path: Path) -> None:
+    assert checked(ptx(tmp_path, "fine")).verdict is Verdict.JIT
+    assert calls(log, "load") == ["load fine"]
+    assert calls(log, "cuFuncLoad") == ["cuFuncLoad k"]
