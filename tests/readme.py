@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
+import io
 import re
 import shlex
-import subprocess
-import sys
 import tomllib
+from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+
+from ltocompat.cli import run
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -29,10 +30,10 @@ class Session:
     def output(self) -> str:
         words = shlex.split(self.command)
         assert words[0] == "ltocompat"
-        run = [sys.executable, "-m", *words]
-        done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False)
-        assert done.returncode in (0, 1), done.stderr  # 1: something was found, and shown
-        return done.stdout
+        written = io.StringIO()
+        with chdir(ROOT), redirect_stdout(written):
+            assert run(words[1:]) in (0, 1)  # 1: something was found, and shown
+        return written.getvalue()
 
 
 def policy() -> str:
@@ -63,9 +64,8 @@ def sessions() -> list[Session]:
 def draw(path: Path) -> None:
     """The picture in the README: what ``matrix`` says of two samples."""
     inputs = ["fatbin-ltoir/nvfatbin-12.9-of-12.9-lto_80.fatbin", "fatbin/nvcc-13.0-balance.fatbin"]
-    command = [sys.executable, "-m", "ltocompat", "matrix", *inputs, "--svg", str(path)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run(command, cwd=PICTURE.parent, env=environment, check=True, capture_output=True)
+    with chdir(PICTURE.parent), redirect_stdout(io.StringIO()):
+        assert run(["matrix", *inputs, "--svg", str(path)]) == 0
 
 
 def rewrite() -> None:

@@ -188,7 +188,7 @@ def test_a_summary_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> Non
 
 
 def test_a_summary_fits_in_what_github_takes() -> None:
-    results: list[Judgement] = [PROD, *_long_names(9_000)]
+    results: list[Judgement] = [PROD, *_long_names(5_500)]
     text = github.summary(REPORT, results, Options())
     assert len(text.encode()) <= 1024 * 1024
     assert text.endswith("GitHub takes 1 MiB. --format json lists all.\n")

@@ -215,6 +215,7 @@ def first_rule(text: str) -> str:
     return explain(text)[0].id
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_ltoir_alone_is_refused_without_dlto(built: Built) -> None:
     text = built.run(NVLINK, "-arch=sm_80", "a-l.o", "b-l.o", "-o", "x.cubin")
@@ -222,6 +223,7 @@ def test_ltoir_alone_is_refused_without_dlto(built: Built) -> None:
     assert first_rule(text) == "BLD-05"
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_sass_beside_ltoir_is_linked_in_silence_and_shows_later(built: Built) -> None:
     objects = ["a-ls.o", "b-ls.o"]
@@ -234,12 +236,14 @@ def test_sass_beside_ltoir_is_linked_in_silence_and_shows_later(built: Built) ->
     assert found.subject == "SASS that nvlink linked"
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_a_device_link_has_a_real_target(built: Built) -> None:
     text = built.run(NVLINK, "-arch=lto_80", "a-s.o", "b-s.o", "-o", "x.cubin")
     assert first_rule(text) == "BLD-04"
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_an_architecture_that_an_object_lacks(built: Built) -> None:
     built.run(NVCC, "-rdc=true", "-arch=sm_90", "-c", "a.cu", "-o", "a-90.o")
@@ -252,6 +256,7 @@ def test_an_architecture_that_an_object_lacks(built: Built) -> None:
     assert first_rule(quiet) == "BLD-03"
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_dlto_without_libnvvm_in_its_place(built: Built) -> None:
     (built.folder / "empty").mkdir(exist_ok=True)
@@ -261,6 +266,7 @@ def test_dlto_without_libnvvm_in_its_place(built: Built) -> None:
     assert first_rule(text) == "BLD-06"
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_options_and_architectures_that_nvcc_does_not_know(built: Built) -> None:
     for option in ("-arch=sm_999", "--no-such-option"):
@@ -269,6 +275,7 @@ def test_options_and_architectures_that_nvcc_does_not_know(built: Built) -> None
 
 
 @needs_linker
+@pytest.mark.slow
 @needs_nvcc
 def test_what_was_built_without_device_link_does_not_link(built: Built) -> None:
     """The failure of a CMake project that switches on IPO for nvcc."""

@@ -96,6 +96,7 @@ def test_a_constraint_without_a_floor_can_not_be_made() -> None:
         exec(WITHOUT_FLOOR, {"__name__": "made_up"})  # noqa: S102 - mypy reads the same text
 
 
+@pytest.mark.slow
 def test_a_constraint_without_a_floor_fails_type_checking(tmp_path: Path) -> None:
     snippet = tmp_path / "made_up.py"
     snippet.write_text(WITHOUT_FLOOR, encoding="utf-8")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Annotated, Protocol, runtime_checkable
+from functools import cache
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import typer
 
@@ -95,7 +96,7 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line and exit with the code that ``design.md`` names."""
+    """Run the command line and exit with the code of ``report/exit_status.py``."""
     sys.exit(run(sys.argv[1:]))
 
 
@@ -103,7 +104,7 @@ def run(arguments: list[str]) -> int:
     """Run the command line ``arguments``; the exit code."""
     _escape_what_a_terminal_lacks()
     try:
-        code = app(arguments, prog_name="ltocompat", standalone_mode=False)
+        code = _command()(arguments, prog_name="ltocompat", standalone_mode=False)
     except typer.Abort:
         return INTERRUPTED
     except Exception as error:
@@ -119,6 +120,12 @@ def run(arguments: list[str]) -> int:
         if wants_json(arguments):
             write_error(failure)
     return int(code or 0)
+
+
+@cache
+def _command() -> Callable[..., Any]:
+    """The parser of all verbs: made once, which takes longer than most runs of one."""
+    return typer.main.get_command(app)
 
 
 def _escape_what_a_terminal_lacks() -> None:

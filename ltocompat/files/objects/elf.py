@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ltocompat.files.byteview import ByteView
@@ -20,6 +21,9 @@ from ltocompat.model.limits import MIB, Budget
 
 ELF_MAGIC = b"\x7fELF"
 EM_CUDA = 190
+_BITS = {b"\1": 32, b"\2": 64}
+_LITTLE = {b"\1": True, b"\2": False}
+_SHN_XINDEX = 0xFFFF
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
 PF_X, PF_W = 1, 2
 DF_1_PIE = 0x08000000
@@ -144,21 +148,27 @@ class ViewStream(io.RawIOBase):
         return len(data)
 
 
+class _Elf(NamedTuple):
+    """A file as pyelftools reads it: a stream, the file header, and how its tables are laid out."""
+
+    stream: io.BufferedReader
+    header: Any
+    layouts: Any
+
+
 def read_tables(view: ByteView, budget: Budget) -> ElfTables | None:
     """Read the structure of an ELF file; None for a cubin or where not even the header is whole."""
-    from elftools.elf.elffile import ELFFile
-
     problems: list[str] = []
-    elf: Any = None
+    elf: _Elf | None = None
     with guarded(problems, "the ELF header"):
-        elf = ELFFile(io.BufferedReader(ViewStream(view)))
-    if elf is None or elf["e_machine"] in ("EM_CUDA", EM_CUDA):
+        elf = _open(view)
+    if elf is None or elf.header["e_machine"] in ("EM_CUDA", EM_CUDA):
         return None
     tables = ElfTables(
-        bits=elf.elfclass,
-        little=elf.little_endian,
-        type=str(elf["e_type"]),
-        machine=str(elf["e_machine"]),
+        bits=elf.layouts.elfclass,
+        little=elf.layouts.little_endian,
+        type=str(elf.header["e_type"]),
+        machine=str(elf.header["e_machine"]),
         problems=problems,
     )
     with guarded(problems, "the section header table"):
@@ -168,6 +178,45 @@ def read_tables(view: ByteView, budget: Budget) -> ElfTables | None:
     with guarded(problems, "the dynamic section"):
         _read_dynamic(elf, view, tables)
     return tables
+
+
+def _open(view: ByteView) -> _Elf | None:
+    """Read the file header; None where its first bytes are not those of an ELF file."""
+    ident = view.peek(0, 6)
+    bits, little = _BITS.get(ident[4:5]), _LITTLE.get(ident[5:6])
+    if ident[:4] != ELF_MAGIC or bits is None or little is None:
+        return None
+    stream = io.BufferedReader(ViewStream(view))
+    header = _parsed(_header_layout(bits, little=little), stream, 0)
+    kind = (header["e_type"], header["e_machine"], header["e_ident"]["EI_OSABI"])
+    return _Elf(stream, header, _layouts(bits, little, *kind))
+
+
+def _parsed(layout: Any, stream: io.BufferedReader, offset: int) -> Any:  # noqa: ANN401
+    from elftools.common.utils import struct_parse
+
+    return struct_parse(layout, stream, stream_pos=offset)
+
+
+# pyelftools' ``ELFFile`` makes its layouts anew for each file, in several times the time that
+# reading the file takes: a static library has thousands of files of one kind.
+@lru_cache(maxsize=4)
+def _header_layout(bits: int, *, little: bool) -> Any:  # noqa: ANN401
+    from elftools.elf.structs import ELFStructs
+
+    layouts = ELFStructs(little_endian=little, elfclass=bits)
+    layouts.create_basic_structs()
+    return layouts.Elf_Ehdr
+
+
+@lru_cache(maxsize=16)
+def _layouts(bits: int, little: bool, kind: str, machine: str, system: str) -> Any:  # noqa: ANN401, FBT001 - a key
+    from elftools.elf.structs import ELFStructs
+
+    layouts = ELFStructs(little_endian=little, elfclass=bits)
+    layouts.create_basic_structs()
+    layouts.create_advanced_structs(kind, machine, system)
+    return layouts
 
 
 def _fitting(view: ByteView, tables: ElfTables, start: int, size: int, count: int) -> int:
@@ -180,30 +229,32 @@ def _fitting(view: ByteView, tables: ElfTables, start: int, size: int, count: in
     return min(count, fit)
 
 
-def _read_sections(elf: Any, view: ByteView, budget: Budget, tables: ElfTables) -> None:  # noqa: ANN401
-    from elftools.common.utils import struct_parse
-
-    layout, start = elf.structs.Elf_Shdr, elf["e_shoff"]
+def _read_sections(elf: _Elf, view: ByteView, budget: Budget, tables: ElfTables) -> None:
+    layout, start = elf.layouts.Elf_Shdr, elf.header["e_shoff"]
     if not start:
         return
     size = layout.sizeof()
-    if elf["e_shentsize"] != size:
-        raise Malformed(f"its entries have {elf['e_shentsize']} bytes instead of {size}")
-    count = _fitting(view, tables, start, size, elf.num_sections())
+    if elf.header["e_shentsize"] != size:
+        raise Malformed(f"its entries have {elf.header['e_shentsize']} bytes instead of {size}")
+    # Numbers that are too large for the file header are kept in section header 0.
+    count = elf.header["e_shnum"] or _parsed(layout, elf.stream, start)["sh_size"]
+    count = _fitting(view, tables, start, size, count)
     if count > budget.limits.sections:
         raise LimitExceeded("sections", f"{count} sections are over Limits.sections")
     raw = []
     for index in range(count):
         if index % 1024 == 0:
             budget.check_time()
-        raw.append(struct_parse(layout, elf.stream, stream_pos=start + index * size))
+        raw.append(_parsed(layout, elf.stream, start + index * size))
     names = _section_names(elf, view, tables, raw)
     tables.headers = [_section_header(header, names, budget) for header in raw]
 
 
-def _section_names(elf: Any, view: ByteView, tables: ElfTables, raw: list[Any]) -> bytes:  # noqa: ANN401
+def _section_names(elf: _Elf, view: ByteView, tables: ElfTables, raw: list[Any]) -> bytes:
     """The bytes of the table that holds the sections' names; empty when there is none."""
-    index = elf.get_shstrndx() if raw else 0
+    index = elf.header["e_shstrndx"] if raw else 0
+    if index == _SHN_XINDEX:
+        index = raw[0]["sh_link"]
     if not 0 < index < len(raw):
         if raw:
             tables.problems.append("the sections have no names: their string table is missing")
@@ -228,24 +279,22 @@ def _section_header(raw: Any, names: bytes, budget: Budget) -> SectionHeader:  #
     )
 
 
-def _read_segments(elf: Any, view: ByteView, budget: Budget, tables: ElfTables) -> None:  # noqa: ANN401
-    from elftools.common.utils import struct_parse
-
-    layout, start = elf.structs.Elf_Phdr, elf["e_phoff"]
-    if not start or not elf["e_phnum"]:
+def _read_segments(elf: _Elf, view: ByteView, budget: Budget, tables: ElfTables) -> None:
+    layout, start = elf.layouts.Elf_Phdr, elf.header["e_phoff"]
+    if not start or not elf.header["e_phnum"]:
         return
     size = layout.sizeof()
-    if elf["e_phentsize"] != size:
-        raise Malformed(f"its entries have {elf['e_phentsize']} bytes instead of {size}")
+    if elf.header["e_phentsize"] != size:
+        raise Malformed(f"its entries have {elf.header['e_phentsize']} bytes instead of {size}")
     # 0xffff means that the real number is kept in section header 0.
-    count = elf["e_phnum"]
+    count = elf.header["e_phnum"]
     if count == 0xFFFF and tables.headers:
         count = tables.headers[0].info
     count = _fitting(view, tables, start, size, count)
     for index in range(count):
         if index % 1024 == 0:
             budget.check_time()
-        raw = struct_parse(layout, elf.stream, stream_pos=start + index * size)
+        raw = _parsed(layout, elf.stream, start + index * size)
         tables.segments.append(
             Segment(
                 kind=str(raw["p_type"]),
@@ -257,18 +306,16 @@ def _read_segments(elf: Any, view: ByteView, budget: Budget, tables: ElfTables) 
         )
 
 
-def _read_dynamic(elf: Any, view: ByteView, tables: ElfTables) -> None:  # noqa: ANN401
-    from elftools.common.utils import struct_parse
-
+def _read_dynamic(elf: _Elf, view: ByteView, tables: ElfTables) -> None:
     spans = [(s.offset, s.file_size) for s in tables.segments if s.kind == "PT_DYNAMIC"]
     spans += [(h.offset, h.size) for h in tables.headers if h.kind == "SHT_DYNAMIC"]
     if not spans:
         return
-    layout, (start, length) = elf.structs.Elf_Dyn, spans[0]
+    layout, (start, length) = elf.layouts.Elf_Dyn, spans[0]
     size = layout.sizeof()
     room = min(length, max(0, view.size - start)) // size
     for index in range(min(room, _MAX_DYNAMIC_TAGS)):
-        raw = struct_parse(layout, elf.stream, stream_pos=start + index * size)
+        raw = _parsed(layout, elf.stream, start + index * size)
         if raw["d_tag"] == "DT_NULL":
             break
         tables.dynamic.append((str(raw["d_tag"]), raw["d_val"]))
