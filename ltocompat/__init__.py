@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from ltocompat.packages.promise import Promise
     from ltocompat.scan.filters import ArchFilter
     from ltocompat.scan.progress import Progress
-    from ltocompat.targets.linkers.linker import Linker
+    from ltocompat.targets.linkers.linker import Linker, Tool
     from ltocompat.trial.values import Answer, LinkOutcome, Seconds, Step
 
 __version__ = VERSION
@@ -128,6 +128,7 @@ __all__ = [
     "Step",
     "System",
     "Target",
+    "Tool",
     "UnreadableInput",
     "UsageError",
     "Verdict",
@@ -197,6 +198,7 @@ _LAZY = {
     "ArchFilter": "ltocompat.scan.filters",
     "Progress": "ltocompat.scan.progress",
     "Linker": "ltocompat.targets.linkers.linker",
+    "Tool": "ltocompat.targets.linkers.linker",
     "Answer": "ltocompat.trial.values",
     "LinkOutcome": "ltocompat.trial.values",
     "Seconds": "ltocompat.trial.values",
