@@ -11,7 +11,7 @@ import io
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.guard import guarded
@@ -151,7 +151,7 @@ class ViewStream(io.RawIOBase):
 class _Elf(NamedTuple):
     """A file as pyelftools reads it: a stream, the file header, and how its tables are laid out."""
 
-    stream: io.BufferedReader
+    stream: BinaryIO
     header: Any
     layouts: Any
 
@@ -192,7 +192,7 @@ def _open(view: ByteView) -> _Elf | None:
     return _Elf(stream, header, _layouts(bits, little, *kind))
 
 
-def _parsed(layout: Any, stream: io.BufferedReader, offset: int) -> Any:  # noqa: ANN401
+def _parsed(layout: Any, stream: BinaryIO, offset: int) -> Any:  # noqa: ANN401
     from elftools.common.utils import struct_parse
 
     return struct_parse(layout, stream, stream_pos=offset)
