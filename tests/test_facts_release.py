@@ -168,6 +168,7 @@ def test_architectures_that_come_and_go_are_written_with_a_blank_for_the_name() 
         architectures=frozenset(targets - {75} | {1234}),
         ptx_isa="98.1",
         ltoir=LtoIrVersions("1.255", "2.255"),
+        llvm="98.0",
     )
     architectures("98.6", "98.5", compiler, tables)
     after = {row["number"]: row for row in tables.rows("sm", "sm")}

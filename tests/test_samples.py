@@ -10,7 +10,7 @@ from samples import Sample
 
 import ltocompat
 from ltocompat import Image, Module, Role, Skipped
-from ltocompat.facts import ltoir_containers
+from ltocompat.facts import ltoir_containers, ltoir_is_written, ltoir_reader
 
 # Linked images whose bytes can't name every tool: a compiler leaves its mark only with its kernels
 # (the 12.4 half of this one has none), and a link with LTO compiles anew with the linker's tools.
@@ -97,6 +97,20 @@ def test_raw_ltoir_names_exactly_its_release() -> None:
         (image,) = images_of(sample)
         (maker,) = image.made_by
         assert maker.version == ".".join(str(sample.row["version"]).split(".")[:2])
+
+
+def test_each_field_of_a_raw_header_is_read_from_its_own_release_on() -> None:
+    raw = [s for s in samples.GOOD if s.name.startswith("ltoir/nvrtc-")]
+    for sample in raw:
+        (image,) = images_of(sample)
+        own = image.made_by[0].releases[0]
+        assert image.ltoir is not None
+        for field in ("container", "debug", "llvm"):
+            version = getattr(image.ltoir, field)
+            reader = ltoir_reader(field, version)
+            assert ltoir_is_written(field, version)
+            assert reader is not None
+            assert reader <= own
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,32 @@ def ltoir_releases() -> dict[str, Release]:
 
 
 @functools.cache
+def ltoir_reader(field: str, version: str) -> Release | None:
+    """The least release whose linkers read LTO-IR with this version in a field of its header.
+
+    Args:
+        field: ``container``, ``debug`` or ``llvm``.
+        version: as the header says it: ``1.61``.
+
+    Returns:
+        None where the version is above those of all releases that are known.
+    """
+    number = _numbers(version)
+    rows = ((Release.parse(row["cuda"]), _numbers(row[field])) for row in table("ltoir")["release"])
+    return min((release for release, newest in rows if newest >= number), default=None)
+
+
+@functools.cache
+def ltoir_is_written(field: str, version: str) -> bool:
+    """Whether a known release writes this version into a field of the header of LTO-IR."""
+    return any(row[field] == version for row in table("ltoir")["release"])
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+@functools.cache
 def linker_wheels(tool: str) -> tuple[LinkerWheel, ...]:
     """Every wheel of ``nvjitlink`` or ``nvlink`` that is known, by platform, oldest first."""
     kept = LinkerWheel.__slots__[1:]

@@ -111,17 +111,19 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class LtoIrVersions:
-    """The three versions of an LTO-IR image; those of a scrambled image can't be read (None).
+    """The versions of an LTO-IR image; those of a scrambled image can't be read (None).
 
     Attributes:
         container: version of the container, e.g. ``1.61``.
         nvvm_ir: version of the NVVM IR inside, e.g. ``2.71``; different in every CUDA release.
         llvm: version of LLVM that the IR follows, e.g. ``7.0``.
+        debug: version of its debug metadata, e.g. ``3.2``.
     """
 
     container: str
     nvvm_ir: str | None = None
     llvm: str | None = None
+    debug: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

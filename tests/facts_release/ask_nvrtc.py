@@ -31,14 +31,18 @@ def main() -> None:
     numbers = architectures(library)
     ask = {"library": path, "source": source, "options": [f"-arch=compute_{numbers[0]}"]}
     ptx = nvrtc({**ask, "want": "PTX"}).decode()
-    ltoir = nvrtc({**ask, "options": [f"-arch=sm_{numbers[0]}", "-dlto"], "want": "LTOIR"})
+    oldest, newest = (
+        nvrtc({**ask, "options": [f"-arch=sm_{number}", "-dlto"], "want": "LTOIR"})
+        for number in (numbers[0], numbers[-1])
+    )
     isa = re.search(r"^\.version (\d+\.\d+)", ptx, re.MULTILINE)
     assert isa is not None
     answer = {
         "release": f"{major.value}.{minor.value}",
         "architectures": numbers,
         "ptx_isa": isa[1],
-        "ltoir_head": ltoir[:256].hex(),
+        "ltoir_head": oldest[:256].hex(),
+        "newest_ltoir_head": newest[:256].hex(),  # of another LLVM than those below sm_100
     }
     print(json.dumps(answer))
 

@@ -45,6 +45,7 @@ class Compiler:
     architectures: frozenset[int]
     ptx_isa: str
     ltoir: LtoIrVersions
+    llvm: str
 
 
 def draft(release: str, index: Index, tables: Tables) -> None:
@@ -97,6 +98,7 @@ def ask_nvrtc(release: str, package: str, index: Index) -> Compiler:
         architectures=frozenset(answer["architectures"]),
         ptx_isa=answer["ptx_isa"],
         ltoir=ltoir.parse(bytes.fromhex(answer["ltoir_head"])).versions,
+        llvm=ltoir.parse(bytes.fromhex(answer["newest_ltoir_head"])).versions.llvm or "",
     )
 
 
@@ -219,6 +221,8 @@ def _ltoir(release: str, compiler: Compiler, tables: Tables) -> None:
         "cuda": release,
         "container": compiler.ltoir.container,
         "nvvm_ir": compiler.ltoir.nvvm_ir,
+        "debug": compiler.ltoir.debug,
+        "llvm": compiler.llvm,
         "source": f"header of NVRTC {release} output",
         "date": _today(),
     }

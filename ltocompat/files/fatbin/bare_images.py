@@ -32,8 +32,15 @@ def ltoir_image(
     """
     ltoir.parse(view.peek(0, ltoir.HEAD_SIZE))
     stored = view.sub(0, view.size if size is None else size)
-    payload = Payload(stored, Compression.NONE, None, budget)
-    return _image(place, section, ImageKind.LTOIR, payload)._replace(stored_size=size)
+    return damaged_ltoir_image(stored, place, section, budget)._replace(stored_size=size)
+
+
+def damaged_ltoir_image(
+    view: ByteView, place: Place, section: str | None, budget: Budget
+) -> StoredImage:
+    """A file that begins as LTO-IR does, whatever its header says: only a linker can tell."""
+    payload = Payload(view, Compression.NONE, None, budget)
+    return _image(place, section, ImageKind.LTOIR, payload)
 
 
 def zstd_cubin_image(

@@ -12,7 +12,7 @@ from ltocompat.files.fatbin import region
 from ltocompat.files.images import cubin, ltoir
 from ltocompat.files.magic_search import occurrences
 
-NEEDLES = (region.NEEDLE, cubin.NEEDLE, ltoir.NEEDLE, codec.ZSTD_MAGIC)
+NEEDLES = (region.NEEDLE, cubin.NEEDLE, ltoir.MAGIC, codec.ZSTD_MAGIC)
 
 # Small enough that it stays in the processor's cache while it is searched for each needle.
 _WINDOW = 256 << 10

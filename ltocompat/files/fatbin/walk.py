@@ -85,7 +85,11 @@ class FatbinWalk:
         except LimitExceeded:
             raise
         except Malformed as error:
-            if whole and hit.needle != ZSTD_MAGIC:
+            if whole and hit.needle == ltoir.MAGIC:
+                whole_file = self._view, self._place, None, self._budget
+                image = bare_images.damaged_ltoir_image(*whole_file)
+                yield StoredModule(self._place, None, None, (image,))
+            elif whole and hit.needle != ZSTD_MAGIC:
                 yield Skipped(self._place, str(error), self._view.size)
             return
         self._pass(hit.offset, hit.offset + (image.stored_size or ltoir.HEAD_SIZE))

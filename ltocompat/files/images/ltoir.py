@@ -8,7 +8,7 @@ at     size  field
 0      4     magic
 4      2     container version: 1, NN
 6      2     NVVM IR version: 2, NN; different in every CUDA release
-8      2     debug metadata version: 3, NN
+8      2     debug metadata version: 3, 1 up to 12.6; 3, 2 from 12.8 on
 10     2     LLVM version: 7, 0 below sm_100; 20 .. 23, 0 from there on
 12     2     offset of the tag list, 0x18
 14     2     1 from a compiler (30 samples, 170 real images), 0 from nvJitLink (7 samples)
@@ -28,7 +28,6 @@ from ltocompat.model.errors import Malformed
 from ltocompat.model.image import LtoIrVersions
 
 MAGIC = b"\xed\x43\x4e\x7f"
-NEEDLE = MAGIC + b"\x01"
 HEAD_SIZE = 0x100
 
 _HEADER = struct.Struct("<4s8BHHII")
@@ -42,7 +41,7 @@ class LtoIr(NamedTuple):
     """What the header of an LTO-IR image says.
 
     Attributes:
-        versions: container, NVVM IR and LLVM.
+        versions: of the container, NVVM IR, LLVM and debug metadata.
         arch: architecture that it was compiled for; a family suffix leaves no mark.
         linked: emitted by a linker (nvJitLink 13.4 and later), which stamps its own versions.
         body: offset of the body, bytes.
@@ -67,15 +66,10 @@ def parse(head: bytes) -> LtoIr:
     fields = _HEADER.unpack_from(head)
     container, ir, debug, llvm = (fields[i : i + 2] for i in (1, 3, 5, 7))
     tag_list, compiled, key, body = fields[9:]
-    plausible = (
-        (container[0], ir[0], debug[0]) == (1, 2, 3)
-        and tag_list == _TAG_LIST
-        and _TAG_LIST < key < body <= HEAD_SIZE
-        and len(head) > key
-    )
-    if not plausible:
+    # Versions are for those to judge who know which linker reads them.
+    if tag_list != _TAG_LIST or not _TAG_LIST < key < body <= HEAD_SIZE or len(head) <= key:
         raise Malformed(f"an LTO-IR header with fields unlike any known: {head[:24].hex(' ')}")
-    versions = LtoIrVersions(*(f"{major}.{minor}" for major, minor in (container, ir, llvm)))
+    versions = LtoIrVersions(*(f"{major}.{minor}" for major, minor in (container, ir, llvm, debug)))
     return LtoIr(versions, _arch(head[_TAG_LIST:key]), compiled == 0, body)
 
 

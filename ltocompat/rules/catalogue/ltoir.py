@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ltocompat import facts
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature
@@ -48,6 +49,38 @@ def ltoir_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             f"{_beside_it(releases, subject.linker)}",
             makers.evidence(image),
             "its bytes leave these releases open",
+        )
+        yield from _read_by_linker(image)
+
+
+# Versions in the header of LTO-IR, besides that of NVVM IR, which names its compiler.
+_FIELDS = {"container": "container", "debug": "debug metadata", "llvm": "LLVM"}
+
+
+def _read_by_linker(image: ImageSignature) -> Iterator[Requirement]:
+    """What the header asks of a linker where it is not as the compiler writes it."""
+    releases = makers.ltoir_releases(image)
+    if image.ltoir is None or image.ltoir.nvvm_ir is None or makers.beyond(image):
+        return
+    for field, name in _FIELDS.items():
+        version = getattr(image.ltoir, field)
+        if version is None:
+            continue
+        reader = facts.ltoir_reader(field, version)
+        written = facts.ltoir_is_written(field, version)
+        if written and releases and reader is not None and reader <= releases[-1]:
+            continue
+        newest = max(facts.ltoir_releases().values()) if reader is None else None
+        read_by = (reader,) if written and reader is not None else ()
+        yield Requirement(
+            Component.LINKER,
+            LinkerNotOlderThan(read_by, newest),
+            "LTO-01",
+            f"{makers.describe(image)} with {name} {version} in its header",
+            "the linker refuses LTO-IR that is newer than itself",
+            "compile the LTO-IR again: its header is damaged",
+            f"{name} version in the header",
+            f"no release that is known writes {name} {version}",
         )
 
 
