@@ -66,7 +66,7 @@ def test_one_format_may_take_the_place_of_the_table(capsys: Captured) -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["yaml"], "--format 'yaml' is not known; give one of: table, json, markdown, sarif"),
+        (["yaml"], "--format 'yaml' is not known; give one of: table, json, markdown, concise"),
         (["json", "table"], "json and table both go to standard output"),
         (["json=", "table"], "--format 'json=' names no file; write json=FILE"),
         (["json=a", "html=./a"], "two formats go to one file"),
@@ -225,7 +225,11 @@ def test_a_report_goes_to_a_pipe_that_has_few_letters(
 
 def test_from_python_it_is_a_stream_of_values(folder: Path) -> None:
     records = list(ltocompat.audit(PTX))
-    assert [type(record) for record in records] == [Required, Audited]
+    assert [type(record) for record in records] == [
+        Required,
+        Audited,
+        Audited,
+    ]  # loaded, and linked
     kernels = Project.copy(folder / "kernels").build()
     library = str(FOLDER / "objects" / "libsaxpy.so")
     found = list(ltocompat.audit([library, kernels], folder / "kernels" / "pyproject.toml"))
@@ -352,8 +356,8 @@ def test_an_ignore_hides_a_finding_in_one_file_of_a_package_and_no_other(
     two = wheel(folder, {"k/a.ptx": code, "k/b.ptx": code}, name="two")
     capsys.readouterr()
     assert run(["audit", str(two), "--format", "json"]) == 1
-    (result,) = valid_json(capsys.readouterr().out)["results"]
-    table = {found["example"].partition("::")[2]: found["standing"] for found in result["findings"]}
+    (loaded,) = (r for r in valid_json(capsys.readouterr().out)["results"] if r["route"] == "load")
+    table = {found["example"].partition("::")[2]: found["standing"] for found in loaded["findings"]}
     assert table == {"k/a.ptx": "ignored", "k/b.ptx": "counts"}
 
 

@@ -115,7 +115,9 @@ def test_the_same_finding_in_several_artifacts_is_told_once_and_counts_their_mod
     paths = [f"{n}.so" for n in range(5)]
     text = table([ONE, *(result(Verdict.FAIL, ONE, L4, path=path) for path in paths)])
     assert text.count("error 222") == 1
-    assert "(15 modules in 5 artifacts, first at lib/libx.so@0x1f40.3)" in text
+    assert (
+        "(15 modules in 0.so, 1.so, 2.so, 3.so and 1 more, first at lib/libx.so@0x1f40.3)" in text
+    )
 
 
 def test_findings_stand_worst_first_and_notes_last() -> None:

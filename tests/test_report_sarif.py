@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from verdict_values import EDGE, H100, L4, PROD, finding, result
 
 from ltocompat import __version__
 from ltocompat.commands.policy.fingerprint import fingerprint
+from ltocompat.commands.policy.lines import PolicyLines, policy_lines
+from ltocompat.commands.policy.reading import read_policy
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Coverage, Result, Verdict
 from ltocompat.report import Failure, Options
@@ -190,3 +193,43 @@ def test_what_could_not_be_read_is_a_notification() -> None:
 def test_files_without_device_code_are_not_told() -> None:
     empty = result(Verdict.UNKNOWN, PROD, path="a.txt", coverage=Coverage(0), findings=(), why=())
     assert run_of([PROD, empty])["results"] == []
+
+
+def test_a_finding_of_an_audit_leads_to_its_target_in_the_policy() -> None:
+    """A package is no file of the repository; the policy that asks for the target is."""
+    lines = PolicyLines("pyproject.toml", {"prod": 12}, audit=30)
+    records: list[Judgement] = [
+        PROD,
+        lines,
+        result(Verdict.FAIL, PROD, H100),
+        result(Verdict.FAIL, EDGE, H100),
+    ]
+    run = run_of(records)
+    for value, line in zip(run["results"], (12, 30), strict=True):
+        (location,) = value["locations"]
+        assert location["physicalLocation"]["artifactLocation"]["uri"] == "pyproject.toml"
+        assert location["physicalLocation"]["region"] == {"startLine": line}
+        (related,) = value["relatedLocations"]
+        assert related["physicalLocation"]["artifactLocation"]["uri"] == "lib/libx.so"
+        assert related["message"]["text"] == "lib/libx.so@0x1f40.3"
+    assert run["automationDetails"] == {"id": "ltocompat/prod/"}
+
+
+def test_a_rule_has_an_address_where_the_project_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "helpUri" not in run_of([])["tool"]["driver"]["rules"][0]
+    monkeypatch.setattr(sarif, "rule_url", lambda rule_id: f"https://example.org/#{rule_id}")
+    rule = run_of([])["tool"]["driver"]["rules"][0]
+    assert rule["helpUri"] == f"https://example.org/#{rule['id']}"
+
+
+def test_the_lines_of_a_policy_are_those_of_its_tables(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text(
+        '[project]\nname = "x"\n\n[tool.ltocompat.targets."old ones"]\ndriver = "535"\n'
+        '[tool.ltocompat.targets.new]  # here\ndriver = "580"\n[[tool.ltocompat.audit.ignore]]\n'
+        'rule = "PTX-06"\nreason = "x"\nexpires = 2099-12-31\n',
+        "utf-8",
+    )
+    lines = policy_lines(read_policy(str(path)))
+    assert lines is not None
+    assert [lines.line(name) for name in ("old ones", "new", "any target")] == [4, 6, 4]

@@ -15,10 +15,21 @@ __all__ = ["FORMATS", "Failure", "Options", "Report", "Writable", "write", "writ
 FORMATS = ("table", "json", "markdown")
 """The formats; each is the module of that name in ``formats``, whose ``write`` is called."""
 
-FINDING_FORMATS = (*FORMATS, "sarif", "github", "html")
+FINDING_FORMATS = (
+    *FORMATS,
+    "concise",
+    "sarif",
+    "github",
+    "gitlab",
+    "junit",
+    "html",
+    "csv",
+    "jsonl",
+)
 """Those of verbs that have findings."""
 
-_MODULES = {"json": "jsonstream"}  # a module called json would hide the standard library's
+# Modules called json and csv would hide the standard library's.
+_MODULES = {"json": "jsonstream", "csv": "csv_rows"}
 
 R = TypeVar("R")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from ltocompat.model.place import Place
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.report.document import Block, Code, Items, Paragraph
 from ltocompat.report.grouped_findings import GroupedFinding
@@ -12,6 +13,7 @@ from ltocompat.report.text import count
 
 _MOST_FINDINGS = 20
 _MOST_NOTES = 6
+_MOST_NAMED = 4  # artifacts of one finding
 
 CellWords = Callable[[Iterable[Cell]], str]
 """Names some cells in few words; empty where there is only one."""
@@ -58,11 +60,19 @@ def _opening(word: str, group: GroupedFinding, cell_words: CellWords) -> tuple[s
 
 
 def _where(group: GroupedFinding) -> tuple[str, ...]:
+    """``(3 modules, first at x.so@0x40)``, ``(at x.so@0x40)``, ``(in a.whl, b.whl)``."""
     example = group.finding.example
-    words = [count(group.module_count, "module")] if group.module_count > 1 else []
-    if len(group.modules) > 1:
-        words.append(f"in {count(len(group.modules), 'artifact')}")
-    number = " ".join(words)
+    number = count(group.module_count, "module") if group.module_count > 1 else ""
     if example is None:
-        return (f" ({number})",) if number else ()
+        return (f" ({number} in " if number else " (in ", *_artifacts(group), ")")
+    if len(group.modules) > 1:
+        return (f" ({number} in ", *_artifacts(group), ", first at ", Code(example), ")")
     return (f" ({number}, first at " if number else " (at ", Code(example), ")")
+
+
+def _artifacts(group: GroupedFinding) -> Iterator[str]:
+    paths = list(group.modules)
+    for position, path in enumerate(paths[:_MOST_NAMED]):
+        yield from (", ", Code(Place(path))) if position else (Code(Place(path)),)
+    if len(paths) > _MOST_NAMED:
+        yield f" and {len(paths) - _MOST_NAMED:,} more"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from ltocompat.commands.policy.lines import PolicyLines
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET, Target
@@ -19,8 +20,9 @@ from ltocompat.report.text import brief
 if TYPE_CHECKING:
     from ltocompat.rules.rule import Rule
 
-Judgement = Target | Result | Required | Failure
-"""What flows into formats for findings: the targets, then the results; ``Required`` if wanted."""
+Judgement = Target | Result | Required | PolicyLines | Failure
+"""What flows into formats for findings: the targets, then the results; what else is known of them.
+"""
 
 R = TypeVar("R")
 
@@ -212,6 +214,7 @@ class Judgements:
         results: the verdicts, without those on files that hold no device code.
         required: what artifacts ask, by path.
         failures: what gave no answer.
+        policy: where the targets stand in a policy; None where there is none.
         empty: files without device code.
     """
 
@@ -219,6 +222,7 @@ class Judgements:
     results: list[Result] = field(default_factory=list)
     required: dict[str, Required] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
+    policy: PolicyLines | None = None
     empty: set[str] = field(default_factory=set)
 
     @property
@@ -237,6 +241,8 @@ def sort_out(records: Iterable[Judgement]) -> Judgements:
                 judgements.targets.append(record)
             case Required():
                 judgements.required[record.path] = record
+            case PolicyLines():
+                judgements.policy = record
             case Failure():
                 judgements.failures.append(record)
             case Result() if record.without_device_code:

@@ -15,15 +15,19 @@ from typing import Any
 from urllib.parse import quote
 
 from ltocompat.commands.policy.fingerprint import fingerprint
+from ltocompat.commands.policy.lines import PolicyLines
 from ltocompat.model.place import Place
+from ltocompat.model.project import rule_url
 from ltocompat.model.target import ANY_TARGET, Target
-from ltocompat.model.verdict import Finding, Level, Result
+from ltocompat.model.verdict import Finding, Level
 from ltocompat.model.version import VERSION
 from ltocompat.report import Failure, Options, Writable
+from ltocompat.report.finding_rows import apart_by_file
 from ltocompat.report.formats.jsonstream import Array, encode
 from ltocompat.report.grouped_findings import (
     FindingReport,
     GroupedFinding,
+    Judgements,
     grouped_findings,
     sort_out,
 )
@@ -58,25 +62,25 @@ def write(
         options: make no difference.
     """
     judgements = sort_out(report.judgements(records))
-    found = grouped_findings(judgements.results, _apart)
+    found = grouped_findings(judgements.results, apart_by_file)
     rules = _Rules(found)
     files = _Files()
     stream.write(f'{{"$schema": {encode(SCHEMA)}, "version": "2.1.0", "runs": [{{\n')
-    stream.write(f'"tool": {{"driver": {encode(rules.tool())}}},\n"results": [')
+    stream.write(f'"tool": {{"driver": {encode(rules.tool())}}},\n')
+    stream.write(f'"automationDetails": {encode(_automation(judgements))},\n"results": [')
     rows = Array()
     seen: Counter[str] = Counter()
     for group in found:
-        stream.write(rows.element(encode(_result(group, rules, files, seen))))
+        value = _result(group, rules, files, seen)
+        if judgements.policy is not None:
+            value |= _in_policy(value, judgements.policy, files)
+        stream.write(rows.element(encode(value)))
     stream.write(f'\n],\n"artifacts": {encode(files.values)},\n')
     stream.write(f'"invocations": [{encode(_invocation(judgements.failures))}],\n')
     stream.write(
         f'"properties": {encode({"targets": [_target(target) for target in judgements.targets]})}\n'
     )
     stream.write("}]}\n")
-
-
-def _apart(result: Result, finding: Finding) -> tuple[object, ...]:
-    return (result.path, result.target.name, finding.example.members if finding.example else ())
 
 
 def _result(group: GroupedFinding, rules: _Rules, files: _Files, seen: Counter[str]) -> Value:
@@ -106,6 +110,25 @@ def _result(group: GroupedFinding, rules: _Rules, files: _Files, seen: Counter[s
             "source": finding.source,
         },
     }
+
+
+def _automation(judgements: Judgements) -> Value:
+    """What keeps this run apart from others of the same commit: its targets (3.17.3)."""
+    names = "+".join(target.name for target in judgements.targets) or ANY_TARGET.name
+    return {"id": f"ltocompat/{escape(brief(names))}/"}
+
+
+def _in_policy(value: Value, policy: PolicyLines, files: _Files) -> Value:
+    """The line of the policy that asks, which is in the repository; the artifact is related."""
+    index = files.index(Place(policy.path))
+    physical = {
+        "artifactLocation": {"uri": files.uri(index), "index": index},
+        "region": {"startLine": policy.line(value["properties"]["target"])},
+    }
+    (found,) = value["locations"]
+    text = value["properties"]["place"]
+    related = {"id": 1, **found, "message": {"text": escape(brief(text))}}
+    return {"locations": [{"physicalLocation": physical}], "relatedLocations": [related]}
 
 
 def _message(group: GroupedFinding, target: str) -> str:
@@ -225,6 +248,7 @@ def _descriptor(rule: Rule) -> Value:
     return {
         "id": rule.id,
         "name": "".join(word[0].upper() + word[1:] for word in words),
+        **({"helpUri": rule_url(rule.id)} if "://" in rule_url(rule.id) else {}),
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": rule.statement[:_LONGEST]},
         "help": {"text": "\n".join(plain), "markdown": "\n\n".join(marked)},

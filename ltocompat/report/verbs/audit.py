@@ -9,6 +9,7 @@ from dataclasses import replace
 from ltocompat.commands.audit import AuditScope
 from ltocompat.commands.audit_tally import Outcome
 from ltocompat.commands.policy.gate import FORGIVEN, Assessed, Audited, Standing
+from ltocompat.commands.policy.lines import policy_lines
 from ltocompat.commands.policy.values import Policy
 from ltocompat.commands.trial_advice import TRIAL_OPTION
 from ltocompat.model.place import Place
@@ -246,6 +247,9 @@ def _judgements(records: Iterable[AuditRecord]) -> Iterator[Judgement]:
         match record:
             case AuditScope():
                 yield from record.policy.targets
+                lines = policy_lines(record.policy) if record.policy.given else None
+                if lines is not None:
+                    yield lines
             case Audited():
                 yield record.result
             case Required() | Failure():

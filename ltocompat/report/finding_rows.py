@@ -1,0 +1,89 @@
+"""Findings one by one, for formats that have a row, a line or an object for each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ltocompat.commands.policy.fingerprint import fingerprint
+from ltocompat.model.place import Place
+from ltocompat.model.verdict import Finding, Result
+from ltocompat.report.grouped_findings import GroupedFinding, grouped_findings
+from ltocompat.report.text import brief, escape
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRow:
+    """A finding on one file of an artifact and one deploy target; all texts are safe to print.
+
+    Attributes:
+        artifact: the file or package that is judged.
+        path: the same, as bytes allow: not escaped.
+        place: where in it the finding is, pasteable.
+        rule: ID of its rule.
+        level: ``error``, ``warning`` or ``note``.
+        verdict: what it makes of the artifact.
+        target: name of the deploy target.
+        gpus: GPUs there, each once.
+        routes: ``load``, ``link``; empty where modules go one way only.
+        modules: how many modules it holds for; 0 for the artifact or target as a whole.
+        message: what is wrong.
+        remedy: what to do.
+        evidence: the bytes that say so.
+        fingerprint: the same in every build.
+        number: of the findings with this fingerprint, from 1.
+    """
+
+    artifact: str
+    path: str
+    place: str
+    rule: str
+    level: str
+    verdict: str
+    target: str
+    gpus: tuple[str, ...]
+    routes: tuple[str, ...]
+    modules: int
+    message: str
+    remedy: str
+    evidence: str
+    fingerprint: str
+    number: int
+
+
+def finding_rows(results: Iterable[Result]) -> Iterator[FindingRow]:
+    """The findings of results, the loudest first."""
+    seen: Counter[str] = Counter()
+    for group in grouped_findings(results, apart_by_file):
+        yield _row(group, seen)
+
+
+def apart_by_file(result: Result, finding: Finding) -> tuple[object, ...]:
+    """What keeps equal findings apart: the artifact, the target and the file inside."""
+    return (result.path, result.target.name, finding.example.members if finding.example else ())
+
+
+def _row(group: GroupedFinding, seen: Counter[str]) -> FindingRow:
+    finding = group.finding
+    (path,) = group.modules
+    target = next(iter(group.cells)).target
+    digest = fingerprint(path, target, finding)
+    seen[digest] += 1
+    return FindingRow(
+        artifact=escape(path),
+        path=path,
+        place=escape(str(finding.example or Place(path))),
+        rule=escape(finding.rule),
+        level=str(finding.level),
+        verdict=str(finding.verdict),
+        target=escape(target),
+        gpus=tuple(dict.fromkeys(escape(cell.gpu) for cell in group.cells if cell.gpu)),
+        routes=tuple(dict.fromkeys(cell.route for cell in group.cells if cell.route)),
+        modules=group.module_count,
+        message=escape(brief(finding.message)),
+        remedy=escape(brief("; or ".join(group.remedies))),
+        evidence=escape(brief(finding.evidence)),
+        fingerprint=digest,
+        number=seen[digest],
+    )

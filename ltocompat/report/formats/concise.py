@@ -1,0 +1,38 @@
+"""A finding a line, as compilers write them: ``x.whl: fail PTX-01 on prod (h100): ...``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ltocompat.report import Options, Writable
+from ltocompat.report.finding_rows import FindingRow, finding_rows
+from ltocompat.report.grouped_findings import FindingReport, sort_out
+from ltocompat.report.text import brief, count, escape
+
+
+def write(
+    report: FindingReport[Any],
+    records: Iterable[Any],
+    stream: Writable,
+    options: Options,  # noqa: ARG001 - every format is called alike
+) -> None:
+    """Write a line for each failure and each finding, and one that counts them."""
+    judgements = sort_out(report.judgements(records))
+    for failure in judgements.failures:
+        stream.write(f"error {failure.kind}: {escape(brief(failure.message))}\n")
+    rows = list(finding_rows(judgements.results))
+    for row in rows:
+        stream.write(f"{_line(row)}\n")
+    levels = [sum(row.level == level for row in rows) for level in ("error", "warning", "note")]
+    words = zip(levels, ("error", "warning", "note"), strict=True)
+    stream.write(", ".join(count(number, word) for number, word in words) + "\n")
+
+
+def _line(row: FindingRow) -> str:
+    gpus = f" ({', '.join(row.gpus)})" if row.gpus else ""
+    remedy = f". Remedy: {row.remedy}" if row.remedy else ""
+    return (
+        f"{row.place}: {row.level}: {row.verdict} {row.rule} on {row.target}{gpus}: "
+        f"{row.message}{remedy}"
+    )

@@ -1,0 +1,58 @@
+"""Findings as CSV (RFC 4180), a row each, with a head: for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ltocompat.report import Options, Writable
+from ltocompat.report.finding_rows import finding_rows
+from ltocompat.report.grouped_findings import FindingReport, sort_out, title_of
+from ltocompat.report.text import brief, escape
+
+HEAD = (
+    "artifact",
+    "place",
+    "level",
+    "verdict",
+    "rule",
+    "title",
+    "target",
+    "gpus",
+    "routes",
+    "modules",
+    "message",
+    "remedy",
+    "evidence",
+    "fingerprint",
+)
+_FORMULA = ("=", "+", "-", "@")
+
+
+def write(
+    report: FindingReport[Any],
+    records: Iterable[Any],
+    stream: Writable,
+    options: Options,  # noqa: ARG001 - every format is called alike
+) -> None:
+    """Write the head, a row for each failure, whose rule is its kind, and one for each finding."""
+    judgements = sort_out(report.judgements(records))
+    stream.write(_line(HEAD))
+    for failure in judgements.failures:
+        cells = {"level": "error", "rule": failure.kind, "message": escape(brief(failure.message))}
+        stream.write(_line([cells.get(name, "") for name in HEAD]))
+    for row in finding_rows(judgements.results):
+        cells = {name: str(getattr(row, name, "")) for name in HEAD}
+        cells |= {"title": title_of(row.rule)}
+        cells |= {"gpus": " ".join(row.gpus), "routes": " ".join(row.routes)}
+        stream.write(_line([cells[name] for name in HEAD]))
+
+
+def _line(cells: Sequence[str]) -> str:
+    text = io.StringIO()
+    # A spreadsheet would calculate what begins like a formula.
+    safe = [f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells]
+    csv.writer(text, lineterminator="\n").writerow(safe)
+    return text.getvalue()

@@ -1,0 +1,70 @@
+"""Findings as a Code Quality report of GitLab: a JSON array, an object a finding.
+
+GitLab shows them in merge requests. It tells them apart by their fingerprints, which must not
+repeat, and wants a line of each; a package has none, so that it is 1.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from ltocompat.report import Failure, Options, Writable
+from ltocompat.report.finding_rows import FindingRow, finding_rows
+from ltocompat.report.formats.jsonstream import Array, encode
+from ltocompat.report.grouped_findings import FindingReport, sort_out
+from ltocompat.report.text import brief, escape
+
+_SEVERITIES = {"error": "critical", "warning": "minor", "note": "info"}
+
+
+def write(
+    report: FindingReport[Any],
+    records: Iterable[Any],
+    stream: Writable,
+    options: Options,  # noqa: ARG001 - every format is called alike
+) -> None:
+    """Write the array; a failure is an issue, too."""
+    judgements = sort_out(report.judgements(records))
+    rows = Array()
+    stream.write("[")
+    for number, failure in enumerate(judgements.failures):
+        stream.write(rows.element(encode(_failure(failure, number))))
+    for row in finding_rows(judgements.results):
+        stream.write(rows.element(encode(_issue(row))))
+    stream.write("\n]\n")
+
+
+def _issue(row: FindingRow) -> dict[str, object]:
+    gpus = f" ({', '.join(row.gpus)})" if row.gpus else ""
+    remedy = f" Remedy: {row.remedy}." if row.remedy else ""
+    text = f"{row.verdict} on {row.target}{gpus}: {row.message}.{remedy} At {row.place}."
+    return {
+        "description": text,
+        "check_name": row.rule,
+        "fingerprint": _digest(f"{row.fingerprint}:{row.number}"),
+        "severity": _SEVERITIES[row.level],
+        "location": {"path": _path(row.path), "lines": {"begin": 1}},
+    }
+
+
+def _failure(failure: Failure, number: int) -> dict[str, object]:
+    return {
+        "description": escape(brief(failure.message)),
+        "check_name": failure.kind,
+        "fingerprint": _digest(f"{failure.kind}:{failure.message}:{number}"),
+        "severity": "critical",
+        "location": {"path": ".", "lines": {"begin": 1}},
+    }
+
+
+def _path(path: str) -> str:
+    """Relative to the repository, without ``./``, as GitLab wants it."""
+    slashed = path.replace(os.sep, "/")
+    return escape(slashed.removeprefix("./"))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]

@@ -1,0 +1,29 @@
+"""Findings as JSON Lines: an object a line, for jq and log collectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from ltocompat.report import Options, Writable
+from ltocompat.report.finding_rows import finding_rows
+from ltocompat.report.formats.jsonstream import encode
+from ltocompat.report.grouped_findings import FindingReport, sort_out
+
+_OURS = ("path", "number")  # what other formats need, and no reader
+
+
+def write(
+    report: FindingReport[Any],
+    records: Iterable[Any],
+    stream: Writable,
+    options: Options,  # noqa: ARG001 - every format is called alike
+) -> None:
+    """Write ``{"error": ...}`` for each failure, then an object for each finding."""
+    judgements = sort_out(report.judgements(records))
+    for failure in judgements.failures:
+        stream.write(encode({"error": {"kind": failure.kind, "message": failure.message}}) + "\n")
+    for row in finding_rows(judgements.results):
+        value = {name: part for name, part in asdict(row).items() if name not in _OURS}
+        stream.write(encode(value) + "\n")

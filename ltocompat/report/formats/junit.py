@@ -1,0 +1,107 @@
+"""Verdicts as JUnit XML: a suite an artifact, a test case a target, GPU and route.
+
+A case fails where a finding is an error, and is an error where its verdict is unknown: both are red
+in every CI system. The rest of what was found stands in the output of its case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from ltocompat.model.verdict import Finding, Level, Result, Verdict
+from ltocompat.report import Failure, Options, Writable
+from ltocompat.report.grouped_findings import FindingReport, sort_out
+from ltocompat.report.matrix_cells import cell_of
+from ltocompat.report.text import brief, escape
+
+
+def write(
+    report: FindingReport[Any],
+    records: Iterable[Any],
+    stream: Writable,
+    options: Options,  # noqa: ARG001 - every format is called alike
+) -> None:
+    """Write one document; a failure is a suite of its own."""
+    judgements = sort_out(report.judgements(records))
+    suites: dict[str, list[Result]] = {}
+    for result in judgements.results:
+        suites.setdefault(result.path, []).append(result)
+    stream.write('<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="ltocompat">\n')
+    for failure in judgements.failures:
+        stream.write(_failure_suite(failure))
+    for path, results in suites.items():
+        stream.write(_suite(path, [_case(path, result) for result in results], _counts(results)))
+    for path in sorted(judgements.empty - suites.keys()):
+        case = f"{_opening(path, 'device code')}<skipped>there is no device code</skipped>"
+        stream.write(_suite(path, [f"{case}</testcase>\n"], (0, 0, 1)))
+    stream.write("</testsuites>\n")
+
+
+def _suite(path: str, cases: Sequence[str], counts: tuple[int, int, int]) -> str:
+    failures, errors, skipped = counts
+    return (
+        f'<testsuite name={_attribute(path)} tests="{len(cases)}" failures="{failures}" '
+        f'errors="{errors}" skipped="{skipped}" time="0">\n{"".join(cases)}</testsuite>\n'
+    )
+
+
+def _failure_suite(failure: Failure) -> str:
+    message = _attribute(failure.message)
+    case = f'{_opening(failure.kind, "read")}<error type="{failure.kind}" message={message}/>'
+    return _suite(failure.kind, [f"{case}</testcase>\n"], (0, 1, 0))
+
+
+def _counts(results: Iterable[Result]) -> tuple[int, int, int]:
+    tags = [_tag(result) for result in results]
+    return tags.count("failure"), tags.count("error"), 0
+
+
+def _tag(result: Result) -> str:
+    """What a result is to JUnit; empty for one that passes."""
+    loud = {finding.level for finding in result.findings}
+    if Level.ERROR in loud or (result.verdict is Verdict.FAIL and not loud):
+        return "failure"
+    undecided = result.verdict is Verdict.UNKNOWN and (Level.WARNING in loud or not loud)
+    return "error" if undecided else ""
+
+
+def _case(path: str, result: Result) -> str:
+    cell = cell_of(result)
+    name = " ".join(part for part in (cell.target, cell.gpu, cell.route) if part)
+    return f"{_opening(path, name)}{''.join(_content(result))}</testcase>\n"
+
+
+def _content(result: Result) -> Iterator[str]:
+    tag = _tag(result)
+    findings = sorted(result.findings, key=lambda finding: list(Level).index(finding.level))
+    if tag:
+        first = findings[0] if findings else None
+        title = f"{first.rule}: {first.message}" if first else f"the verdict is {result.verdict}"
+        rule = first.rule if first else str(result.verdict)
+        lines = "\n".join(map(_line, findings))
+        yield f"<{tag} type={_attribute(rule)} message={_attribute(title)}>{_text(lines)}</{tag}>"
+    elif findings:
+        lines = "\n".join([f"verdict: {result.verdict}", *map(_line, findings)])
+        yield f"<system-out>{_text(lines)}</system-out>"
+
+
+def _line(finding: Finding) -> str:
+    where = f" (at {finding.example})" if finding.example else ""
+    remedy = f". Remedy: {finding.remedy}" if finding.remedy else ""
+    return escape(
+        brief(f"{finding.level} {finding.verdict} {finding.rule}: {finding.message}{where}{remedy}")
+    )
+
+
+def _opening(path: str, name: str) -> str:
+    return f'<testcase classname={_attribute(path)} name={_attribute(name)} time="0">'
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(escape(brief(text)))
+
+
+def _text(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
