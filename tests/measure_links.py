@@ -27,7 +27,7 @@ Table = dict[str, dict[str, str]]
 def links(*places: Path | str, **options: object) -> list[Linked]:
     """Trial links of these files, by nvJitLinks that are fetched where they are missing."""
     ask: Callable[..., object] = link
-    found = list(ask(*places, install_missing=True, **options))  # type: ignore[call-overload]
+    found = list(ask(*places, install_linkers=True, **options))  # type: ignore[call-overload]
     return [value for value in found if isinstance(value, Linked)]
 
 
@@ -55,9 +55,9 @@ def measure(folder: str, releases: Iterable[str] | None = None) -> Table:
     table: Table = {}
     for producer, sample in producers(folder).items():
         minors = MINORS if releases is None or producer in wanted else sorted(wanted & {*MINORS})
-        found = links(sample.path, arch="sm_80", nvjitlinks=minors)
+        found = links(sample.path, arch="sm_80", linkers=[f"nvjitlink={minor}" for minor in minors])
         table[producer] = {
-            str(linked.nvjitlink.release): str(linked.answer.outcome)
+            str(linked.linker.release): str(linked.answer.outcome)
             for linked in found
             if linked.way == "lto"
         }

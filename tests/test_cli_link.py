@@ -57,3 +57,29 @@ def test_nothing_needs_a_linker_where_nothing_is_to_be_narrowed(tmp_path: Path) 
     done = run(tmp_path, "inspect", LTOIR, "--trial-link")
     assert done.returncode == 0
     assert "12.4 (NVVM IR 2.71)" in done.stdout
+
+
+@pytest.mark.parametrize("option", ["--install-linkers", "--install-nvjitlink"])
+def test_both_names_of_the_option_that_installs_are_known(tmp_path: Path, option: str) -> None:
+    done = run(tmp_path, "link", LTOIR, option, "--nvjitlink", "12.7", "--arch", "sm_90")
+    assert done.returncode == 2
+    assert "nvJitLink 12.7 is not in our tables" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (("--linker", "nvlink=12.4"), 4, "nvlink 12.4 is not at hand"),
+        (("--linker", "nvlink=12.4", "--install-linkers"), 4, "and no nvlink; give the path"),
+        (("--linker", "13.5"), 2, "'13.5' names no linker; write it like nvjitlink=13.4"),
+        (("--linker", f"nvlink={LTOIR}"), 2, "it is no program"),
+        (("--linker", "nvlink=/nowhere/nvlink"), 4, "does not exist"),
+    ],
+)
+def test_an_nvlink_that_cannot_be_had_is_one_sentence(
+    tmp_path: Path, arguments: tuple[str, ...], code: int, text: str
+) -> None:
+    done = run(tmp_path, "link", LTOIR, "--arch", "sm_90", *arguments)
+    assert done.returncode == code, done.stderr
+    assert text in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -369,6 +369,21 @@ def test_progress_is_erased_and_never_wider_than_the_terminal(
     assert terminal.text.count("\r") == 3
 
 
+def test_off_a_terminal_a_line_comes_every_ten_seconds_where_a_verb_wants_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    line = ProgressLine(lines=True)
+    for seconds, done in ((9, 1), (2, 2), (5, 3), (6, 4)):
+        now[0] += seconds
+        line(Progress("nvlink 13.5.37", done << 20, 4 << 20))
+    line.erase()
+    assert capsys.readouterr().err == (
+        " 50% of 4.0 MiB nvlink 13.5.37\n100% of 4.0 MiB nvlink 13.5.37\n"
+    )
+
+
 def test_progress_is_for_terminals_only(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     line = ProgressLine()
     monkeypatch.setattr("time.monotonic", lambda: 1e9)

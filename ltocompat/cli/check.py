@@ -13,7 +13,7 @@ from ltocompat.cli.options import (
     AllowEmpty,
     Beside,
     FindingFormat,
-    InstallNvJitLink,
+    InstallLinkers,
     NoCache,
     Strict,
     TrialLink,
@@ -62,7 +62,7 @@ def check(
             "--trial-load", help="Load the modules on this machine's GPUs and fold in the answers."
         ),
     ] = False,
-    install_nvjitlink: InstallNvJitLink = False,
+    install_linkers: InstallLinkers = False,
     beside: Beside = None,
     no_cache: NoCache = False,
     why: Annotated[bool, typer.Option("--why", help="Show the reasoning of each verdict.")] = False,
@@ -101,7 +101,7 @@ def check(
         beside=tuple(beside or ()),
         trial_link=trial_link,
         trial_load=trial_load,
-        install_nvjitlink=install_nvjitlink,
+        install_linkers=install_linkers,
         cache=not no_cache,
         progress=output.progress,
     )

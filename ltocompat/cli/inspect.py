@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import Archs, Format, InstallNvJitLink, Kinds, MadeBy, choose
+from ltocompat.cli.options import Archs, Format, InstallLinkers, Kinds, MadeBy, choose
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.model.errors import UsageError
@@ -50,7 +50,7 @@ def inspect(
             help="Narrow the releases of scrambled LTO-IR: ask nvJitLinks which first accepts it.",
         ),
     ] = False,
-    install_nvjitlink: InstallNvJitLink = False,
+    install_linkers: InstallLinkers = False,
     form: Format = None,
 ) -> int:
     """List every LTO-IR, PTX and SASS image in files, and who made each.
@@ -72,7 +72,7 @@ def inspect(
         kernels=kernels,
         hashes=hashes,
         trial_link=trial_link,
-        install_nvjitlink=install_nvjitlink,
+        install_linkers=install_linkers,
         where=where or None,
         progress=output.progress,
     )

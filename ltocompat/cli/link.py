@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import FindingFormat, InstallNvJitLink, Kinds, NvJitLinks
+from ltocompat.cli.options import FindingFormat, InstallLinkers, Kinds, Linkers, NvJitLinks
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.report import Options
@@ -30,6 +30,7 @@ def link(
             metavar="SM", help="The link's target, e.g. sm_90; --each takes each image's."
         ),
     ] = None,
+    linker: Linkers = None,
     nvjitlink: NvJitLinks = None,
     output: Annotated[
         str | None,
@@ -47,27 +48,27 @@ def link(
         ),
     ] = False,
     kind: Kinds = None,
-    install_nvjitlink: InstallNvJitLink = False,
+    install_linkers: InstallLinkers = False,
     form: FindingFormat = None,
 ) -> int:
-    """Link these inputs with real nvJitLinks, as LTO and as plain PTX and SASS side by side.
+    """Link these inputs with real linkers, as LTO and as plain PTX and SASS side by side.
 
-    No GPU and no driver is needed; the library runs in processes of its own. Exit code 1 says that
-    some link did not succeed.
+    No GPU and no driver is needed; nvJitLink and nvlink run in processes of their own. Exit code 1
+    says that some link did not succeed. --kind links the images of that kind alone.
     """
     where = ImageFilter.parse(kinds=kind or ())
     from ltocompat.commands import link as command
     from ltocompat.report.verbs.link import REPORT
 
-    streams = Output()
+    streams = Output(lines=True)
     options = command.LinkOptions(
         tuple(places),
         arch=arch,
-        nvjitlinks=tuple(nvjitlink or ()),
+        linkers=(*(linker or ()), *(f"nvjitlink={version}" for version in nvjitlink or ())),
         each=each,
         add_only=add_only,
         output=output,
-        install_nvjitlink=install_nvjitlink,
+        install_linkers=install_linkers,
         where=where or None,
         progress=streams.progress,
     )

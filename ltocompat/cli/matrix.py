@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import Format, InstallNvJitLink, TrialLink
+from ltocompat.cli.options import Format, InstallLinkers, TrialLink
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.model.errors import UsageError
@@ -27,7 +27,7 @@ def matrix(
         typer.Option(metavar="FILE.svg", help="Also draw a picture, over a file of that name."),
     ] = None,
     trial_link: TrialLink = False,
-    install_nvjitlink: InstallNvJitLink = False,
+    install_linkers: InstallLinkers = False,
     form: Format = None,
 ) -> int:
     """Check against every nvJitLink, every driver branch and every GPU architecture.
@@ -44,7 +44,7 @@ def matrix(
     options = command.MatrixOptions(
         tuple(paths),
         trial_link=trial_link,
-        install_nvjitlink=install_nvjitlink,
+        install_linkers=install_linkers,
         progress=output.progress,
     )
     run = command.run if svg is None else functools.partial(run_and_draw, svg=svg)

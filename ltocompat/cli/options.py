@@ -63,6 +63,15 @@ FindingFormat = Annotated[
         autocompletion=lambda: list(FINDING_FORMATS),
     ),
 ]
+Linkers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--linker",
+        metavar="LINKER=VERSION",
+        help="Who is to link: nvlink=13.5, nvjitlink=12.4.127, or =PATH; repeat it to compare "
+        "(default: the newest nvJitLink).",
+    ),
+]
 NvJitLinks = Annotated[
     list[str] | None,
     typer.Option(
@@ -71,13 +80,14 @@ NvJitLinks = Annotated[
         help="nvJitLink to ask: 12.4, 12.4.127 or a path; repeat it to compare (default: newest).",
     ),
 ]
-InstallNvJitLink = Annotated[
+InstallLinkers = Annotated[
     bool,
     typer.Option(
+        "--install-linkers",
         "--install-nvjitlink",
         envvar="LTOCOMPAT_INSTALL_NVJITLINK",
         show_envvar=False,
-        help="Install versions that are not at hand, for trials.",
+        help="Install linkers that are not at hand, for trials.",
     ),
 ]
 TrialLink = Annotated[
@@ -86,7 +96,7 @@ TrialLink = Annotated[
         "--trial-link",
         envvar="LTOCOMPAT_TRIAL_LINK",
         show_envvar=False,
-        help="Ask real nvJitLinks; no GPU and no driver is needed.",
+        help="Ask real linkers; no GPU and no driver is needed.",
     ),
 ]
 Beside = Annotated[
@@ -104,7 +114,7 @@ NoCache = Annotated[
         "--no-cache",
         envvar="LTOCOMPAT_NO_CACHE",
         show_envvar=False,
-        help="Ask nvJitLinks anew, whatever they answered before.",
+        help="Ask linkers anew, whatever they answered before.",
     ),
 ]
 AllowEmpty = Annotated[

@@ -34,10 +34,11 @@ class Output:
     Attributes:
         answer: standard output.
         messages: standard error, for sentences.
-        progress: the line on standard error; None where that is no terminal.
+        progress: the line on standard error; None where that is no terminal and there are no lines.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, lines: bool = False) -> None:
+        """``lines``: where standard error is no terminal, write a line now and then instead."""
         self.answer: Writable = sys.stdout
         self.messages: Writable = sys.stderr
         self.progress: ProgressLine | None = None
@@ -46,6 +47,8 @@ class Output:
             self.messages = _AfterErasing(sys.stderr, self.progress)
             if sys.stdout.isatty():
                 self.answer = _AfterErasing(sys.stdout, self.progress)
+        elif lines:
+            self.progress = ProgressLine(lines=True)
 
     def close(self) -> None:
         """Take the progress line away."""

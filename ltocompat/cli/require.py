@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import Format, InstallNvJitLink, TrialLink
+from ltocompat.cli.options import Format, InstallLinkers, TrialLink
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.report import Options
@@ -21,7 +21,7 @@ def require(
         typer.Argument(metavar="PATH...", help="Files, folders, places (libx.a::m.o@0x40) or -."),
     ],
     trial_link: TrialLink = False,
-    install_nvjitlink: InstallNvJitLink = False,
+    install_linkers: InstallLinkers = False,
     form: Format = None,
 ) -> int:
     """Say what device code needs: the least nvJitLink and driver, the GPUs, lines to paste."""
@@ -32,7 +32,7 @@ def require(
     options = command.RequireOptions(
         tuple(paths),
         trial_link=trial_link,
-        install_nvjitlink=install_nvjitlink,
+        install_linkers=install_linkers,
         progress=output.progress,
     )
     writing = in_format(form, REPORT, Options(width=terminal_width()), paths)

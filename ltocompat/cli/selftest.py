@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import Format, InstallNvJitLink
+from ltocompat.cli.options import Format, InstallLinkers
 from ltocompat.cli.output import terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.report import Options
@@ -24,7 +24,7 @@ def selftest(
             "of this Python get, else the newest installed for trials).",
         ),
     ] = None,
-    install_nvjitlink: InstallNvJitLink = False,
+    install_linkers: InstallLinkers = False,
     form: Format = None,
 ) -> int:
     """Compile, link, load and run on this machine, as PTX and as LTO, and say where it stops.
@@ -37,6 +37,6 @@ def selftest(
     from ltocompat.commands import selftest as command
     from ltocompat.report.verbs.selftest import REPORT
 
-    options = command.SelfTestOptions(nvjitlink, install_nvjitlink)
+    options = command.SelfTestOptions(nvjitlink, install_linkers)
     writing = in_format(form, REPORT, Options(width=terminal_width()))
     return run_verb(command.run, options, writing, SelfTestStatus())

@@ -54,7 +54,7 @@ class AuditOptions:
         fail_on: the mildest verdict that counts; None: the policy's.
         trial_link: ask the nvJitLinks that the targets name, whatever the policy says.
         allow_empty: pass where there is no device code, or no file at all.
-        beside, install_nvjitlink, cache, limits, progress: as the arguments of ``audit``.
+        beside, install_linkers, cache, limits, progress: as the arguments of ``audit``.
     """
 
     paths: tuple[str | os.PathLike[str], ...] = ()
@@ -66,7 +66,7 @@ class AuditOptions:
     trial_link: bool = False
     allow_empty: bool = False
     beside: tuple[str | os.PathLike[str], ...] = ()
-    install_nvjitlink: bool = False
+    install_linkers: bool = False
     cache: bool = True
     limits: Limits = DEFAULT_LIMITS
     progress: Callable[[Progress], None] | None = None
@@ -93,7 +93,7 @@ def audit(
     *,
     baseline: Baseline = _NO_BASELINE,
     beside: Sequence[str | os.PathLike[str]] = (),
-    install_nvjitlink: bool = False,
+    install_linkers: bool = False,
     cache: bool = True,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
@@ -107,7 +107,7 @@ def audit(
             ``pyproject.toml``; where there is none, only what holds on any target is judged.
         baseline: findings that are known and do not count.
         beside: packages that are installed with them.
-        install_nvjitlink: install nvJitLinks that are to be asked and are not at hand.
+        install_linkers: install nvJitLinks that are to be asked and are not at hand.
         cache: keep the answers of trial links, and use those that are kept.
         limits: what reading one file may cost.
         progress: called as files are read.
@@ -130,7 +130,7 @@ def audit(
         policy,
         baseline,
         beside=tuple(beside),
-        install_nvjitlink=install_nvjitlink,
+        install_linkers=install_linkers,
         cache=cache,
         limits=limits,
         progress=progress,
@@ -262,7 +262,7 @@ def _summaries(
     if policy.trial_links and policy.targets:
         link_trial = LinkTrial(
             policy.targets,
-            install_missing=options.install_nvjitlink,
+            install_missing=options.install_linkers,
             cache=TrialCache.of() if options.cache else None,
             only=policy.trial_releases or None,
         )
@@ -270,7 +270,7 @@ def _summaries(
         return _TriedSummaries(scan, stack.enter_context(link_trial), kept).summaries(files)
     if policy.trial_links:
         # Nobody's linkers are named: those are asked that tell who made the LTO-IR.
-        ask = functools.partial(obtain, install_missing=options.install_nvjitlink)
+        ask = functools.partial(obtain, install_missing=options.install_linkers)
         scan = replace(scan, narrower=stack.enter_context(MakerNarrower(ask)))
     return with_failures(functools.partial(summaries, files, scan))
 

@@ -42,7 +42,7 @@ class CheckOptions:
     beside: tuple[str | os.PathLike[str], ...] = ()
     trial_link: bool = False
     trial_load: bool = False
-    install_nvjitlink: bool = False
+    install_linkers: bool = False
     cache: bool = True
     limits: Limits = DEFAULT_LIMITS
     progress: Callable[[Progress], None] | None = None
@@ -58,7 +58,7 @@ def check(
     beside: Sequence[str | os.PathLike[str]] = (),
     trial_link: bool = False,
     trial_load: bool = False,
-    install_nvjitlink: bool = False,
+    install_linkers: bool = False,
     cache: bool = True,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
@@ -76,7 +76,7 @@ def check(
         beside: packages that are installed with those at the paths.
         trial_link: ask the nvJitLinks that the targets name.
         trial_load: ask this machine's driver, on its GPUs, where this machine is a target.
-        install_nvjitlink: install those that are not at hand.
+        install_linkers: install those that are not at hand.
         cache: keep the answers of trial links, and use those that are kept.
         limits: what reading one file may cost.
         progress: called as files are read.
@@ -102,7 +102,7 @@ def check(
         beside=tuple(beside),
         trial_link=trial_link,
         trial_load=trial_load,
-        install_nvjitlink=install_nvjitlink,
+        install_linkers=install_linkers,
         cache=cache,
         limits=limits,
         progress=progress,
@@ -214,7 +214,7 @@ def _tries(
 
         linkers = LinkTrial(
             [target.target for target in targets],
-            install_missing=options.install_nvjitlink,
+            install_missing=options.install_linkers,
             cache=TrialCache.of() if options.cache else None,
         )
         tries.append(stack.enter_context(linkers).for_file)

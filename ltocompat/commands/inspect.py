@@ -32,7 +32,7 @@ class InspectOptions:
     kernels: bool = False
     hashes: bool = False
     trial_link: bool = False
-    install_nvjitlink: bool = False
+    install_linkers: bool = False
     where: ImageFilter | None = None
     limits: Limits = DEFAULT_LIMITS
     progress: Callable[[Progress], None] | None = None
@@ -43,7 +43,7 @@ def inspect(
     kernels: bool = False,
     hashes: bool = False,
     trial_link: bool = False,
-    install_nvjitlink: bool = False,
+    install_linkers: bool = False,
     where: ImageFilter | None = None,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
@@ -57,7 +57,7 @@ def inspect(
         hashes: also take the SHA-256 of every decoded image.
         trial_link: narrow the releases of scrambled LTO-IR by asking nvJitLinks which of them first
             accepts it.
-        install_nvjitlink: install nvJitLinks that are needed and not at hand, for trials.
+        install_linkers: install nvJitLinks that are needed and not at hand, for trials.
         where: leave out images that don't match, and modules without a match.
         limits: what one file may cost.
         progress: called as reading goes on.
@@ -75,7 +75,7 @@ def inspect(
         Missing: an nvJitLink that must be asked is not at hand.
     """
     options = InspectOptions(
-        paths, kernels, hashes, trial_link, install_nvjitlink, where, limits, progress
+        paths, kernels, hashes, trial_link, install_linkers, where, limits, progress
     )
     return answers(run(options), on_error)
 
@@ -113,7 +113,7 @@ def _narrower(options: InspectOptions) -> MakerNarrower:
     from ltocompat.targets.linkers import obtain
     from ltocompat.trial.narrow_makers import MakerNarrower
 
-    return MakerNarrower(functools.partial(obtain, install_missing=options.install_nvjitlink))
+    return MakerNarrower(functools.partial(obtain, install_missing=options.install_linkers))
 
 
 def _records(

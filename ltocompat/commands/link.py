@@ -1,4 +1,4 @@
-"""Try links with real nvJitLinks: together, as they would be at run time, or image by image."""
+"""Try links with real nvJitLinks and nvlinks: together, as they would be, or image by image."""
 
 from __future__ import annotations
 
@@ -16,12 +16,17 @@ from ltocompat.model.place import Place
 from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.progress import Progress, reporter
 from ltocompat.scan.walk import ScanSettings
-from ltocompat.targets.linkers import Linker, Machine, find, installed, obtain
+from ltocompat.targets.linkers import Linker, Machine, Tool, find, installed, obtain
+from ltocompat.targets.linkers.version_request import split
 from ltocompat.trial import Answer, LinkOutcome, Pool, Request, compiles_relocatable, explain
+from ltocompat.trial.diagnosis import sharpened
 from ltocompat.trial.link_inputs import Linkable, gather, gather_each
 
 LTO = "lto"
 PLAIN = "plain"
+_LEFT_OUT = (
+    "nvlink left all of it out: it takes relocatable code alone, of objects, fatbins and cubins"
+)
 _NO_CACHE = "-no-cache"
 # Older ones refuse the option, or crash on it together with -lto (measured on 12.0 .. 13.5).
 _NO_CACHE_SINCE = Release(12, 5)
@@ -32,7 +37,7 @@ class Linked:
     """One link that was tried.
 
     Attributes:
-        nvjitlink: the library that was asked.
+        linker: who was asked.
         way: ``lto`` (with -lto) or ``plain`` (PTX and SASS as they are).
         arch: the target.
         place: the image that was tried alone; None for all inputs together.
@@ -40,10 +45,10 @@ class Linked:
         again_seconds: time of the same link in a process that has linked before, cache off.
         cached_seconds: the same with the library's cache on, its result being in there; both are
             None when they were not measured, and 12.0 .. 12.4 have no cache that can be chosen.
-        reason: the library's log in one sentence, None when nothing needs saying.
+        reason: the log in one sentence, None when nothing needs saying.
     """
 
-    nvjitlink: Linker
+    linker: Linker
     way: str
     arch: SmArch
     place: Place | None
@@ -59,11 +64,11 @@ class LinkOptions:
 
     places: tuple[str | os.PathLike[str], ...]
     arch: str | None = None
-    nvjitlinks: tuple[str, ...] = ()
+    linkers: tuple[str, ...] = ()
     each: bool = False
     add_only: bool = False
     output: str | os.PathLike[str] | None = None
-    install_nvjitlink: bool = False
+    install_linkers: bool = False
     where: ImageFilter | None = None
     limits: Limits = DEFAULT_LIMITS
     progress: Callable[[Progress], None] | None = None
@@ -72,43 +77,45 @@ class LinkOptions:
 def link(
     *places: str | os.PathLike[str],
     arch: str | None = None,
-    nvjitlinks: Sequence[str] = (),
+    linkers: Sequence[str] = (),
     each: bool = False,
     add_only: bool = False,
     output: str | os.PathLike[str] | None = None,
-    install_nvjitlink: bool = False,
+    install_linkers: bool = False,
     where: ImageFilter | None = None,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
 ) -> Iterator[Linked | Disagreement | Skipped]:
-    """Link what lies at these places, once with each nvJitLink.
+    """Link what lies at these places, once with each linker.
 
     Args:
         places: LTO-IR, PTX, relocatable cubins, fatbins, objects, archives, or places in them.
         arch: the target, e.g. ``sm_90``; with ``each`` by default every image's own.
-        nvjitlinks: versions (``12.4``, ``12.4.127``) or paths; by default the newest at hand.
+        linkers: versions or paths (``nvjitlink=12.4``, ``nvlink=13.5.37``); by default the newest
+            nvJitLink at hand.
         each: try every image apart instead of all together.
-        add_only: with ``each``: only add it, which tells about LTO-IR versions and takes no time.
-        output: write the linked cubin there; one nvJitLink only, with LTO where possible.
-        install_nvjitlink: install versions that are not at hand, for trials.
-        where: with ``each``: only images that match.
+        add_only: with ``each``: only add it, which tells about LTO-IR versions and takes no time;
+            nvlink has no such step.
+        output: write the linked cubin there; one linker only, with LTO where possible.
+        install_linkers: install versions that are not at hand, for trials.
+        where: only images that match, each an input of its own.
         limits: what reading one file may cost.
         progress: called as inputs are read.
 
     Raises:
         UnreadableInput: a path can't be opened.
         UsageError: there is nothing to link, or the options don't go together.
-        Missing: an nvJitLink is not at hand.
+        Missing: a linker is not at hand.
     """
     yield from run(
         LinkOptions(
             places,
             arch=arch,
-            nvjitlinks=tuple(nvjitlinks),
+            linkers=tuple(linkers),
             each=each,
             add_only=add_only,
             output=output,
-            install_nvjitlink=install_nvjitlink,
+            install_linkers=install_linkers,
             where=where,
             limits=limits,
             progress=progress,
@@ -118,7 +125,7 @@ def link(
 
 def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
     """The links that ``link`` makes; it raises the same errors."""
-    libraries = _libraries(options.nvjitlinks, install_missing=options.install_nvjitlink)
+    linkers = _linkers(options.linkers, install_missing=options.install_linkers)
     target = SmArch.parse(options.arch) if options.arch else None
     settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
     places = [Place.parse(os.fspath(place)) for place in options.places]
@@ -126,17 +133,33 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
     if options.each:
         if output is not None:
             raise UsageError("-o writes one link's result; leave out --each, or -o")
+        if options.add_only and any(linker.tool is Tool.NVLINK for linker in linkers):
+            raise UsageError("nvlink only links; leave out --add-only, or ask an nvJitLink")
         where, add_only = options.where, options.add_only
-        yield from _each(places, libraries, target, settings, where=where, add_only=add_only)
+        yield from _each(places, linkers, target, settings, where=where, add_only=add_only)
         return
     if target is None:
         raise UsageError("a link needs its target; add --arch, e.g. --arch sm_90")
-    if output is not None and len(libraries) > 1:
-        raise UsageError("-o writes the result of one nvJitLink; name one --nvjitlink")
-    yield from _together(places, libraries, target, settings, output=output)
+    if output is not None and len(linkers) > 1:
+        raise UsageError("-o writes the result of one linker; name one --linker")
+    inputs: list[Linkable] = []
+    for piece in _gathered(places, settings, options.where):
+        if isinstance(piece, Skipped):
+            yield piece
+        else:
+            inputs.append(piece)
+    yield from _together(inputs, linkers, target, output=output)
 
 
-def _libraries(wanted: Sequence[str], *, install_missing: bool) -> list[Linker]:
+def _gathered(
+    places: list[Place], settings: ScanSettings, where: ImageFilter | None
+) -> Iterator[Linkable | Skipped]:
+    """What is linked together: whole files and modules, or the images that were asked for."""
+    for place in places:
+        yield from gather(place, settings) if where is None else gather_each(place, settings, where)
+
+
+def _linkers(wanted: Sequence[str], *, install_missing: bool) -> list[Linker]:
     if not wanted:
         at_hand = [*installed(), *find(Machine.here())]
         if not at_hand:
@@ -144,30 +167,23 @@ def _libraries(wanted: Sequence[str], *, install_missing: bool) -> list[Linker]:
                 "no nvJitLink is at hand; get one with: ltocompat linkers install nvjitlink=13.5"
             )
         return [max(at_hand, key=lambda linker: linker.numbers)]
-    return [obtain(text, install_missing=install_missing) for text in wanted]
+    asked = [split(text) for text in wanted]
+    return [obtain(version, install_missing=install_missing, tool=tool) for tool, version in asked]
 
 
 def _together(
-    places: list[Place],
-    libraries: list[Linker],
+    inputs: list[Linkable],
+    linkers: list[Linker],
     target: SmArch,
-    settings: ScanSettings,
     *,
     output: str | os.PathLike[str] | None,
-) -> Iterator[Linked | Disagreement | Skipped]:
-    inputs: list[Linkable] = []
-    for place in places:
-        for piece in gather(place, settings):
-            if isinstance(piece, Skipped):
-                yield piece
-            else:
-                inputs.append(piece)
+) -> Iterator[Linked | Disagreement]:
     ways = _ways(inputs)
     yield from disagreements([image for input_ in inputs for image in input_.ltoir])
-    for library in libraries:
-        with Pool(library.path, workers=1) as pool:
+    for linker in linkers:
+        with Pool(linker.path, workers=1, tool=linker.tool) as pool:
             for way in ways:
-                linked = _timed(pool, library, inputs, target, way, keep=output is not None)
+                linked = _timed(pool, linker, inputs, target, way, keep=output is not None)
                 yield linked
                 if output is not None and linked.answer.output is not None:
                     _write(output, linked.answer.output)
@@ -192,12 +208,12 @@ def _options(target: SmArch, way: str) -> tuple[str, ...]:
 
 
 def _timed(
-    pool: Pool, library: Linker, inputs: list[Linkable], target: SmArch, way: str, *, keep: bool
+    pool: Pool, linker: Linker, inputs: list[Linkable], target: SmArch, way: str, *, keep: bool
 ) -> Linked:
     """Link with the library's cache off, twice, then twice with it on, which finds it filled."""
     trials = tuple(input_.trial for input_ in inputs)
     options = _options(target, way)
-    has_cache = library.release >= _NO_CACHE_SINCE
+    has_cache = linker.tool is Tool.NVJITLINK and linker.release >= _NO_CACHE_SINCE
     uncached = (*options, _NO_CACHE) if has_cache else options
     (answer,) = pool.run([Request(trials, uncached, keep_output=keep)])
     again = cached = None
@@ -207,28 +223,47 @@ def _timed(
         if has_cache:
             *_, warm = pool.run([Request(trials, options)] * 2)
             cached = seconds(warm)
-    return Linked(library, way, target, None, answer, again, cached, _reason(answer))
+    return Linked(
+        linker,
+        way,
+        target,
+        None,
+        answer,
+        again,
+        cached,
+        _reason(answer, linker, way, target, inputs),
+    )
 
 
 def seconds(answer: Answer) -> float:
-    """Time in the library, from Create to Complete (PTX is compiled when it is added)."""
+    """Time in the library, from Create to Complete (PTX is compiled when it is added).
+
+    Of nvlink, the time of its process.
+    """
     spent = answer.seconds
     return sum(number or 0.0 for number in (spent.create, spent.add, spent.complete))
 
 
-def _reason(answer: Answer) -> str | None:
+def _reason(
+    answer: Answer, linker: Linker, way: str, target: SmArch, inputs: Sequence[Linkable]
+) -> str | None:
     """Why a link did not succeed, or should not have; None where all is well."""
-    known = explain(answer.log)
+    known = explain(answer.log, linker.tool.label)
+    if linker.tool is Tool.NVLINK and way == PLAIN and answer.outcome is LinkOutcome.ACCEPTED:
+        return known.sentence if known is not None else _LEFT_OUT
     if not answer.outcome.failed and answer.outcome is not LinkOutcome.UNRESOLVED:
         # Since 12.6 two definitions in PTX are linked, and no more than printed.
         doubled = known is not None and known.cause == "duplicate symbol"
         return known.sentence if known is not None and doubled else None
     if known is not None:
-        return known.sentence
+        refused = [input_ for input_ in inputs if input_.trial.name == answer.input_name] or inputs
+        images = [image for input_ in refused for image in input_.images]
+        return sharpened(known, images, linker, target).sentence
+    who = "the library" if linker.tool is Tool.NVJITLINK else "nvlink"
     if answer.outcome is LinkOutcome.CRASHED:
-        return f"the library ended its process ({answer.signal or answer.exit_status})"
+        return f"{who} ended its process ({answer.signal or answer.exit_status})"
     if answer.outcome is LinkOutcome.TIMED_OUT:
-        return "the library did not end within its time"
+        return f"{who} did not end within its time"
     first = next((line for line in answer.log.splitlines() if line.strip()), "it gave no reason")
     return f"{answer.code_name or answer.code}: {first.strip()}"
 
@@ -245,36 +280,35 @@ def _write(path: str | os.PathLike[str], data: bytes) -> None:
 
 def _each(
     places: list[Place],
-    libraries: list[Linker],
+    linkers: list[Linker],
     target: SmArch | None,
     settings: ScanSettings,
     *,
     where: ImageFilter | None,
     add_only: bool,
 ) -> Iterator[Linked | Skipped]:
-    """Every image with every library, the libraries side by side."""
-    found = [piece for place in places for piece in gather_each(place, settings)]
+    """Every image with every linker, one linker after the other."""
+    found = [piece for place in places for piece in gather_each(place, settings, where)]
     yield from (piece for piece in found if isinstance(piece, Skipped))
-    linkable = (piece for piece in found if isinstance(piece, Linkable))
-    pieces = [piece for piece in linkable if where is None or where.matches(piece.images[0])]
+    pieces = [piece for piece in found if isinstance(piece, Linkable)]
     if not pieces:
         raise UsageError("no image to try lies there; list what does with: ltocompat inspect")
-    total = sum(len(piece.trial.data) for piece in pieces) * len(libraries)
+    total = sum(len(piece.trial.data) for piece in pieces) * len(linkers)
     done = 0
     with ExitStack() as stack:
-        for library in libraries:
+        for linker in linkers:
             # Without -r a fragment that has no kernel would not be compiled at all.
-            relocatable = not add_only and compiles_relocatable(library.path)
-            pool = stack.enter_context(Pool(library.path))
+            relocatable = not add_only and compiles_relocatable(linker.path, linker.tool)
+            pool = stack.enter_context(Pool(linker.path, tool=linker.tool))
             extra = ("-r",) if relocatable else ()
             requests = [_alone(piece, target, extra, complete=not add_only) for piece in pieces]
             answers = pool.run(request for _, _, request in requests)
             for piece, (way, arch, _), answer in zip(pieces, requests, answers, strict=True):
                 done += len(piece.trial.data)
                 if settings.progress is not None:
-                    settings.progress(f"nvJitLink {library.version}", done, total)
-                text = _reason(answer)
-                yield Linked(library, way, arch, piece.place, answer, reason=text)
+                    settings.progress(str(linker), done, total)
+                text = _reason(answer, linker, way, arch, (piece,))
+                yield Linked(linker, way, arch, piece.place, answer, reason=text)
             pool.close()
 
 

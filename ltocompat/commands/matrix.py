@@ -37,7 +37,7 @@ class MatrixOptions(SurveyOptions):
 def matrix(
     *paths: str | os.PathLike[str],
     trial_link: bool = False,
-    install_nvjitlink: bool = False,
+    install_linkers: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
     on_error: OnError | None = None,
@@ -47,7 +47,7 @@ def matrix(
     Args:
         paths: files, folders, places, or ``-`` for standard input.
         trial_link: ask every nvJitLink.
-        install_nvjitlink: install those that are not at hand.
+        install_linkers: install those that are not at hand.
         limits: what reading one file may cost.
         progress: called as files are read.
         on_error: gets what goes wrong with one of the paths; None: it is raised.
@@ -57,7 +57,7 @@ def matrix(
         UsageError: nothing lies at a place.
         Missing: an nvJitLink is not at hand.
     """
-    options = MatrixOptions(paths, trial_link, install_nvjitlink, limits, progress)
+    options = MatrixOptions(paths, trial_link, install_linkers, limits, progress)
     return answers(run(options), on_error)
 
 
@@ -74,7 +74,7 @@ def run(options: MatrixOptions) -> Iterator[Matrix | Failure]:
             from ltocompat.trial.try_links import LinkTrial
 
             tries = stack.enter_context(
-                LinkTrial(linkers, install_missing=options.install_nvjitlink)
+                LinkTrial(linkers, install_missing=options.install_linkers)
             ).for_file
         for summary in options.read(tries=tries):
             if isinstance(summary, Failure):

@@ -75,7 +75,7 @@ class SurveyOptions:
 
     paths: tuple[str | os.PathLike[str], ...]
     trial_link: bool = False
-    install_nvjitlink: bool = False
+    install_linkers: bool = False
     limits: Limits = DEFAULT_LIMITS
     progress: Callable[[Progress], None] | None = None
 

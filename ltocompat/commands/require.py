@@ -25,7 +25,7 @@ class RequireOptions(SurveyOptions):
 def require(
     *paths: str | os.PathLike[str],
     trial_link: bool = False,
-    install_nvjitlink: bool = False,
+    install_linkers: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
     on_error: OnError | None = None,
@@ -35,7 +35,7 @@ def require(
     Args:
         paths: files, folders, places, or ``-`` for standard input.
         trial_link: narrow sets of makers by asking nvJitLinks which of them first takes the code.
-        install_nvjitlink: install nvJitLinks that are needed and not at hand.
+        install_linkers: install nvJitLinks that are needed and not at hand.
         limits: what reading one file may cost.
         progress: called as files are read.
         on_error: gets what goes wrong with one of the paths; None: it is raised.
@@ -45,7 +45,7 @@ def require(
         UsageError: nothing lies at a place.
         Missing: an nvJitLink that must be asked is not at hand.
     """
-    options = RequireOptions(paths, trial_link, install_nvjitlink, limits, progress)
+    options = RequireOptions(paths, trial_link, install_linkers, limits, progress)
     return answers(run(options), on_error)
 
 
@@ -61,7 +61,7 @@ def run(options: RequireOptions) -> Iterator[Required | Failure]:
             from ltocompat.targets.linkers import obtain
             from ltocompat.trial.narrow_makers import MakerNarrower
 
-            ask = functools.partial(obtain, install_missing=options.install_nvjitlink)
+            ask = functools.partial(obtain, install_missing=options.install_linkers)
             narrower = stack.enter_context(MakerNarrower(ask))
         for summary in options.read(narrower=narrower):
             yield summary if isinstance(summary, Failure) else required(summary)

@@ -108,11 +108,11 @@ class SelfTestOptions:
     """What to try; the attributes are the arguments of ``selftest``."""
 
     nvjitlink: str | None = None
-    install_nvjitlink: bool = False
+    install_linkers: bool = False
 
 
 def selftest(
-    *, nvjitlink: str | None = None, install_nvjitlink: bool = False
+    *, nvjitlink: str | None = None, install_linkers: bool = False
 ) -> Iterator[SelfTestStep]:
     """Each step as it is done; what needs a failed one is left out.
 
@@ -121,12 +121,12 @@ def selftest(
     Args:
         nvjitlink: version or path; by default the one that cuda-pathfinder finds, which programs of
             this Python get, else the newest that was installed for trials.
-        install_nvjitlink: install that version for trials when it is not at hand.
+        install_linkers: install that version for trials when it is not at hand.
 
     Raises:
         UsageError: ``nvjitlink`` is no version and no library.
     """
-    yield from run(SelfTestOptions(nvjitlink, install_nvjitlink))
+    yield from run(SelfTestOptions(nvjitlink, install_linkers))
 
 
 def run(options: SelfTestOptions) -> Iterator[SelfTestStep]:
@@ -137,7 +137,7 @@ def run(options: SelfTestOptions) -> Iterator[SelfTestStep]:
         compiler, step = _nvrtc(stack)
         yield step
         linker, pool, step = _nvjitlink(
-            stack, options.nvjitlink, install_missing=options.install_nvjitlink
+            stack, options.nvjitlink, install_missing=options.install_linkers
         )
         yield step
         if compiler is None:

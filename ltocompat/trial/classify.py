@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ltocompat import facts
 from ltocompat.model.arch import Release
+from ltocompat.targets.linkers.linker import Tool
 from ltocompat.trial import logs, protocol
 from ltocompat.trial.protocol import Report
 from ltocompat.trial.values import Answer, LinkOutcome, Request, Seconds, Step, TrialLimits
@@ -30,7 +31,13 @@ _LOGS = ("error", "info", "printed")
 _OUT_OF_TIME = {signal.SIGALRM, signal.SIGXCPU}
 
 
-def judge(request: Request, report: Report, release: Release, limits: TrialLimits) -> Answer:
+def judge(
+    request: Request,
+    report: Report,
+    release: Release,
+    limits: TrialLimits,
+    tool: Tool = Tool.NVJITLINK,
+) -> Answer:
     """The answer that a report amounts to, not yet confirmed."""
     reply = report.reply
     if "died" in reply:
@@ -44,15 +51,25 @@ def judge(request: Request, report: Report, release: Release, limits: TrialLimit
         step=step,
         input_name=_input_name(request, reply) if code and step is Step.ADD else None,
         code=code,
-        code_name=facts.nvjitlink_result_name(code, release),
+        code_name=_code_name(code, release, tool),
         log=_cut(log, limits),
         unresolved=open_symbols,
         seconds=Seconds(*(_seconds(reply.get(step)) for step in ("create", "add", "complete"))),
         output_size=reply.get("size"),
         output=report.output or None,
         kernels_in_output=reply.get("kernels"),
+        registers=reply.get("registers"),
+        # Each nvlink is a process that never served another request.
+        confirmed=bool(code) and tool is Tool.NVLINK,
         release=release,
     )
+
+
+def _code_name(code: int, release: Release, tool: Tool) -> str | None:
+    """The name of a result of nvJitLink; nvlink has exit statuses."""
+    if tool is Tool.NVLINK:
+        return f"exit status {code}" if code else None
+    return facts.nvjitlink_result_name(code, release)
 
 
 def _outcome(

@@ -17,6 +17,7 @@ from ltocompat.model.place import Place
 from ltocompat.scan import walk
 from ltocompat.scan.describe import Detail, describe
 from ltocompat.scan.extract_bytes import Cut, cut, images_at
+from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.trial import InputKind, TrialInput
 
@@ -77,26 +78,36 @@ def gather(place: Place, settings: ScanSettings) -> Iterator[Linkable | Skipped]
         raise UsageError(f"no device code lies at {place}; list what does with: ltocompat inspect")
 
 
-def gather_each(place: Place, settings: ScanSettings) -> Iterator[Linkable | Skipped]:
-    """Every image at a place as an input of its own.
+def gather_each(
+    place: Place, settings: ScanSettings, where: ImageFilter | None = None
+) -> Iterator[Linkable | Skipped]:
+    """Every image at a place as an input of its own; with ``where`` only those that match.
 
     Raises:
         UnreadableInput: the path can't be opened.
     """
     for stored in images_at(place, settings):
-        yield stored if isinstance(stored, Skipped) else linkable(stored)
+        if isinstance(stored, Skipped):
+            yield stored
+        elif where is None or not where.kinds or stored.kind in where.kinds:
+            image, unread = describe(stored, Detail())
+            if where is None or where.matches(image):
+                yield _linkable(stored, image, unread)
 
 
 def linkable(stored: StoredImage) -> Linkable | Skipped:
     """One image as an input, or why it can't be one."""
-    image, unread = describe(stored, Detail())
+    return _linkable(stored, *describe(stored, Detail()))
+
+
+def _linkable(stored: StoredImage, image: Image, unread: Skipped | None) -> Linkable | Skipped:
     try:
         piece = cut(stored)
     except Malformed as error:
         return unread or Skipped(stored.place, str(error), stored.stored_size)
     trial = trial_input(str(stored.place), piece)
     if trial is None:
-        return Skipped(stored.place, f"nvJitLink links no {image.kind} code", stored.stored_size)
+        return Skipped(stored.place, f"no linker takes {image.kind} code", stored.stored_size)
     return Linkable(stored.place, trial, (image,))
 
 

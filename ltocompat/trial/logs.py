@@ -1,7 +1,8 @@
-"""Reading nvJitLink's logs: which symbols are open, and why an input was refused.
+"""Reading logs of nvJitLink and nvlink: which symbols are open, and why an input was refused.
 
-Every text was measured on 15 versions, 12.0.140 .. 13.5.37 (tests/data/nvjitlink_logs.json, made
-by tests/wild/test_trial_logs.py); a log that none of them fits stays as it is.
+Every text of nvJitLink was measured on 15 versions, 12.0.140 .. 13.5.37
+(tests/data/nvjitlink_logs.json, made by tests/wild/test_trial_logs.py), those of nvlink on 13.0.88
+and 13.5.37; a log that none of them fits stays as it is.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 _UNRESOLVED = (
     re.compile(r"^ptxas fatal\s*: Unresolved extern function '([^']+)'", re.MULTILINE),
     re.compile(r"^ptxas warning\s*: Unresolved extern variable '([^']+)'", re.MULTILINE),
-    re.compile(r"^(?:@E@)?error\s*: Undefined reference to '([^']+)' in ", re.MULTILINE),
+    re.compile(r"^(?:@E@|nvlink )?error\s*: Undefined reference to '([^']+)' in ", re.MULTILINE),
 )
 
 
@@ -43,7 +44,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A text that the library writes; groups of the pattern fill the sentence's places."""
+    """A text that a linker writes; groups of the pattern fill the sentence's places."""
 
     pattern: str
     cause: str
@@ -60,17 +61,17 @@ _TEXTS = (
     _Text(
         r"nvvmAddNVVMContainerToProgram",
         "ltoir too new",
-        "the LTO-IR was made by a newer CUDA release than this nvJitLink",
+        "the LTO-IR was made by a newer CUDA release than this {linker}",
     ),
     _Text(
         r"IR version ([\d.]+) incompatible with current version ([\d.]+)",
         "ltoir too old",
-        "the LTO-IR holds IR {0}, from before CUDA 12.0, and this nvJitLink wants {1}",
+        "the LTO-IR holds IR {0}, from before CUDA 12.0, and this {linker} wants {1}",
     ),
     _Text(
         r"in nvvmGetArch",
         "ltoir unreadable",
-        "this nvJitLink finds no LTO-IR that it can read in the input",
+        "this {linker} finds no LTO-IR that it can read in the input",
     ),
     _Text(
         r"nvvm input without LTO|LTO-IR input cannot be used without LTO enabled",
@@ -83,9 +84,44 @@ _TEXTS = (
         "the option -lto was given, but no input holds LTO-IR",
     ),
     _Text(
+        r"LTO objects found, use -dlto|should only see nvvm files when -lto",
+        "lto not enabled",
+        "LTO-IR was given without the option -dlto",
+    ),
+    _Text(
+        r"Cicc option values for '([^']+)' do not match|'(-[\w-]+)' do not match",
+        "options differ",
+        "the inputs were compiled with different values of {0}",
+    ),
+    _Text(
+        r"Input file '([^']+)' newer than toolkit \((\d+)(\d) vs (\d+)(\d)\)",
+        "cubin too new",
+        "{0} holds code of CUDA {1}.{2}, and this {linker} is of {3}.{4}",
+    ),
+    _Text(
+        r"Input file '([^']+)' arch does not match target '([^']+)'",
+        "other architecture",
+        "{0} is SASS for another architecture than {1}",
+    ),
+    _Text(
+        r"Producer: '([^']+)' Reader: '([^']+)'",
+        "ltoir arch too new",
+        "the LTO-IR, which is written as {0}, is for newer architectures than the link's target",
+    ),
+    _Text(
+        r"Value '([^']+)' is not defined for option 'arch'",
+        "target unsupported",
+        "this {linker} does not link for the architecture {0}",
+    ),
+    _Text(
+        r"elfLink linker library load error",
+        "no libnvvm",
+        "this {linker} finds no libnvvm, which -dlto needs",
+    ),
+    _Text(
         r"Unsupported \.version ([\d.]+); current version is '([\d.]+)'",
         "ptx too new",
-        "the input is PTX ISA {0}, and this nvJitLink reads up to {1}",
+        "the input is PTX ISA {0}, and this {linker} reads up to {1}",
     ),
     _Text(
         r"Linking globals named '([^']+)': symbol multiply defined",
@@ -100,22 +136,22 @@ _TEXTS = (
     _Text(
         r"(?:unsupported|unrecognized) architecture \(compute_(\w+)\)",
         "target unsupported",
-        "this nvJitLink does not link for the architecture {0}",
+        "this {linker} does not link for the architecture {0}",
     ),
     _Text(
         r"-arch=compute_(\w+) is an unsupported option",
         "target unsupported",
-        "this nvJitLink does not link for the architecture {0}",
+        "this {linker} does not link for the architecture {0}",
     ),
     _Text(
         r"couldn't initialize arch state",
         "target unsupported",
-        "this nvJitLink does not link for the architecture that was asked for",
+        "this {linker} does not link for the architecture that was asked for",
     ),
     _Text(
         r"unrecognized option: (\S+)",
         "option unknown",
-        "this nvJitLink does not know the option {0}",
+        "this {linker} does not know the option {0}",
     ),
     _Text(
         r"Instruction '([^']+)' not supported on \.target '([^']+)'",
@@ -130,7 +166,7 @@ _TEXTS = (
     _Text(
         r"Uncompress failed",
         "compression unreadable",
-        "this nvJitLink can't decompress the fatbin",
+        "this {linker} can't decompress the fatbin",
     ),
     _Text(
         r"does not match type NVJITLINK_INPUT_(CUBIN|PTX|LTOIR|FATBIN|OBJECT|LIBRARY)",
@@ -138,20 +174,38 @@ _TEXTS = (
         "the input is not of the kind {0} that it was given as",
     ),
     _Text(
+        r"elfLink nvvm error",
+        "bad ltoir",
+        "this {linker} can't use the LTO-IR: it is damaged, or from a newer toolkit; the log does "
+        "not say which",
+    ),
+    _Text(
+        r"Could not open input file '([^']+)'",
+        "bad input",
+        "this {linker} can't use the input {0}: it is damaged, or of another kind than it is "
+        "called; the log does not say which",
+    ),
+    _Text(
         r"bad input: ?(.+)",
         "bad input",
-        "this nvJitLink can't use the input {0}: it is damaged, for another architecture, "
+        "this {linker} can't use the input {0}: it is damaged, for another architecture, "
         "or from a newer toolkit; the log does not say which",
     ),
 )
 
 
-def explain(log: str) -> Reason | None:
-    """The reason that a log gives for a failure; None for a log that is not known."""
+def explain(log: str, linker: str = "nvJitLink") -> Reason | None:
+    """The reason that a log gives for a failure; None for a log that is not known.
+
+    Args:
+        log: all that was written.
+        linker: what to call the linker that wrote it.
+    """
     if names := unresolved(log):
         more = "; there may be more, since the log stops at the first" * ("ptxas fatal" in log)
         return Reason("unresolved", f"no input defines {', '.join(names)}{more}")
     for text in _TEXTS:
         if found := re.search(text.pattern, log):
-            return Reason(text.cause, text.sentence.format(*found.groups()))
+            values = (value for value in found.groups() if value is not None)
+            return Reason(text.cause, text.sentence.format(*values, linker=linker))
     return None

@@ -1,4 +1,4 @@
-"""What is in a linked output: kernels, and whether there is any code."""
+"""What is in a linked output: kernels, registers, and whether there is any code."""
 
 from __future__ import annotations
 
@@ -13,14 +13,20 @@ _PTX_KERNEL = re.compile(rb"^\s*(?:\.(?:visible|weak)\s+)?\.entry\b", re.MULTILI
 _PTX_FUNCTION = re.compile(rb"^\s*(?:\.(?:visible|weak)\s+)?\.func\b", re.MULTILINE)
 
 
-def contents(what: str, output: bytes) -> tuple[int | None, int | None]:
-    """Kernels, and bytes of machine code (of PTX: functions); None for what can't be read."""
+def contents(what: str, output: bytes) -> dict[str, int | None]:
+    """Members of a child's reply on the ``ptx`` or ``cubin`` that it made.
+
+    ``kernels``, ``code_bytes`` (of PTX: functions) and ``registers``, the most that a thread of one
+    of the kernels takes; None for what can't be read.
+    """
     if what == "ptx":
         kernels = len(_PTX_KERNEL.findall(output))
-        return kernels, kernels + len(_PTX_FUNCTION.findall(output))
+        functions = len(_PTX_FUNCTION.findall(output))
+        return {"kernels": kernels, "code_bytes": kernels + functions, "registers": None}
     try:
         cubin = Cubin.parse(ByteView.of(output), DEFAULT_LIMITS)
         code = sum(section.size for section in cubin.sections if section.name.startswith(".text."))
-        return len(cubin.kernels()), code
+        kernels = len(cubin.kernels())
+        return {"kernels": kernels, "code_bytes": code, "registers": cubin.registers()}
     except Malformed:
-        return None, None
+        return {"kernels": None, "code_bytes": None, "registers": None}

@@ -1,26 +1,37 @@
-"""Trial links with one nvJitLink, see ``child_pool``."""
+"""Trial links with one nvJitLink or nvlink, see ``child_pool``."""
 
 from __future__ import annotations
 
 import functools
 import os
+import tempfile
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
-from ltocompat.trial import child, classify
+from ltocompat.targets.linkers.linker import Tool
+from ltocompat.trial import child, classify, nvlink_child
 from ltocompat.trial.child_pool import ChildPool
 from ltocompat.trial.kind import TrialKind
 from ltocompat.trial.protocol import Message, Report
-from ltocompat.trial.values import DEFAULT_TRIAL_LIMITS, Answer, Request, TrialLimits
+from ltocompat.trial.values import (
+    DEFAULT_TRIAL_LIMITS,
+    Answer,
+    LinkOutcome,
+    Request,
+    TrialLimits,
+)
 
 PROGRAM: tuple[str, ...] = ("-m", child.__name__)
+NVLINK_PROGRAM: tuple[str, ...] = ("-m", nvlink_child.__name__)
 
 
 class _Links(TrialKind[Request, Answer]):
     """Links with one nvJitLink."""
 
-    def __init__(self, library: str, limits: TrialLimits) -> None:
-        super().__init__((*PROGRAM, library), library)
+    tool = Tool.NVJITLINK
+
+    def __init__(self, program: tuple[str, ...], library: str, limits: TrialLimits) -> None:
+        super().__init__(program, library)
         self._limits = limits
 
     @functools.cached_property
@@ -38,7 +49,7 @@ class _Links(TrialKind[Request, Answer]):
 
     def judge(self, request: Request, report: Report) -> Answer:
         """See ``TrialKind``."""
-        return classify.judge(request, report, self.release, self._limits)
+        return classify.judge(request, report, self.release, self._limits, self.tool)
 
     def failed(self, answer: Answer) -> bool:
         """See ``TrialKind``."""
@@ -53,11 +64,26 @@ class _Links(TrialKind[Request, Answer]):
         return request.complete
 
 
+class _NvlinkLinks(_Links):
+    """Links with one nvlink, each in a process of its own."""
+
+    tool = Tool.NVLINK
+
+    def failed(self, answer: Answer) -> bool:
+        """See ``TrialKind``; a refusal came from a fresh process already."""
+        return answer.outcome in (LinkOutcome.CRASHED, LinkOutcome.TIMED_OUT)
+
+    def slow(self, request: Request) -> bool:
+        """See ``TrialKind``; nvlink does nothing but link."""
+        del request
+        return True
+
+
 class Pool(ChildPool[Request, Answer]):
-    """Children that answer requests with one nvJitLink; use it as a context manager.
+    """Children that answer requests with one linker; use it as a context manager.
 
     Attributes:
-        library: the library's path.
+        library: the linker's path.
         workers: how many links are tried at a time.
         limits: of each request.
     """
@@ -68,16 +94,30 @@ class Pool(ChildPool[Request, Answer]):
         *,
         workers: int | None = None,
         limits: TrialLimits = DEFAULT_TRIAL_LIMITS,
+        tool: Tool = Tool.NVJITLINK,
     ) -> None:
         self.library = os.path.realpath(library)
         self.workers = workers or _cores()
         self.limits = limits
-        self._links = _Links(self.library, limits)
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        if tool is Tool.NVJITLINK:
+            self._links = _Links((*PROGRAM, self.library), self.library, limits)
+        else:
+            # Removed here, since a child that is stuck is killed.
+            self._folder = tempfile.TemporaryDirectory(prefix="ltocompat-nvlink-")
+            words = (*NVLINK_PROGRAM, self.library, self._folder.name)
+            self._links = _NvlinkLinks(words, self.library, limits)
         super().__init__(self._links, limits, self.workers)
+
+    def close(self) -> None:
+        """End all children."""
+        super().close()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     @property
     def release(self) -> Release:
-        """Version of the library, as it says itself."""
+        """Version of the linker, as it says itself."""
         return self._links.release
 
 

@@ -125,6 +125,7 @@ class Answer:
         output_size: bytes of the output, None without one.
         output: the output, where it was asked for and is not over ``TrialLimits.output_bytes``.
         kernels_in_output: None without an output that can be read.
+        registers: the most that a thread of one of these kernels takes; None without a kernel.
         confirmed: a failure that a fresh process gave again; others are not asked twice.
         note: what a process that had served other requests answered, where it was not the same.
         release: version of the library that answered.
@@ -143,6 +144,7 @@ class Answer:
     output_size: int | None = None
     output: bytes | None = None
     kernels_in_output: int | None = None
+    registers: int | None = None
     confirmed: bool = False
     note: str = ""
     release: Release

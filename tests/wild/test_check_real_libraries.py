@@ -85,7 +85,7 @@ def test_cuvs_needs_nvjitlink_13_3_as_a_trial_shows(
     linker: str, trial_link: bool, verdict: Verdict
 ) -> None:
     target = f"driver=580.95.05,gpu=h100,nvjitlink={linker}"
-    (result,) = check(library(*CUVS), target, trial_link=trial_link, install_nvjitlink=trial_link)
+    (result,) = check(library(*CUVS), target, trial_link=trial_link, install_linkers=trial_link)
     assert result.verdict is verdict
     loud = [finding for finding in result.findings if finding.level != "note"]
     # It also imports the functions of 13.3, which older ones don't have.
@@ -97,7 +97,7 @@ def test_cuvs_needs_nvjitlink_13_3_as_a_trial_shows(
 
 def test_require_prints_both_floors_and_after_a_trial_the_one_that_is_proved() -> None:
     (bytes_alone,) = ltocompat.require(library(*CUVS))
-    (tried,) = ltocompat.require(library(*CUVS), trial_link=True, install_nvjitlink=True)
+    (tried,) = ltocompat.require(library(*CUVS), trial_link=True, install_linkers=True)
     assert bytes_alone.nvjitlink is not None
     assert tried.nvjitlink is not None
     assert (str(bytes_alone.nvjitlink.possible), str(bytes_alone.nvjitlink.sure)) == (

@@ -30,7 +30,7 @@ def test_with_a_trial_nothing_is_unknown_and_every_verdict_is_what_was_measured(
             targets=targets(),
             route="link",
             trial_link=True,
-            install_nvjitlink=True,
+            install_linkers=True,
         )
         for linker, result in zip(MINORS, found, strict=True):
             crossing = linker.major != Release.parse(release).major

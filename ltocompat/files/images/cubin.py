@@ -42,6 +42,7 @@ _STT_FUNC = 2
 _STO_ENTRY = 0x10
 _FORMAT_SIZED = 4
 _EIATTR_CUDA_API_VERSION = 0x37
+_EIATTR_REGCOUNT = 0x2F
 _API_VERSION_RECORD = bytes((_FORMAT_SIZED, _EIATTR_CUDA_API_VERSION, 4, 0))
 _NAMES_BEGIN = b"\0.shstrtab\0"
 _COMPAT_ACCELERATED = 9
@@ -195,6 +196,20 @@ class Cubin(NamedTuple):
                 ]
         return tuple(names)
 
+    def registers(self) -> int | None:
+        """The most registers that a thread of a kernel or function takes, None without code.
+
+        ``.nv.info`` has a record for each function: its symbol, and its registers.
+        """
+        counts = [
+            int.from_bytes(value[4:8], "little")
+            for section in self.sections
+            if section.type == _SHT_NV_INFO
+            for attribute, _, value in _whole_records(self._bytes(section))
+            if attribute == _EIATTR_REGCOUNT
+        ]
+        return max(counts, default=None)
+
     def _bytes(self, section: CubinSection) -> bytes:
         return self.view.read(section.offset, section.size)
 
@@ -232,7 +247,12 @@ def _name(strings: bytes, offset: int) -> str:
 
 
 def _records(data: bytes) -> Iterator[tuple[int, int]]:
-    """(attribute, value) of ``.nv.info`` records.
+    """(attribute, value) of ``.nv.info`` records; of long values the first four bytes."""
+    return ((attribute, number) for attribute, number, _ in _whole_records(data))
+
+
+def _whole_records(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """(attribute, value, all bytes of a long value) of ``.nv.info`` records.
 
     A record is u8 format, u8 attribute, u16 value, and for one format that many bytes, of which the
     first four are the value.
@@ -243,10 +263,11 @@ def _records(data: bytes) -> Iterator[tuple[int, int]]:
         number = int.from_bytes(data[position + 2 : position + 4], "little")
         position += 4
         if kind == _FORMAT_SIZED:
-            yield attribute, int.from_bytes(data[position : position + 4], "little")
+            value = data[position : position + number]
+            yield attribute, int.from_bytes(value[:4], "little"), value
             position += number
         else:
-            yield attribute, number
+            yield attribute, number, b""
 
 
 def _api_version(data: bytes) -> int | None:

@@ -18,9 +18,17 @@ from ltocompat.model.records_v1.base import (
 )
 
 
-class Linker(Record):
+class NvJitLink(Record):
     """The library that was asked."""
 
+    version: str
+    path: str
+
+
+class Linker(Record):
+    """Who was asked."""
+
+    tool: Annotated[str, one_of("nvjitlink", "nvlink")]
     version: str
     path: str
 
@@ -40,7 +48,7 @@ class LinkTimes(Record):
 class Result(Record):
     """One link."""
 
-    nvjitlink: Linker
+    nvjitlink: Annotated[NvJitLink | None, described("The linker; null for an nvlink.")]
     way: Annotated[str, one_of("lto", "plain")]
     arch: str
     place: Annotated[
@@ -62,6 +70,10 @@ class Result(Record):
     output_size: int | None
     kernels: int | None
     confirmed: bool
+    linker: Linker
+    registers: Annotated[
+        Count | None, described("The most that a thread of one of the output's kernels takes.")
+    ]
 
 
 class OptionValue(Record):
@@ -78,12 +90,26 @@ class Disagreement(Record):
     values: tuple[OptionValue, ...]
 
 
+class Cost(Record):
+    """What the links that gave an output cost, with one linker in one way."""
+
+    linker: Linker
+    way: str
+    links: Count
+    kernels: Count
+    seconds: Annotated[Seconds, described("Of all links, each as the first of its process.")]
+    median: Seconds
+    ninetieth: Annotated[Seconds, described("Nine of ten took no longer.")]
+    slowest: Seconds
+
+
 class Summary(Record):
     """Results by outcome."""
 
     outcomes: dict[str, Positive]
     skipped: Count
     errors: tuple[Failure, ...]
+    costs: tuple[Cost, ...]
 
 
 class Link(Document, tag="ltocompat/link/v1"):

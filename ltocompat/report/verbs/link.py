@@ -1,9 +1,10 @@
-"""The answer of ``link``: what each nvJitLink did, its cost, and why not; ``ltocompat/link/v1``."""
+"""The answer of ``link``: what each linker did, its cost, and why not; ``ltocompat/link/v1``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ltocompat.model.image import Skipped
@@ -11,8 +12,18 @@ from ltocompat.model.place import Place
 from ltocompat.model.target import ANY_TARGET, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Route, Verdict, worst
 from ltocompat.report import Failure, Options
-from ltocompat.report.document import Block, Code, Column, Items, Paragraph, Table
+from ltocompat.report.document import (
+    Block,
+    Code,
+    Column,
+    Entry,
+    Items,
+    Listing,
+    Paragraph,
+    Row,
+)
 from ltocompat.report.grouped_findings import FindingReport, Judgement, rules_by_id
+from ltocompat.report.link_costs import LinkCost, LinkCosts
 from ltocompat.report.text import binary_size, brief, count
 from ltocompat.rules.emitted import OPTIONS_DIFFER, TRIAL_REFUSED
 
@@ -20,39 +31,58 @@ if TYPE_CHECKING:
     from ltocompat.commands.link import Linked
     from ltocompat.model.link_options import Disagreement
 
-_TOGETHER = (
-    Column("nvJitLink"),
-    Column("way"),
-    Column("target"),
-    Column("result"),
-    Column("first", right=True),
-    Column("again", right=True),
-    Column("cached", right=True),
-    Column("size", right=True),
-    Column("kernels", right=True),
-)
-_EACH = (
-    Column("nvJitLink"),
-    Column("way"),
-    Column("result"),
-    Column("images", right=True),
-    Column("why", width=24),
+_COLUMNS = (
+    Column("linker", width=17),
+    Column("way", width=5),
+    Column("target", width=8, optional=True),
+    Column("result", width=10),
+    Column("images", right=True, width=6),
+    Column("time", right=True, width=9),
+    Column("again", right=True, width=9, optional=True),
+    Column("cached", right=True, width=9, optional=True),
+    Column("size", right=True, width=9),
+    Column("kernels", right=True, width=7),
+    Column("registers", right=True, width=9, optional=True),
 )
 _MOST = 20
 _ALL_INPUTS = "all inputs"
 
 
 @dataclass(slots=True)
-class _Fold:
-    """What is kept until the end: results of whole links, counts of single images."""
+class _Group:
+    """Images that came to the same with one linker, and the first of them."""
 
-    together: list[Linked] = field(default_factory=list)
-    each: dict[tuple[str, str, str, str], tuple[int, str]] = field(default_factory=dict)
+    first: Linked
+    images: int = 0
+    time: float = 0.0
+    size: int = 0
+    kernels: int = 0
+    registers: int = 0
+
+    def add(self, linked: Linked) -> None:
+        from ltocompat.commands.link import seconds
+
+        answer = linked.answer
+        self.images += 1
+        self.time += seconds(answer)
+        self.size += answer.output_size or 0
+        self.kernels += answer.kernels_in_output or 0
+        self.registers = max(self.registers, answer.registers or 0)
+
+
+@dataclass(slots=True)
+class _Fold:
+    """What is kept until the end of the rows."""
+
+    groups: dict[tuple[str, ...], _Group] = field(default_factory=dict)
+    costs: LinkCosts = field(default_factory=LinkCosts)
     disagreements: list[Disagreement] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     skipped_count: int = 0
+    links: int = 0
 
-    def add(self, record: Linked | Disagreement | Skipped) -> None:
+    def add(self, record: Linked | Disagreement | Skipped) -> Iterator[Row]:
+        """The rows that are complete with this record."""
         from ltocompat.model.link_options import Disagreement
 
         if isinstance(record, Skipped):
@@ -61,77 +91,124 @@ class _Fold:
                 self.skipped.append(record)
         elif isinstance(record, Disagreement):
             self.disagreements.append(record)
-        elif record.place is None:
-            self.together.append(record)
         else:
-            outcome = str(record.answer.outcome)
-            key = (record.nvjitlink.version, record.way, outcome, record.reason or "")
-            number, example = self.each.get(key, (0, str(record.place)))
-            self.each[key] = (number + 1, example)
+            self.links += 1
+            self.costs.add(record)
+            # Links come linker by linker: with the next one, the groups of the last are whole.
+            if any(group.first.linker != record.linker for group in self.groups.values()):
+                yield from self.groups_so_far()
+            if record.place is None:
+                yield _row(record)
+            else:
+                self._group(record)
+
+    def _group(self, linked: Linked) -> None:
+        key = (linked.way, str(linked.arch), str(linked.answer.outcome), linked.reason or "")
+        self.groups.setdefault(key, _Group(linked)).add(linked)
+
+    def groups_so_far(self) -> Iterator[Row]:
+        """Their rows; they are gone then."""
+        groups = tuple(self.groups.values())
+        self.groups.clear()
+        yield from map(_group_row, groups)
 
 
 def blocks(
     records: Iterable[Linked | Disagreement | Skipped | Failure], _: Options
 ) -> Iterator[Block]:
-    """A row a link, then why some failed, then what the linker does not say."""
+    """A row a link as it comes, what all of them cost, then what the linker does not say."""
     fold = _Fold()
-    for record in records:
+    stream = iter(records)
+    for record in stream:
         if not isinstance(record, Failure):
-            fold.add(record)
-    if fold.together:
-        yield from _together(fold.together)
-    if fold.each:
-        yield Table(_EACH, tuple(_count_row(key, value) for key, value in fold.each.items()))
+            rows = tuple(fold.add(record))
+            if fold.links:
+                yield Listing(_COLUMNS, chain(rows, _rows(stream, fold)))
+    for cost in fold.costs.all():
+        yield Entry((_cost(cost),))
     if fold.disagreements:
         lines = tuple(_differ(disagreement) for disagreement in fold.disagreements)
         yield Items("compile options that differ (nvJitLink links them without a word)", lines)
     if fold.skipped:
         more = fold.skipped_count - len(fold.skipped)
-        rows = tuple((Code(skipped.place), ": ", brief(skipped.reason)) for skipped in fold.skipped)
-        yield Items("skipped", rows, f"and {more} more" if more else None)
-    if not fold.together and not fold.each:
+        lines = tuple(
+            (Code(skipped.place), ": ", brief(skipped.reason)) for skipped in fold.skipped
+        )
+        yield Items("skipped", lines, f"and {more} more" if more else None)
+    if not fold.links:
         yield Paragraph(("nothing was linked",))
 
 
-def _together(links: Sequence[Linked]) -> Iterator[Block]:
-    yield Table(_TOGETHER, tuple(map(_row, links)))
-    reasons = tuple(_why(linked) for linked in links if linked.reason)
-    if reasons:
-        yield Items("why not", reasons)
+def _rows(
+    records: Iterable[Linked | Disagreement | Skipped | Failure], fold: _Fold
+) -> Iterator[Row]:
+    for record in records:
+        if not isinstance(record, Failure):
+            yield from fold.add(record)
+    yield from fold.groups_so_far()
 
 
-def _row(linked: Linked) -> tuple[str, ...]:
+def _row(linked: Linked) -> Row:
     from ltocompat.commands.link import seconds
 
     answer = linked.answer
     size = answer.output_size
-    return (
-        linked.nvjitlink.version,
+    cells = (
+        str(linked.linker),
         linked.way,
         str(linked.arch),
         str(answer.outcome),
+        "",
         _milliseconds(None if size is None else seconds(answer)),
         _milliseconds(linked.again_seconds),
         _milliseconds(linked.cached_seconds),
         "" if size is None else binary_size(size),
         "" if answer.kernels_in_output is None else str(answer.kernels_in_output),
+        str(answer.registers or ""),
     )
+    at = f" at {answer.input_name}" if answer.input_name else ""
+    return Row(cells, (("why:", f"{linked.reason}{at}"),) if linked.reason else ())
+
+
+def _group_row(group: _Group) -> Row:
+    linked = group.first
+    cells = (
+        str(linked.linker),
+        linked.way,
+        str(linked.arch),
+        str(linked.answer.outcome),
+        f"{group.images:,}",
+        _milliseconds(group.time),
+        "",
+        "",
+        binary_size(group.size) if group.size else "",
+        f"{group.kernels:,}" if group.kernels else "",
+        str(group.registers or ""),
+    )
+    below = (("why:", f"{linked.reason}; e.g. {linked.place}"),) if linked.reason else ()
+    return Row(cells, below)
 
 
 def _milliseconds(time: float | None) -> str:
-    return "" if time is None else f"{time * 1000:.1f} ms"
+    if time is None:
+        return ""
+    return f"{time * 1000:.1f} ms" if time < 10 else f"{time:.1f} s"
 
 
-def _why(linked: Linked) -> tuple[str, ...]:
-    at = (" at ", Code(linked.answer.input_name)) if linked.answer.input_name else ()
-    return (f"{linked.nvjitlink.version}, {linked.way}: {linked.reason}", *at)
-
-
-def _count_row(key: tuple[str, str, str, str], value: tuple[int, str]) -> tuple[str, ...]:
-    version, way, outcome, reason = key
-    number, example = value
-    why = f"{reason}; e.g. {example}" if reason else ""
-    return (version, way, outcome, f"{number:,}", why)
+def _cost(cost: LinkCost) -> str:
+    """``nvJitLink 13.5.37, lto: 400 links in 12.0 s, ...``."""
+    text = f"{cost.linker}, {cost.way}: {count(len(cost.times), 'link')} in"
+    text = f"{text} {_milliseconds(cost.total)}"
+    if len(cost.times) > 1:
+        slowest = _milliseconds(cost.percentile(100))
+        text += (
+            f" (median {_milliseconds(cost.percentile(50))}, 90 % within "
+            f"{_milliseconds(cost.percentile(90))}, slowest {slowest})"
+        )
+    if cost.kernels:
+        each = _milliseconds(cost.kernel_time / cost.kernels)
+        text += f"; {count(cost.kernels, 'kernel')}, {each} each"
+    return text
 
 
 def _differ(disagreement: Disagreement) -> tuple[str, ...]:
@@ -154,7 +231,7 @@ def _document(
 def judgements(
     records: Iterable[Linked | Disagreement | Skipped | Failure],
 ) -> Iterator[Judgement]:
-    """Each nvJitLink, way and architecture as a target, and what it made of each file."""
+    """Each linker, way and architecture as a target, and what it made of each file."""
     from ltocompat.model.link_options import Disagreement
 
     links: dict[tuple[str, Target], list[Linked]] = {}
@@ -176,12 +253,15 @@ def judgements(
 
 
 def _link_target(linked: Linked) -> Target:
-    library, arch = linked.nvjitlink, linked.arch
+    linker, arch = linked.linker, linked.arch
+    versions = VersionSet(
+        linker.version, (linker.release,), quantifier=Quantifier.ONE_OF, source=linker.path
+    )
+    of_nvlink = linker.tool == "nvlink"
     return Target(
-        name=f"nvJitLink {library.version}, {linked.way}, {arch}",
-        nvjitlink=VersionSet(
-            library.version, (library.release,), quantifier=Quantifier.ONE_OF, source=library.path
-        ),
+        name=f"{linker}, {linked.way}, {arch}",
+        nvjitlink=None if of_nvlink else versions,
+        nvlink=versions if of_nvlink else None,
         gpus=(Gpu(str(arch), arch),),
     )
 
@@ -189,7 +269,7 @@ def _link_target(linked: Linked) -> Target:
 def _link_result(
     path: str, target: Target, tried: Sequence[Linked], differ: tuple[Finding, ...] = ()
 ) -> Result:
-    """What became of one file, or of all inputs together, with one nvJitLink."""
+    """What became of one file, or of all inputs together, with one linker."""
     findings = (*(_refusal(linked) for linked in tried if linked.reason), *differ)
     coverage = Coverage(len(tried), link=sum(not linked.reason for linked in tried))
     verdict = worst(finding.verdict for finding in findings)

@@ -11,7 +11,9 @@ from ltocompat.model.records_v1 import base
 from ltocompat.model.records_v1 import link as v1
 from ltocompat.report import Failure, Options
 from ltocompat.report.formats.jsonstream import Rows, failure_values
+from ltocompat.report.link_costs import LinkCost, LinkCosts
 from ltocompat.report.verbs.inspect_json import skipped_value
+from ltocompat.targets.linkers import Linker, Tool
 
 
 def document(
@@ -22,6 +24,7 @@ def document(
     skipped: list[base.Skipped] = []
     differing: list[v1.Disagreement] = []
     outcomes: dict[str, int] = {}
+    costs = LinkCosts()
     for record in records:
         if isinstance(record, Failure):
             rows.failures.append(record)
@@ -32,15 +35,18 @@ def document(
         else:
             outcome = str(record.answer.outcome)
             outcomes[outcome] = outcomes.get(outcome, 0) + 1
+            costs.add(record)
             yield from rows.row(_result(record))
-    summary = v1.Summary(outcomes, len(skipped), failure_values(rows.failures))
+    summary = v1.Summary(
+        outcomes, len(skipped), failure_values(rows.failures), tuple(map(_cost, costs.all()))
+    )
     yield from rows.end(v1.Link((), tuple(differing), tuple(skipped), summary))
 
 
 def _result(linked: Linked) -> v1.Result:
     answer = linked.answer
     return v1.Result(
-        nvjitlink=v1.Linker(linked.nvjitlink.version, linked.nvjitlink.path),
+        nvjitlink=_nvjitlink(linked.linker),
         way=linked.way,
         arch=str(linked.arch),
         place=None if linked.place is None else str(linked.place),
@@ -63,6 +69,30 @@ def _result(linked: Linked) -> v1.Result:
         output_size=answer.output_size,
         kernels=answer.kernels_in_output,
         confirmed=answer.confirmed,
+        linker=_linker(linked.linker),
+        registers=answer.registers,
+    )
+
+
+def _nvjitlink(linker: Linker) -> v1.NvJitLink | None:
+    nvjitlink = linker.tool is Tool.NVJITLINK
+    return v1.NvJitLink(linker.version, linker.path) if nvjitlink else None
+
+
+def _linker(linker: Linker) -> v1.Linker:
+    return v1.Linker(linker.tool, linker.version, linker.path)
+
+
+def _cost(cost: LinkCost) -> v1.Cost:
+    return v1.Cost(
+        linker=_linker(cost.linker),
+        way=cost.way,
+        links=len(cost.times),
+        kernels=cost.kernels,
+        seconds=cost.total,
+        median=cost.percentile(50),
+        ninetieth=cost.percentile(90),
+        slowest=cost.percentile(100),
     )
 
 

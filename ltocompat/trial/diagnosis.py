@@ -1,0 +1,64 @@
+"""Why a link failed, where the log leaves it open: what the bytes of the inputs say decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ltocompat.model.arch import SmArch
+from ltocompat.model.image import Image, ImageKind
+from ltocompat.rules.selection import compiles, runs, same_arch
+from ltocompat.targets.linkers import Linker
+from ltocompat.trial.logs import Reason
+
+# Causes by ``logs.explain`` whose text names several possibilities.
+_VAGUE = ("bad input", "bad ltoir", "ltoir unreadable")
+
+
+def sharpened(reason: Reason, images: Iterable[Image], linker: Linker, target: SmArch) -> Reason:
+    """The reason with the one possibility that the images leave; as it is where it is not vague.
+
+    Args:
+        reason: as the log was read.
+        images: what lies in the input that was refused; where the log names none, in all.
+        linker: who refused it.
+        target: of the link.
+    """
+    if reason.cause not in _VAGUE:
+        return reason
+    looked_at = tuple(images)
+    for image in looked_at:
+        if image.problems:
+            return Reason("damaged", f"{_name(image)} is damaged: {image.problems[0]}")
+        if _newer(image, linker):
+            made = " and ".join(map(str, image.made_by))
+            return Reason("newer", f"{_name(image)} was made by {made}, newer than this {linker}")
+    for image in looked_at:
+        if _for_another(image, target):
+            sentence = f"{_name(image)} is for another architecture than the link's {target}"
+            return Reason("other architecture", sentence)
+    sentence = (
+        f"{linker} can't use it: it is damaged, since by its headers it is neither newer nor for "
+        "another architecture"
+    )
+    return Reason("damaged", sentence) if looked_at else reason
+
+
+def _name(image: Image) -> str:
+    return f"the {image.kind} {image.arch}" if image.arch else f"the {image.kind}"
+
+
+def _newer(image: Image, linker: Linker) -> bool:
+    """Whether every release that can have made it is newer than the linker."""
+    return any(
+        maker.releases and all(release > linker.release for release in maker.releases)
+        for maker in image.made_by
+    )
+
+
+def _for_another(image: Image, target: SmArch) -> bool:
+    if image.arch is None:
+        return False
+    if image.kind is ImageKind.LTOIR:
+        return same_arch(image.arch.number) > same_arch(target.number)
+    fits = runs if image.kind is ImageKind.SASS else compiles
+    return not fits(image.arch, target.number)

@@ -1,0 +1,254 @@
+"""Links with nvlink, where a script stands for it; the real ones are asked in tests/wild."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.image import Image, ImageKind, Maker, Role
+from ltocompat.model.place import Place
+from ltocompat.targets.linkers import Linker, Tool
+from ltocompat.trial import (
+    Answer,
+    InputKind,
+    LinkOutcome,
+    Pool,
+    Request,
+    Step,
+    TrialImpossible,
+    TrialInput,
+    TrialLimits,
+    explain,
+)
+from ltocompat.trial.diagnosis import sharpened
+from ltocompat.trial.logs import Reason
+
+SCRIPT = """#!{python} -IS
+import os, signal, sys
+words = sys.argv[1:]
+if words == ["--version"]:
+    print("Cuda compilation tools, release 13.5, V13.5.37")
+    sys.exit()
+(output,) = [words[n + 1] for n, word in enumerate(words) if word == "-o"]
+files = [word for word in words if word.startswith("input")]
+first = open(files[0], "rb").read()
+if first == b"crash":
+    os.kill(os.getpid(), signal.SIGSEGV)
+if first == b"loop":
+    while True: pass
+if first == b"refuse":
+    print("nvlink fatal   : Input file '" + files[-1] + "' newer than toolkit (135 vs 130)")
+    sys.exit(1)
+if first == b"open":
+    print("nvlink error   : Undefined reference to 'f' in '" + files[0] + "'")
+    sys.exit(255)
+nvvm = [word.partition("=")[2] for word in words if word.startswith("-nvvmpath=")]
+library = [open(folder + "/lib64/libnvvm.so").read() for folder in nvvm]
+endings = [file.partition(".")[2] for file in files]
+options = [word for word in words if word[0] == "-"][:2]
+print("HOME" in os.environ, endings, files, options, library, first)
+open(output, "wb").write(b"no cubin")
+"""
+
+
+@pytest.fixture
+def nvlink(tmp_path: Path) -> str:
+    """A script in the place of nvlink, with its libnvvm beside it as in our cache."""
+    program = tmp_path / "nvlink"
+    program.write_text(SCRIPT.format(python=sys.executable))
+    program.chmod(0o755)
+    (tmp_path / "libnvvm.so.4").write_text("libnvvm")
+    return str(program)
+
+
+def ask(nvlink: str, *inputs: tuple[InputKind, bytes], limits: TrialLimits | None = None) -> Answer:
+    named = tuple(TrialInput(f"place-{n}", kind, data) for n, (kind, data) in enumerate(inputs))
+    with Pool(nvlink, workers=1, limits=limits or TrialLimits(), tool=Tool.NVLINK) as pool:
+        assert pool.release == Release(13, 5)
+        (answer,) = pool.run([Request(named, ("-arch=sm_90", "-lto"))])
+    return answer
+
+
+def test_inputs_have_the_endings_that_nvlink_knows_them_by(nvlink: str) -> None:
+    kinds = (*InputKind,)
+    answer = ask(nvlink, *((kind, b"%d" % kind) for kind in kinds))
+    endings = ["cubin", "ptx", "ltoir", "fatbin", "o", "a", "o"]
+    names = [f"place-{number}" for number in range(len(kinds))]
+    options = "['-arch=sm_90', '-lto']"
+    assert answer.log.startswith(f"False {endings} {names} {options} ['libnvvm'] b'1'")
+    assert (answer.outcome, answer.step) == (LinkOutcome.ACCEPTED, Step.COMPLETE)
+    assert answer.output_size == len(b"no cubin")
+    assert (answer.seconds.complete or 0) > 0
+
+
+def test_the_zero_byte_behind_ptx_is_no_part_of_the_file(nvlink: str) -> None:
+    assert ask(nvlink, (InputKind.PTX, b".version 8.0\0")).log.endswith("b'.version 8.0'")
+
+
+def test_a_refusal_is_confirmed_at_once_and_names_the_place(nvlink: str) -> None:
+    answer = ask(nvlink, (InputKind.OBJECT, b"refuse"), (InputKind.CUBIN, b""))
+    assert (answer.outcome, answer.code, answer.confirmed) == (LinkOutcome.REFUSED, 1, True)
+    assert answer.code_name == "exit status 1"
+    assert explain(answer.log, "nvlink") == Reason(
+        "cubin too new", "place-1 holds code of CUDA 13.5, and this nvlink is of 13.0"
+    )
+
+
+def test_an_open_symbol_says_nothing_of_compatibility(nvlink: str) -> None:
+    answer = ask(nvlink, (InputKind.OBJECT, b"open"))
+    assert (answer.outcome, answer.unresolved) == (LinkOutcome.UNRESOLVED, ("f",))
+
+
+def test_a_crash_is_an_answer(nvlink: str) -> None:
+    answer = ask(nvlink, (InputKind.LTOIR, b"crash"))
+    assert (answer.outcome, answer.signal) == (LinkOutcome.CRASHED, "SIGSEGV")
+    assert answer.confirmed
+
+
+@pytest.mark.parametrize(
+    "limits", [TrialLimits(cpu_seconds=0), TrialLimits(wall_seconds=0.5)], ids=["cpu", "clock"]
+)
+def test_an_nvlink_that_does_not_end_is_stopped_with_its_process(
+    nvlink: str, limits: TrialLimits
+) -> None:
+    assert ask(nvlink, (InputKind.LTOIR, b"loop"), limits=limits).outcome is LinkOutcome.TIMED_OUT
+    running = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if _ours(path)]
+    assert not [words for words in running if nvlink.encode() in words]
+
+
+def _ours(path: Path) -> bool:
+    try:
+        return path.stat().st_uid == os.getuid() and bool(path.read_bytes())
+    except OSError:
+        return False
+
+
+def test_nothing_is_left_behind(
+    nvlink: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    ask(nvlink, (InputKind.OBJECT, b"x"))
+    ask(nvlink, (InputKind.LTOIR, b"loop"), limits=TrialLimits(wall_seconds=0.5))
+    assert not list(folder.iterdir())
+
+
+def test_a_program_that_is_no_nvlink_is_not_asked(tmp_path: Path) -> None:
+    program = tmp_path / "nvlink"
+    program.write_text("#!/bin/sh\necho hello\n")
+    program.chmod(0o755)
+    pool = Pool(program, tool=Tool.NVLINK)
+    with pytest.raises(TrialImpossible, match="does not say which nvlink it is"), pool:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("log", "cause", "words"),
+    [
+        # As nvlink 13.0.88 and 13.5.37 write them.
+        ("nvlink fatal   : LTO objects found, use -dlto", "lto not enabled", "-dlto"),
+        ("nvlink fatal   : should only see nvvm files when -lto", "lto not enabled", "-dlto"),
+        (
+            "nvlink fatal   : Cicc option values for '-maxrregcount' do not match",
+            "options differ",
+            "different values of -maxrregcount",
+        ),
+        ("nvlink fatal   : '-ftz' do not match", "options differ", "different values of -ftz"),
+        (
+            "nvlink fatal   : Input file 'a.cubin' arch does not match target 'sm_90'",
+            "other architecture",
+            "a.cubin is SASS for another architecture than sm_90",
+        ),
+        (
+            (
+                "nvlink info    : a.ltoir: parse Invalid value (Producer: 'LLVM20.0.0' Reader: "
+                "'LLVM 7.0.1')NVVM_ERROR_COMPILATION\nnvlink fatal   : elfLink JIT compile failed"
+            ),
+            "ltoir arch too new",
+            "written as LLVM20.0.0",
+        ),
+        (
+            "nvlink fatal   : Value 'sm_70' is not defined for option 'arch'",
+            "target unsupported",
+            "does not link for the architecture sm_70",
+        ),
+        ("nvlink fatal   : elfLink linker library load error", "no libnvvm", "finds no libnvvm"),
+        ("nvlink fatal   : elfLink nvvm error", "bad ltoir", "this nvlink can't use the LTO-IR"),
+        (
+            "nvlink fatal   : Could not open input file 'a.o'",
+            "bad input",
+            "this nvlink can't use the input a.o",
+        ),
+    ],
+)
+def test_texts_of_nvlink_are_read(log: str, cause: str, words: str) -> None:
+    found = explain(log, "nvlink")
+    assert found is not None
+    assert found.cause == cause
+    assert words in found.sentence
+
+
+NVLINK = Linker(
+    Release(13, 0), "13.0.88", "/n", "PATH", "file banner", False, "x86-64", Tool.NVLINK
+)
+VAGUE = Reason("bad ltoir", "it is damaged, or from a newer toolkit; the log does not say which")
+
+
+def image(kind: ImageKind, arch: str, made_by: str, problems: tuple[str, ...] = ()) -> Image:
+    release = Release.parse(made_by)
+    maker = Maker(Role.COMPILER, None, made_by, (release,), "test")
+    return Image(
+        place=Place("x"),
+        kind=kind,
+        arch=SmArch.parse(arch),
+        made_by=(maker,),
+        stored_size=1,
+        size=1,
+        problems=problems,
+    )
+
+
+@pytest.mark.parametrize(
+    ("images", "sentence"),
+    [
+        (
+            (image(ImageKind.LTOIR, "lto_80", "13.5"),),
+            "the ltoir lto_80 was made by 13.5, newer than this nvlink 13.0.88",
+        ),
+        (
+            (image(ImageKind.SASS, "sm_90", "12.4"),),
+            "the sass sm_90 is for another architecture than the link's sm_80",
+        ),
+        (
+            (image(ImageKind.SASS, "sm_80", "12.4"), image(ImageKind.PTX, "compute_90", "12.4")),
+            "the ptx compute_90 is for another architecture than the link's sm_80",
+        ),
+        (
+            (image(ImageKind.SASS, "sm_80", "12.4", ("its table is cut",)),),
+            "the sass sm_80 is damaged: its table is cut",
+        ),
+        (
+            (image(ImageKind.LTOIR, "lto_75", "12.4"),),
+            (
+                "nvlink 13.0.88 can't use it: it is damaged, since by its headers it is neither "
+                "newer nor for another architecture"
+            ),
+        ),
+        ((), VAGUE.sentence),
+    ],
+    ids=["newer", "architecture", "one-of-two", "damaged", "by-elimination", "unknown"],
+)
+def test_what_a_log_leaves_open_the_bytes_decide(images: tuple[Image, ...], sentence: str) -> None:
+    assert sharpened(VAGUE, images, NVLINK, SmArch(80)).sentence == sentence
+
+
+def test_a_log_that_is_plain_stays_as_it_is() -> None:
+    plain = Reason("duplicate symbol", "two inputs define f")
+    newer = image(ImageKind.LTOIR, "lto_80", "13.5")
+    assert sharpened(plain, (newer,), NVLINK, SmArch(80)) is plain
