@@ -17,7 +17,7 @@ from machines import Recorded, ld_so_cache, shared
 from ltocompat.model.errors import Malformed
 from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.ldcache import CACHE, conf_folders, parse_cache
-from ltocompat.targets.machine.loader import load_order, resolve
+from ltocompat.targets.machine.loader import Loader
 
 LDCONFIG = shutil.which("ldconfig", path=f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin") or ""
 ROW = re.compile(r"\t(\S+) \(.*\) => (.*)")
@@ -80,7 +80,7 @@ def test_a_cached_file_that_is_gone_leaves_the_default_folders(tmp_path: Path) -
     made = Recorded(tmp_path)
     made.cached.append("/gone/libx.so.1")
     made.put("/usr/lib64/libx.so.1", shared("libx.so.1"))
-    found = resolve(made.machine(), "libx.so.1")
+    found = Loader(made.machine()).resolve("libx.so.1")
     assert (found.path, found.found_by) == ("/usr/lib64/libx.so.1", "default folders")
 
 
@@ -88,27 +88,27 @@ def test_entries_of_other_processors_are_not_taken(tmp_path: Path) -> None:
     made = Recorded(tmp_path)
     made.put("/lib32/libx.so.1", shared("libx.so.1"))
     made.put("/etc/ld.so.cache", ld_so_cache("/lib32/libx.so.1", flags=3))
-    assert resolve(Machine(str(tmp_path)), "libx.so.1").path is None
+    assert Loader(Machine(str(tmp_path))).resolve("libx.so.1").path is None
 
 
 def test_links_never_lead_out_of_a_tree(tmp_path: Path) -> None:
     made = Recorded(tmp_path / "root", {"LD_LIBRARY_PATH": "/l"})
     made.put("/real/libx.so.1", shared("libx.so.1"))
     made.link("/l", "/real")
-    assert resolve(made.machine(), "libx.so.1").real == "/real/libx.so.1"
+    assert Loader(made.machine()).resolve("libx.so.1").real == "/real/libx.so.1"
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "libz.so.1").write_bytes(shared("libz.so.1"))
     made.link("/m", str(outside))
     made.environ["LD_LIBRARY_PATH"] = "/m"
-    assert resolve(made.machine(), "libz.so.1").path is None
+    assert Loader(made.machine()).resolve("libz.so.1").path is None
 
 
 def test_a_library_of_a_tree_with_all_that_it_needs(tmp_path: Path) -> None:
     made = Recorded(tmp_path)
     made.put("/app/libapp.so", shared("libapp.so", needed=["libnvJitLink.so.12", "libnot.so.1"]))
     made.put("/usr/lib64/libnvJitLink.so.12", shared("libnvJitLink.so.12", needed=["libapp.so"]))
-    order = load_order(made.machine(), "/app/libapp.so")
+    order = Loader(made.machine()).load("/app/libapp.so")
     assert [(resolved.asked, resolved.path, resolved.found_by) for resolved in order] == [
         ("/app/libapp.so", "/app/libapp.so", "path"),
         ("libnvJitLink.so.12", "/usr/lib64/libnvJitLink.so.12", "default folders"),
@@ -126,9 +126,9 @@ def test_what_is_no_library_has_a_sentence(tmp_path: Path) -> None:
     made = Recorded(tmp_path)
     made.put("/a", "text" * 99)
     made.put("/b", "")
-    machine = made.machine()
-    assert load_order(machine, "/a")[0].problem == "/a: invalid ELF header"
-    assert load_order(machine, "/b")[0].problem == "/b: file too short"
-    (absent,) = load_order(machine, "/c")
+    loader = Loader(made.machine())
+    assert loader.resolve("/a").problem == "/a: /a: invalid ELF header"
+    assert loader.resolve("/b").problem == "/b: /b: file too short"
+    absent = loader.resolve("/c")
     assert absent.problem
     assert absent.loaded is None

@@ -8,7 +8,7 @@ import pytest
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
-from ltocompat.packages.promise import promise_of_project, read_promise
+from ltocompat.packages.promise import read_promise
 
 WHOLE = """
 [promise]
@@ -37,21 +37,6 @@ def test_a_branch_is_its_first_production_release(tmp_path: Path) -> None:
     found = read_promise(str(file))
     assert found is not None
     assert str(found.driver) == "550.54.14"
-
-
-def test_the_nearest_project_promises(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text('[tool.ltocompat.promise]\nsass = ["sm_80"]\n')
-    inner = tmp_path / "python" / "libx"
-    inner.mkdir(parents=True)
-    (inner / "pyproject.toml").write_text('[project]\nname = "libx"\n')
-    found = promise_of_project(str(inner))
-    assert found is not None
-    assert found.source == str(tmp_path / "pyproject.toml")
-    assert found.driver is None
-
-
-def test_a_project_may_promise_nothing(tmp_path: Path) -> None:
-    assert promise_of_project(str(tmp_path)) is None
 
 
 @pytest.mark.parametrize(

@@ -33,11 +33,6 @@ def _floors() -> dict[str, Floor]:
     }
 
 
-def floor_names() -> tuple[str, ...]:
-    """Every name that ``floor`` takes."""
-    return tuple(_floors())
-
-
 def floor(name: str) -> Floor:
     """The floor of this name.
 

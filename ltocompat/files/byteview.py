@@ -132,10 +132,6 @@ class ByteView:
         """The fields of ``layout`` at ``offset``."""
         return layout.unpack(self.read(offset, layout.size))
 
-    def u8(self, offset: int) -> int:
-        """One byte."""
-        return self.read(offset, 1)[0]
-
     def u16(self, offset: int) -> int:
         """A 16-bit integer."""
         return int(_U16.unpack(self.read(offset, 2))[0])

@@ -12,7 +12,6 @@ In a pyproject.toml the table is ``[tool.ltocompat.promise]``, in an ltocompat.t
 from __future__ import annotations
 
 import difflib
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,26 +43,6 @@ class Promise:
     ptx: tuple[SmArch, ...] = ()
     driver: DriverVersion | None = None
     nvjitlink: Release | None = None
-
-
-def promise_of_project(where: str = ".") -> Promise | None:
-    """The promise of the nearest project: of the folder ``where``, or of one around it.
-
-    Raises:
-        UsageError: a file on the way can't be read, or a promise means nothing.
-    """
-    from ltocompat.targets.own_tables import OWN, PYPROJECT
-
-    folder = os.path.abspath(where)
-    while True:
-        for name in (OWN, PYPROJECT):
-            path = os.path.join(folder, name)
-            if os.path.isfile(path) and (found := read_promise(path)) is not None:
-                return found
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
 
 
 def read_promise(path: str) -> Promise | None:

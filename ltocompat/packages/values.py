@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import posixpath
 import re
 from dataclasses import dataclass
 
@@ -75,10 +74,6 @@ class Package:
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}" if self.version else self.name
-
-    def has_file(self, name: str) -> bool:
-        """Whether one of its files, in any folder, has this name."""
-        return any(posixpath.basename(file) == name for file in self.files)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

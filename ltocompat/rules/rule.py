@@ -173,8 +173,6 @@ class Subject:
         missed: why none is picked, else None.
         linker: on the route of a link: the release of the linker; None when it is not known.
         offline: that linker is nvlink rather than nvJitLink.
-        linker_refused: a trial with this linker said that LTO-IR is too new for it (True), or not
-            (False); None without a trial.
     """
 
     signature: ModuleSignature
@@ -184,7 +182,6 @@ class Subject:
     missed: Missed | None = None
     linker: Release | None = None
     offline: bool = False
-    linker_refused: bool | None = None
 
     @property
     def link_target(self) -> SmArch:

@@ -1,4 +1,8 @@
-"""pylock.toml (PEP 751) and uv.lock -> pins."""
+"""pylock.toml (PEP 751) and uv.lock -> pins.
+
+Of both, only names, versions and markers are read. ``packaging.pylock`` would refuse a whole file
+for what makes no difference here, such as a package without hashes.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,6 @@ _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 # sh_entsize
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
-_PROGRAM_HEADER_SIZE = 56
 
 _ABI_GENERATION = {7: 1, 8: 2}
 _ET_REL = 1

@@ -252,16 +252,9 @@ def _descriptor(rule: Rule) -> Value:
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": rule.statement[:_LONGEST]},
         "help": {"text": "\n".join(plain), "markdown": "\n\n".join(marked)},
-        "defaultConfiguration": {"level": str(_usual_level(rule.verdict))},
+        "defaultConfiguration": {"level": str(rule.level)},
         "properties": {"tags": [rule.id.split("-")[0]], "verdict": rule.verdict},
     }
-
-
-def _usual_level(verdict: str) -> Level:
-    """Of what a rule says first, such as ``fail (error 222); unknown ...``."""
-    if verdict.startswith("fail"):
-        return Level.ERROR
-    return Level.WARNING if re.match("undocumented|unknown", verdict) else Level.NOTE
 
 
 def _foreign(finding: Finding) -> Value:

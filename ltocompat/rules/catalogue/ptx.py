@@ -153,11 +153,6 @@ def ptx_only(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-# Only PTX without a suffix, for the highest architecture, serves GPUs to come. No code emits this
-# yet: it is there to be explained.
-FAMILY.declare("PTX-07", Level.NOTE)
-
-
 _NO_PTX = "CUDA_DISABLE_PTX_JIT"
 _PTX_COMPILER = "libnvidia-ptxjitcompiler"
 

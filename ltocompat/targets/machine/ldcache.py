@@ -10,6 +10,7 @@ import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import Malformed
@@ -74,6 +75,7 @@ def cached(machine: Machine) -> tuple[CacheEntry, ...] | None:
     return None if data is None else parse_cache(data)
 
 
+@lru_cache(maxsize=1)  # every process that is looked at asks the one cache of its machine
 def parse_cache(data: bytes) -> tuple[CacheEntry, ...]:
     """Read the bytes of a cache.
 

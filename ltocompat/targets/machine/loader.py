@@ -237,35 +237,3 @@ class Loader:
         for entry in entries or ():
             found.setdefault(entry.name, []).append(entry)
         return found
-
-
-def resolve(machine: Machine, library: str, *, needed_by: Loaded | None = None) -> Resolved:
-    """Which file a library's name means on a machine.
-
-    Args:
-        machine: the machine.
-        library: soname or path.
-        needed_by: the library that asks; None for a program that calls dlopen.
-    """
-    processor = needed_by.file.machine if needed_by else None
-    return Loader(machine, processor=processor).resolve(library, by=needed_by)
-
-
-def load_order(machine: Machine, path: str, program: str | None = None) -> tuple[Resolved, ...]:
-    """All that loading ``path`` brings: itself, then every name that is needed, breadth first.
-
-    Args:
-        machine: the machine.
-        path: a program to start, or a library that a program opens by path (or by soname).
-        program: the program that opens it; None for one without RPATH.
-    """
-    processor = None
-    if "/" in path:
-        try:
-            file = read_object(machine, machine.real(path))
-        except LtocompatError as error:
-            return (Resolved(path, problem=f"{path}: {error}"),)
-        processor = file.machine
-        if file.program and program is None:
-            return tuple(Loader(machine, path).history)
-    return Loader(machine, program, processor).load(path)
