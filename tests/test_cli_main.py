@@ -22,7 +22,7 @@ from ltocompat.commands.extract import Extracted, ExtractOptions
 from ltocompat.commands.inspect import InspectOptions
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.failure import Failure
-from ltocompat.model.image import Artifact, Module, Record
+from ltocompat.model.image import Artifact, Module, Record, Skipped
 from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.progress import Progress
 
@@ -65,7 +65,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
             yield from list(library())[:2]
         if path.removeprefix("late-") in errors:
             raise errors[path.removeprefix("late-")]
-        yield from [bare_file("d/x")] if path == "d" else library()
+        whole = (record for record in library() if not isinstance(record, Skipped))
+        yield from [bare_file("d/x")] if path == "d" else whole
 
     monkeypatch.setattr(ltocompat.commands.inspect, "run", inspect)
     return seen
@@ -102,7 +103,7 @@ def test_no_device_code_is_0(capsys: Captured) -> None:
 def test_an_unreadable_path_is_3_and_the_others_are_still_read(form: str, capsys: Captured) -> None:
     assert run(["inspect", "a.so", "missing", "b.so", "--format", form]) == 3
     captured = capsys.readouterr()
-    assert captured.out.count("libx.so@0x70000") == 2
+    assert captured.out.count("13.0.48") == 2
     assert captured.err == "ltocompat: 'missing' does not exist; check the path\n"
     if form == "json":
         value = valid_json(captured.out)

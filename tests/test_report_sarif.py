@@ -17,9 +17,10 @@ from verdict_values import EDGE, H100, L4, PROD, finding, result
 
 from ltocompat import __version__
 from ltocompat.commands.policy.fingerprint import fingerprint
-from ltocompat.commands.policy.lines import PolicyLines, policy_lines
+from ltocompat.commands.policy.lines import policy_lines
 from ltocompat.commands.policy.reading import read_policy
 from ltocompat.model.place import Place
+from ltocompat.model.policy_lines import PolicyLines
 from ltocompat.model.verdict import Coverage, Result, Verdict
 from ltocompat.report import Failure, Options
 from ltocompat.report.formats import sarif

@@ -12,7 +12,7 @@ from ltocompat.cli.options import Archs, Format, Kinds, MadeBy
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.report import Options
-from ltocompat.report.exit_status import ExitStatus
+from ltocompat.report.exit_of_verbs import ReadingStatus
 from ltocompat.scan.filters import ImageFilter
 
 
@@ -48,4 +48,4 @@ def extract(
         tuple(places), output, where=where or None, progress=streams.progress
     )
     writing = in_format(form, REPORT, Options(width=terminal_width()))
-    return run_verb(command.run, options, writing, ExitStatus(), streams)
+    return run_verb(command.run, options, writing, ReadingStatus(filtered=bool(where)), streams)

@@ -13,7 +13,7 @@ from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.model.errors import UsageError
 from ltocompat.report import Options
-from ltocompat.report.exit_status import ExitStatus
+from ltocompat.report.exit_of_verbs import ReadingStatus
 from ltocompat.report.image_summary import GROUPS
 from ltocompat.scan.filters import ImageFilter
 
@@ -85,4 +85,4 @@ def inspect(
         named=frozenset(paths),
     )
     writing = in_format(form, REPORT, view, paths)
-    return run_verb(command.run, options, writing, ExitStatus(), output)
+    return run_verb(command.run, options, writing, ReadingStatus(filtered=bool(where)), output)

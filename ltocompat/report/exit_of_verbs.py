@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from ltocompat.commands.audit import AuditScope
     from ltocompat.commands.audit_tally import AuditTally
     from ltocompat.commands.env import Surroundings
+    from ltocompat.commands.extract import Extracted
     from ltocompat.commands.link import Linked
     from ltocompat.commands.policy.gate import Audited
     from ltocompat.commands.selftest import SelfTestStep
     from ltocompat.model.diff import Diff, DiffSummary
-    from ltocompat.model.image import Skipped
+    from ltocompat.model.image import Record, Skipped
     from ltocompat.model.link_options import Disagreement
     from ltocompat.model.matrix import Matrix
     from ltocompat.model.requirement import Required
@@ -100,14 +101,56 @@ class AuditStatus(ExitStatus["AuditScope | Audited | Required"]):
         return iter(())
 
 
+class ReadingStatus(ExitStatus["Record | Extracted"]):
+    """A place that could not be read counts; that nothing was found is said.
+
+    Args:
+        filtered: only some images were asked for.
+    """
+
+    def __init__(self, *, filtered: bool) -> None:
+        super().__init__()
+        self._filtered = filtered
+        self._found = False
+        self._files = 0
+        self._unread = False
+
+    def take(self, record: Record | Extracted) -> None:
+        """Let an unread place count, and note what there is."""
+        from ltocompat.commands.extract import Extracted
+        from ltocompat.model.image import Artifact, Module, Skipped
+
+        if isinstance(record, Skipped):
+            self._unread = True
+            self.worsen(NOTHING_JUDGED)
+        self._found |= isinstance(record, Module | Extracted)
+        self._files += isinstance(record, Artifact)
+
+    def fail(self, failure: Failure, messages: Writable) -> None:
+        """Let a failure count; it has said itself why nothing was found."""
+        super().fail(failure, messages)
+        self._unread = True
+
+    def end(self) -> Iterator[Note]:
+        """Say that nothing was found, where no other line does."""
+        if self._found or self._unread:
+            return
+        if self._filtered:
+            yield Note("no image matches; list all without --kind, --arch and --made-by")
+        elif not self._files:
+            yield Note("there is no file with device code")
+
+
 class RequireStatus(ExitStatus["Required"]):
     """Counts where no artifact has device code."""
 
     _found = False
 
     def take(self, record: Required) -> None:
-        """Let an artifact with device code count."""
+        """Let an artifact with device code count, and one that could not be read to its end."""
         self._found |= bool(record.modules)
+        if record.skipped:
+            self.worsen(NOTHING_JUDGED)
 
     def end(self) -> Iterator[Note]:
         """Let count that there was none."""

@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from ltocompat.commands.policy.lines import PolicyLines
 from ltocompat.model.place import Place
+from ltocompat.model.policy_lines import PolicyLines
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Finding, Level, Result

@@ -1,33 +1,13 @@
-"""Where in a policy its targets stand, for reports that lead there."""
+"""Finds where in a policy its targets stand."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from ltocompat.commands.policy.values import Policy
 from ltocompat.model.errors import UsageError
+from ltocompat.model.policy_lines import PolicyLines
 from ltocompat.targets.text_file import read_text
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyLines:
-    """Where in a policy things stand.
-
-    Attributes:
-        path: the file.
-        targets: the line of each target's table, from 1, by its name.
-        audit: the line of the table of the audit itself, else of the first target's.
-    """
-
-    path: str
-    targets: Mapping[str, int] = field(default_factory=dict)
-    audit: int = 1
-
-    def line(self, target: str) -> int:
-        """The line that a finding on this target is about."""
-        return self.targets.get(target, self.audit)
 
 
 def policy_lines(policy: Policy) -> PolicyLines | None:

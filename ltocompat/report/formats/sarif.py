@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import quote
 
 from ltocompat.commands.policy.fingerprint import fingerprint
-from ltocompat.commands.policy.lines import PolicyLines
 from ltocompat.model.place import Place
+from ltocompat.model.policy_lines import PolicyLines
 from ltocompat.model.project import rule_url
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Finding

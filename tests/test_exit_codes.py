@@ -1,0 +1,66 @@
+"""The exit code means the same for every verb, and what ends in it is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from packages_made import wheel
+from samples import FOLDER
+
+from ltocompat.cli import run
+
+Captured = pytest.CaptureFixture[str]
+CUBIN = FOLDER / "cubin" / "nvrtc-13.0-sm_90.cubin"
+TARGET = ["--deploy-target", "driver=580.95.05,gpu=h100"]
+VERBS: dict[str, list[str]] = {
+    "inspect": [],
+    "extract": ["-o", "out"],
+    "check": TARGET,
+    "audit": [],
+    "require": [],
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def half(folder: Path) -> Path:
+    """A wheel whose download broke off."""
+    path = wheel(folder, {"k/x.cubin": CUBIN.read_bytes() * 9})
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    return path
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_wheel_cut_in_half_is_3_for_every_verb(verb: str, folder: Path) -> None:
+    assert run([verb, str(half(folder)), *VERBS[verb]]) == 3
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_whole_wheel_is_0_for_every_verb(verb: str, folder: Path) -> None:
+    assert run([verb, str(wheel(folder, {"k/x.cubin": CUBIN.read_bytes()})), *VERBS[verb]]) == 0
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_path_that_is_not_there_is_3_for_every_verb(verb: str) -> None:
+    assert run([verb, "gone.whl", *VERBS[verb]]) == 3
+
+
+@pytest.mark.parametrize("verb", ["inspect", "extract"])
+def test_a_folder_without_files_is_0_and_says_so(verb: str, folder: Path, capsys: Captured) -> None:
+    (folder / "empty").mkdir()
+    assert run([verb, "empty", *VERBS[verb]]) == 0
+    assert capsys.readouterr().err == "ltocompat: there is no file with device code\n"
+
+
+@pytest.mark.parametrize("verb", ["inspect", "extract"])
+def test_a_filter_that_matches_nothing_says_so(verb: str, capsys: Captured) -> None:
+    for words in (["--made-by", "11.1"], ["--kind", "tileir"], ["--arch", "sm_50"]):
+        assert run([verb, str(CUBIN), *words, *VERBS[verb]]) == 0
+        assert "no image matches; list all without --kind" in capsys.readouterr().err
+    assert run([verb, str(CUBIN), "--made-by", "13.0", *VERBS[verb]]) == 0
+    assert not capsys.readouterr().err
