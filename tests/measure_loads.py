@@ -1,5 +1,7 @@
 """Loads every module of the samples on this machine's GPU and writes ``data/loads.json``.
 
+``CUDA_MODULE_LOADING=EAGER`` in front makes it the table that is there.
+
 ``python tests/measure_loads.py OUT.json [LINKED]``. LINKED is a folder of linked saxpy kernels (see
 ``link_saxpy``), which are run too. The verdicts for the same driver and GPU are tested against what
 the driver said here.
@@ -170,6 +172,7 @@ def main() -> None:
         "arch": str(driver.gpus[0].arch),
         "driver": kernel_driver(),
         "cuda": str(driver.cuda),
+        "loading": "lazy" if driver.lazy else "eager",
     }
     document["compat"] = compat()
     for key, broken in (("modules", False), ("broken", True)):

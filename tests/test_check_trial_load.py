@@ -20,7 +20,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.signature import module_signature
 from ltocompat.model.target import Target
 from ltocompat.model.trial_answer import TrialOutcome, load_key
-from ltocompat.model.verdict import Finding, Result, Route, Verdict
+from ltocompat.model.verdict import Finding, Result, Route, Verdict, worst
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.judge_module import ModuleVerdict, judge
 from ltocompat.targets import parse
@@ -73,7 +73,21 @@ def test_the_reverse_of_a_real_answer_contradicts_them(place: str) -> None:
     reverse = {"outcome": "refused", "code": 200} if worked else {"outcome": "loaded"}
     verdict = tried(place, outcome(reverse))
     assert DISAGREES in rules_of(verdict)
-    assert (verdict.verdict or Verdict.OK) >= Verdict.UNKNOWN
+    assert worst(finding.verdict for finding in verdict.findings) >= Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize("place", recorded.MEASURED["modules"])
+@pytest.mark.parametrize("row", [{"outcome": "loaded"}, {"outcome": "refused", "code": 200}])
+def test_no_answer_betters_what_the_rules_say(place: str, row: dict[str, Any]) -> None:
+    _, by_rules = recorded.judged(place)
+    after = tried(place, outcome(row))
+    if by_rules.verdict is None:
+        assert after.verdict is None
+    elif by_rules.verdict is Verdict.UNKNOWN:
+        assert after.verdict in {Verdict.UNDOCUMENTED, Verdict.FAIL}
+    else:
+        assert after.verdict is not None
+        assert after.verdict >= by_rules.verdict
 
 
 def test_a_relocatable_cubin_is_settled_by_the_driver() -> None:

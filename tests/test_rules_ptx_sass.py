@@ -211,10 +211,13 @@ def test_ptx_09_a_function_that_nothing_defines_is_refused() -> None:
     subject = loading(ptx_that_leaves("f", "g"), on="sm_90", registered=None)
     (found,) = asked("PTX-09", subject)
     assert found.constraint.judge(None) is FAIL
-    assert "calls f, g, which nothing in it defines: error 218" in found.consequence
+    assert "uses f, g, which nothing in it defines: error 218" in found.consequence
     # measured: 500 for relocatable PTX of an object, whose dead code is left out
     dead = loading(ptx_that_leaves("f")._replace(relocatable=True), on="sm_90", registered=None)
     assert judged("PTX-09", dead) is UNKNOWN
+    called = DeviceSymbols(("f",), needed_by_kernels=("f",))
+    alive = image(ImageKind.PTX, "80")._replace(relocatable=True, symbols=called)
+    assert judged("PTX-09", loading(alive, on="sm_90", registered=None)) is FAIL
 
 
 def test_ptx_09_spares_what_the_driver_provides_or_links() -> None:

@@ -191,16 +191,17 @@ def ptx_calls_what_nothing_defines(subject: Subject) -> Iterator[Requirement]:
         verdict, names = Verdict.FAIL, image.symbols.undefined_functions
         error = "error 218 (Unresolved extern function)"
         if image.relocatable:
+            # Compiled as for a link: what no kernel reaches is left out, and variables count.
             error = "error 500 (named symbol not found)"
-            if not image.symbols.needed_by_kernels:
-                verdict = Verdict.UNKNOWN
+            names = image.symbols.needed_by_kernels or image.symbols.undefined
+            verdict = Verdict.FAIL if image.symbols.needed_by_kernels else Verdict.UNKNOWN
         if names:
             yield Requirement(
                 Component.NONE,
                 Always(verdict),
                 "PTX-09",
                 _described(image),
-                f"it calls {image_helpers.listed(names)}, which nothing in it defines: {error}, "
+                f"it uses {image_helpers.listed(names)}, which nothing in it defines: {error}, "
                 "loaded lazily or eagerly",
                 "link it with the code that defines the function (nvcc -dlink, nvlink or "
                 "nvJitLink), and load the result",
