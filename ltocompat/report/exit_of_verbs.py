@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 
 class CheckStatus(ExitStatus["Target | Result"]):
-    """Verdicts from a threshold on are findings; having judged nothing counts too.
+    """Verdicts from a threshold on are findings; what could not be judged counts too.
+
+    Who asks for more than that nothing fails asks for both halves of the way onto a GPU.
 
     Args:
         fail_on: the best verdict that is a finding.
@@ -43,12 +45,14 @@ class CheckStatus(ExitStatus["Target | Result"]):
 
     def take(self, record: Target | Result) -> None:
         """Let a result count."""
-        from ltocompat.model.verdict import Result
+        from ltocompat.model.verdict import Result, Verdict
 
         if not isinstance(record, Result):
             return
         if record.verdict >= self._fail_on:
             self.worsen(FINDINGS)
+        if record.not_judged and self._fail_on < Verdict.FAIL:
+            self.worsen(NOTHING_JUDGED)
         self._judged |= record.judged
         self._empty &= record.holds_nothing
 

@@ -5,6 +5,8 @@ What the real tools say stands beside each law (driver 580.159.04; nvJitLink 12.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import tempfile
 import zipfile
@@ -18,6 +20,7 @@ from hypothesis import strategies as st
 from samples import FOLDER
 
 import ltocompat
+from ltocompat.cli import run
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.facts import drivers
 from ltocompat.facts.gpus import find_gpu
@@ -237,3 +240,41 @@ def test_no_byte_of_a_header_is_passed_over_in_silence(
     major_versions = (4, 6, 8)
     if offset in major_versions and value != LTOIR[offset]:
         assert result.verdict >= Verdict.UNKNOWN  # each nvJitLink refused it
+
+
+CODES = st.sampled_from(["cubin/nvrtc-12.4-sm_90.cubin", "cubin/nvrtc-12.0-sm_90.cubin"])
+FRAGMENTS = st.sampled_from(["12.0", "12.4", "13.0", "13.5"])
+KEYS = st.sets(st.sampled_from(["driver=580.95.05", "gpu=h100", "nvjitlink=13.5"]), min_size=1)
+FORMATS = ("table", "markdown", "json", "sarif", "github", "html")
+
+
+def asked(path: Path, target: str, *options: str) -> tuple[int, str]:
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
+        code = run(["check", str(path), "--deploy-target", target, *options])
+    return code, output.getvalue()
+
+
+@settings(deadline=None, max_examples=30)
+@given(CODES, FRAGMENTS, KEYS, st.sampled_from(FORMATS))
+def test_a_half_that_is_not_judged_is_told_and_never_passes_where_more_is_asked_than_no_failure(
+    code: str, release: str, keys: set[str], form: str
+) -> None:
+    sass = EntrySpec(KINDS["sass"], (FOLDER / code).read_bytes(), sm=90)
+    ltoir = (FOLDER / f"ltoir/nvrtc-{release}-lto_80.ltoir").read_bytes()
+    fragment = EntrySpec(KINDS["ltoir"], ltoir, sm=80, version=(1, ltoir[5]))
+    target = ",".join(sorted(keys))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x.fatbin")
+        path.write_bytes(region([entry(sass)]) + region([entry(fragment)]))
+        (result,) = ltocompat.check(path, [target])
+        strict, _ = asked(path, target, "--strict")
+        usual, text = asked(path, target, "--format", form)
+    halves = {"load": {"driver=580.95.05", "gpu=h100"} - keys, "link": {"nvjitlink=13.5"} - keys}
+    assert set(result.not_judged) == {half for half, missing in halves.items() if missing}
+    if result.not_judged:
+        assert strict in (1, 3)
+        assert strict == 3 or result.verdict >= Verdict.UNDOCUMENTED
+        assert usual != 0 or result.verdict < Verdict.UNKNOWN
+        assert all(half in text for half in result.not_judged)
+        assert "not judged" in text or "not_judged" in text or form == "github"

@@ -77,10 +77,22 @@ def write(
         stream.write(rows.element(encode(value)))
     stream.write(f'\n],\n"artifacts": {encode(files.values)},\n')
     stream.write(f'"invocations": [{encode(_invocation(judgements.failures))}],\n')
-    stream.write(
-        f'"properties": {encode({"targets": [_target(target) for target in judgements.targets]})}\n'
-    )
+    properties: Value = {"targets": [_target(target) for target in judgements.targets]}
+    properties["verdicts"] = [_verdict(result) for result in judgements.results]
+    stream.write(f'"properties": {encode(properties)}\n')
     stream.write("}]}\n")
+
+
+def _verdict(result: Result) -> Value:
+    """A verdict, and what it says nothing of; a result of SARIF is a finding."""
+    return {
+        "artifact": result.path,
+        "target": result.target.name,
+        "gpu": None if result.gpu is None else result.gpu.name,
+        "route": None if result.route is None else str(result.route),
+        "verdict": str(result.verdict),
+        "not_judged": list(result.not_judged),
+    }
 
 
 def _result(group: GroupedFinding, rules: _Rules, files: _Files, seen: Counter[str]) -> Value:
