@@ -19,7 +19,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.policy_lines import PolicyLines
 from ltocompat.model.project import rule_url
 from ltocompat.model.target import ANY_TARGET, Target
-from ltocompat.model.verdict import Finding
+from ltocompat.model.verdict import Finding, Result
 from ltocompat.model.version import VERSION
 from ltocompat.report import Failure, Options, Writable
 from ltocompat.report.finding_rows import apart_by_file
