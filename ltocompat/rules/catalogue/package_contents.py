@@ -1,0 +1,270 @@
+"""Packages: names, tags and RUNPATHs against what is inside (PKG-05 to PKG-08)."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations
+
+from ltocompat.model.image import Host
+from ltocompat.model.library_name import library_name
+from ltocompat.model.verdict import Level, Verdict
+from ltocompat.packages.values import Kind, Package, Shipped, installed_path
+from ltocompat.rules.catalogue.family import Family
+from ltocompat.rules.engine.shipped_needs import (
+    LIBRARIES,
+    Strength,
+    major_of,
+    need_of,
+    ways_of,
+)
+from ltocompat.rules.linker_imports import short
+from ltocompat.rules.rule import Problem
+
+FAMILY = Family("package_contents")
+
+
+# cupy-cuda13x, jax-cuda12-plugin, libcuvs-cu13; torch 2.9.1+cu130.
+_MAJOR_IN_NAME = re.compile(r"(?:^|-)(?:cu|cuda)-?(\d\d)x?(?:-|$)")
+_MAJOR_IN_VERSION = re.compile(r"\+(?:cu|cuda)\.?(\d\d)\d?(?:\.|$)")
+# Libraries whose file names carry the major of CUDA, rather than one of their own.
+_NAMED_BY_CUDA = ("libcudart", "libnvrtc", "libnvJitLink")
+
+
+@FAMILY.of_package("PKG-05", Level.ERROR)
+def name_of_another_major(shipped: Shipped) -> Iterator[Problem]:
+    """-cu12 or -cu13 in a package's name contradicts the libraries or the compilers inside."""
+    major, text = _major_in_name(shipped.package)
+    if major is None:
+        return
+    for how, verdict in (("needed", Verdict.FAIL), ("opened", Verdict.UNKNOWN)):
+        for name in _NAMED_BY_CUDA:
+            found = {
+                library.file: host
+                for host in shipped.hosts
+                for library in host.libraries
+                if host.linked and library.name == name and library.how == how and library.file
+            }
+            majors = {major_of(file) for file in found} - {None}
+            # Programs open several majors, one after the other, until one is there.
+            if majors and major not in majors:
+                file, host = next((f, h) for f, h in found.items() if major_of(f) in majors)
+                path = host.place.members[-1] if host.place.members else host.place.path
+                does = "needs" if how == "needed" else "opens"
+                yield Problem(
+                    "PKG-05",
+                    verdict,
+                    f"{shipped.package.name} is called {text}, but {short(path)} {does} {file}",
+                    f"call it {_renamed(shipped.package, major_of(file))}, or build it with CUDA "
+                    f"{major}",
+                    str(host.place),
+                )
+                break
+    yield from _newer_makers(shipped, major, text)
+
+
+def _newer_makers(shipped: Shipped, major: int, text: str) -> Iterator[Problem]:
+    newer: Counter[str] = Counter()
+    total = 0
+    for signature, count in shipped.signatures:
+        total += count
+        makers = (maker for image in signature.images for maker in image.made_by)
+        late = [maker for maker in makers if maker.releases and maker.releases[0].major > major]
+        if late:
+            newer[str(late[0])] += count
+    if not newer:
+        return
+    maker_name, _ = newer.most_common(1)[0]
+    yield Problem(
+        "PKG-05",
+        Verdict.UNKNOWN,
+        f"{shipped.package.name} is called {text}, but {sum(newer.values())} of {total} modules "
+        f"were made by newer tools, such as {maker_name}",
+        f"build them with CUDA {major}, or call it {_renamed(shipped.package, major + 1)}",
+        "makers of the images",
+    )
+
+
+def _major_in_name(package: Package) -> tuple[int | None, str]:
+    """The major in its name or version, and the letters that say so."""
+    match = _MAJOR_IN_NAME.search(package.name) or _MAJOR_IN_VERSION.search(package.version)
+    return (int(match[1]), match[0].strip("-+.")) if match else (None, "")
+
+
+def _renamed(package: Package, major: int | None) -> str:
+    match = _MAJOR_IN_NAME.search(package.name)
+    if match is None or major is None:
+        return f"one of CUDA {major}"
+    return f"{package.name[: match.start(1)]}{major}{package.name[match.end(1) :]}"
+
+
+_MACHINE_BY_TAG = {
+    "x86_64": ("ELF", "x86-64"),
+    "aarch64": ("ELF", "AArch64"),
+    "amd64": ("PE", "x86-64"),
+    "win_arm64": ("PE", "AArch64"),
+    "linux-64": ("ELF", "x86-64"),
+    "win-64": ("PE", "x86-64"),
+    "win-arm64": ("PE", "AArch64"),
+}
+_TAGS_BY_MACHINE = {
+    ("ELF", "x86-64"): ("manylinux_2_28_x86_64", "linux-64"),
+    ("ELF", "AArch64"): ("manylinux_2_28_aarch64", "linux-aarch64"),
+    ("PE", "x86-64"): ("win_amd64", "win-64"),
+    ("PE", "AArch64"): ("win_arm64", "win-arm64"),
+}
+_ANY_PLATFORM = ("any", "noarch")
+
+
+@FAMILY.of_package("PKG-06", Level.ERROR)
+def tag_of_another_machine(shipped: Shipped) -> Iterator[Problem]:
+    """The platform tag of a package promises another machine than its libraries are for."""
+    platforms = shipped.package.platforms
+    promised = {machine for platform in platforms if (machine := _machine_of_tag(platform))}
+    anywhere = bool(set(platforms) & set(_ANY_PLATFORM))
+    if not promised and not anywhere:
+        return
+    hosts = [host for host in shipped.hosts if host.linked and host.format in ("ELF", "PE")]
+    other = [host for host in hosts if (host.format, host.machine) not in promised]
+    if not other:
+        return
+    kinds = Counter((host.format, host.machine) for host in other)
+    kind = kinds.most_common(1)[0][0]
+    first = next(host for host in other if (host.format, host.machine) == kind)
+    named = _TAGS_BY_MACHINE.get(kind)
+    right = named[shipped.package.kind is Kind.CONDA] if named else f"one of {kind[1]}"
+    whole = len(other) == len(hosts)
+    yield Problem(
+        "PKG-06",
+        Verdict.FAIL if whole else Verdict.OK,
+        f"its tag says {'.'.join(platforms)}, but {_count(other, hosts)} for {kind[1]} ({kind[0]})",
+        f"tag it {right}" if whole else "leave out what does not run there, if nothing reads it",
+        str(first.place),
+    )
+
+
+def _count(other: list[Host], hosts: list[Host]) -> str:
+    many = "library or program is" if len(hosts) == 1 else "libraries and programs are"
+    return f"{len(other)} of {len(hosts)} {many}"
+
+
+def _machine_of_tag(platform: str) -> tuple[str, str] | None:
+    for ending, machine in _MACHINE_BY_TAG.items():
+        if platform.endswith(ending):
+            return machine
+    return None
+
+
+# Folders of the wheels of 12.x, relative to site-packages; those of 13.x share one.
+_FOLDERS_OF_12 = {"nvjitlink": "nvidia/nvjitlink/lib", "nvrtc": "nvidia/cuda_nvrtc/lib"}
+_FOLDER_OF_13 = "nvidia/cu13/lib"
+# Of conda's two, one has links to the other (conda-forge, recipe of libnvjitlink).
+_FOLDER_OF_CONDA = "lib"
+_TARGETS_OF_CONDA = re.compile(r"targets/[^/]+/lib")
+_PATHFINDER_PACKAGE = "cuda-pathfinder"
+_ORIGIN = ("$ORIGIN", "${ORIGIN}")
+
+
+@FAMILY.of_package("PKG-07", Level.WARNING)
+def runpath_misses_dependency(shipped: Shipped) -> Iterator[Problem]:
+    """A library doesn't look where the dependency that brings nvJitLink or NVRTC puts it."""
+    for part, library in LIBRARIES.items():
+        need = need_of(part, shipped)
+        ways = () if need is None else ways_of(need, shipped)
+        if need is None or need.strength is not Strength.LOADED or not ways:
+            continue
+        always = any(extra is None for _, extra in ways)
+        verdict = Verdict.UNKNOWN if always and not _has_pathfinder(shipped) else Verdict.OK
+        for host in shipped.hosts:
+            files = [o.file for o in host.libraries if o.name == library and o.how == "needed"]
+            folder = _brought_to(part, shipped.package, files[0]) if files and files[0] else None
+            if host.format != "ELF" or folder is None:
+                continue
+            here = posixpath.dirname(_installed_at(host, shipped.package))
+            if not _is_reached(folder, [_resolved_runpath(text, here) for text in host.runpath]):
+                yield _runpath_problem(host, files[0] or "", folder, here, verdict)
+                break
+
+
+def _has_pathfinder(shipped: Shipped) -> bool:
+    """Whether it depends on NVIDIA's loader of libraries."""
+    return any(require.name == _PATHFINDER_PACKAGE for require in shipped.package.requires)
+
+
+def _runpath_problem(host: Host, file: str, folder: str, here: str, verdict: Verdict) -> Problem:
+    shown = ":".join(host.runpath) or "no RUNPATH"
+    name = posixpath.basename(_path_in_package(host))
+    wanted = posixpath.join("$ORIGIN", posixpath.relpath(folder, here or "."))
+    return Problem(
+        "PKG-07",
+        verdict,
+        f"{name} needs {file}, which the dependency puts into {folder}, but its RUNPATH does not "
+        "lead there: unless something loads it first, it is found by chance",
+        f"link with -Wl,-rpath,'{wanted}'",
+        shown,
+    )
+
+
+def _brought_to(part: str, package: Package, file: str) -> str | None:
+    """Where a dependency puts a file."""
+    major = major_of(file)
+    if package.kind is Kind.CONDA:
+        return _FOLDER_OF_CONDA
+    return _FOLDERS_OF_12[part] if major == 12 else _FOLDER_OF_13 if major == 13 else None
+
+
+def _is_reached(folder: str, searched: list[str]) -> bool:
+    conda = folder == _FOLDER_OF_CONDA
+    return any(text == folder or (conda and _TARGETS_OF_CONDA.fullmatch(text)) for text in searched)
+
+
+def _path_in_package(host: Host) -> str:
+    return host.place.members[-1] if host.place.members else host.place.path
+
+
+def _installed_at(host: Host, package: Package) -> str:
+    """Where a library is once it is installed: relative to site-packages, or to the prefix."""
+    if host.place.members:
+        return installed_path(_path_in_package(host))
+    site = os.path.dirname(os.path.abspath(package.path))
+    return os.path.relpath(os.path.abspath(_path_in_package(host)), site).replace(os.sep, "/")
+
+
+def _resolved_runpath(entry: str, here: str) -> str:
+    for origin in _ORIGIN:
+        if entry.startswith(origin):
+            rest = entry[len(origin) :].lstrip("/")
+            return posixpath.normpath(posixpath.join(here, rest))
+    return entry
+
+
+@FAMILY.of_package("PKG-08", Level.WARNING)
+def nvjitlink_shipped_twice(shipped: Shipped) -> Iterator[Problem]:
+    """Two packages bring the same libnvJitLink."""
+    for package, other in combinations((shipped.package, *shipped.others), 2):
+        files, others = _nvjitlink_copies(package), _nvjitlink_copies(other)
+        for name in sorted(files.keys() & others.keys()):
+            same = files[name] == others[name]
+            what = "write over each other's" if same else "both bring"
+            yield Problem(
+                "PKG-08",
+                Verdict.UNKNOWN,
+                f"{package} and {other} {what} {name}: which one a process gets depends on what is "
+                f"{'installed' if same else 'loaded'} first",
+                "let one of them depend on the package that has it, and leave its own copy out",
+                f"{files[name]}; {others[name]}",
+            )
+
+
+def _nvjitlink_copies(package: Package) -> dict[str, str]:
+    """Its copies of nvJitLink by the names that a loader knows them by."""
+    found: dict[str, str] = {}
+    for file in package.files:
+        name = posixpath.basename(file)
+        shared = not name.endswith(".a")
+        if shared and library_name(name) == LIBRARIES["nvjitlink"]:
+            found.setdefault(name, file)
+    return found

@@ -1,0 +1,178 @@
+"""Packages: the libraries that their metadata bring (NJL-06, PKG-01 to PKG-04)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ltocompat.model.verdict import Level, Verdict
+from ltocompat.packages.resolving import not_at_hand
+from ltocompat.packages.values import Shipped
+from ltocompat.rules.catalogue.family import Family
+from ltocompat.rules.engine.shipped_needs import (
+    LIBRARIES,
+    TITLES,
+    Need,
+    Strength,
+    admits_right_major,
+    need_of,
+    siblings,
+    ways_of,
+)
+from ltocompat.rules.rule import Problem
+
+FAMILY = Family("package_dependencies")
+
+
+@FAMILY.of_package("NJL-06", Level.ERROR)
+def nvjitlink_allowed_too_old(shipped: Shipped) -> Iterator[Problem]:
+    """The metadata of a package admits an nvJitLink that is too old for what is inside."""
+    need = need_of("nvjitlink", shipped)
+    if need is None or need.possible is None:
+        return
+    ways = ways_of(need, shipped)
+    for (package, _), (admitted, way) in ways.items():
+        least = min(admitted.releases, default=None)
+        # PKG-04 speaks of dependencies that never are of the right major.
+        if least is None or not admits_right_major(package, admitted, need):
+            continue
+        if least < need.possible:
+            verdict = Verdict.UNKNOWN if need.strength is Strength.HANDED_OUT else Verdict.FAIL
+            text = f"{need.why}, so that it has to be {need.possible} or newer"
+        elif need.sure is None or least < need.sure:
+            verdict = Verdict.UNKNOWN
+            text = f"{need.doubt}, so that it may have to be {need.sure or 'newer'}"
+            text += "" if need.tried else ": a trial tells"
+        else:
+            continue
+        yield Problem(
+            "NJL-06",
+            verdict,
+            f"{package} may be {least}, but {text}",
+            need.advice,
+            way.line,
+            need.open_to_trial,
+        )
+    for package, admitted, way in siblings(need, ways):
+        least = min(admitted.releases, default=need.possible)
+        if least < need.possible:
+            yield Problem(
+                "NJL-06",
+                Verdict.FAIL if need.hard else Verdict.UNKNOWN,
+                f"{package} may be installed instead, up to {max(admitted.releases)}, but "
+                f"{need.why}, so that it has to be {need.possible} or newer",
+                need.advice,
+                way.line,
+                need.open_to_trial,
+            )
+
+
+@FAMILY.of_package("PKG-01", Level.ERROR)
+def dependency_missing(shipped: Shipped) -> Iterator[Problem]:
+    """A package needs nvJitLink or NVRTC, and its metadata leads to none."""
+    for part in LIBRARIES:
+        need = need_of(part, shipped)
+        if need is not None:
+            yield from _missing_library(need, shipped)
+
+
+def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
+    title = TITLES[need.part]
+    ways = ways_of(need, shipped)
+    installed = {key: way for key, (_, way) in ways.items() if not way.only_limits}
+    if any(extra is None for _, extra in installed):
+        return
+    if installed:
+        extras = ", ".join(dict.fromkeys(str(extra) for _, extra in installed))
+        first = next(iter(installed.values()))
+        text = f"{need.why}, but {title} comes only with the extra {extras}"
+        remedy = f"have users install it with {shipped.package.name}[{extras}], or {need.advice}"
+        yield Problem("PKG-01", Verdict.OK, text, remedy, first.line, need.open_to_trial)
+        return
+    remedy = need.advice
+    brought = not_at_hand(shipped.package, shipped.others)
+    evidence = f"dependencies of {shipped.package}"
+    if not need.hard:
+        text = f"{need.why}, and nothing in the metadata brings {title}"
+        remedy = f"where it is used, {remedy}"
+        yield Problem("PKG-01", Verdict.OK, text, remedy, evidence, need.open_to_trial)
+    elif brought:
+        more = f" or {len(brought) - 1} more" if len(brought) > 1 else ""
+        text = f"{need.why}, and whether {brought[0]}{more} brings {title} is not known here"
+        remedy = f"{remedy}, or give them by --with"
+        yield Problem("PKG-01", Verdict.UNKNOWN, text, remedy, evidence, need.open_to_trial)
+    else:
+        text = f"{need.why}, but nothing in the metadata brings {title}"
+        yield Problem("PKG-01", Verdict.FAIL, text, remedy, evidence, need.open_to_trial)
+
+
+@FAMILY.of_package("PKG-02", Level.WARNING)
+def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
+    """A dependency on nvJitLink or NVRTC admits a major whose library has another name."""
+    for part in LIBRARIES:
+        need = need_of(part, shipped)
+        if need is None:
+            continue
+        most = need.majors[-1]
+        ways = ways_of(need, shipped)
+        found = [
+            (package, admitted, way)
+            for (package, _), (admitted, way) in ways.items()
+            # PKG-04 speaks of the others.
+            if admits_right_major(package, admitted, need)
+        ]
+        for package, admitted, way in (*found, *siblings(need, ways)):
+            newer = [release.major for release in admitted.releases if release.major > most]
+            if newer or admitted.later_major:
+                yield Problem(
+                    "PKG-02",
+                    Verdict.UNDOCUMENTED,
+                    f"{package} admits major {min(newer, default=most + 1)}, but the "
+                    f"{TITLES[part]} that is asked for is the file of major {most}",
+                    need.advice,
+                    way.line,
+                    need.open_to_trial,
+                )
+
+
+@FAMILY.of_package("PKG-03", Level.WARNING)
+def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
+    """A dependency on nvJitLink is pinned, so that nothing newer can be beside it."""
+    need = need_of("nvjitlink", shipped)
+    if need is None:
+        return
+    for (package, _), (admitted, way) in ways_of(need, shipped).items():
+        if admitted.pinned:
+            yield Problem(
+                "PKG-03",
+                Verdict.UNDOCUMENTED,
+                f"{package} is pinned to {admitted.pinned}, so that a package that needs a newer "
+                "nvJitLink can't be installed beside it",
+                need.advice,
+                way.line,
+                need.open_to_trial,
+            )
+
+
+@FAMILY.of_package("PKG-04", Level.ERROR)
+def dependency_of_another_major(shipped: Shipped) -> Iterator[Problem]:
+    """The metadata name an nvJitLink or NVRTC of another major than the libraries ask for."""
+    for part in LIBRARIES:
+        need = need_of(part, shipped)
+        if need is None:
+            continue
+        ways = ways_of(need, shipped)
+        right = [
+            key for key, (allowed, _) in ways.items() if admits_right_major(key[0], allowed, need)
+        ]
+        if right:
+            continue
+        majors = " or ".join(map(str, need.majors))
+        for (package, _), (_, way) in ways.items():
+            yield Problem(
+                "PKG-04",
+                Verdict.FAIL if need.hard else Verdict.UNKNOWN,
+                f"{need.why}, but {package} here is never {TITLES[part]} of major {majors}",
+                need.advice,
+                way.line,
+                need.open_to_trial,
+            )

@@ -1,0 +1,173 @@
+"""Packages: what their projects and metadata promise (PKG-09 to PKG-12)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ltocompat.model.arch import SmArch
+from ltocompat.model.image import ImageKind
+from ltocompat.model.verdict import Level, Verdict
+from ltocompat.packages.promise import Promise
+from ltocompat.packages.values import Dependency, Package, Shipped
+from ltocompat.rules.catalogue.family import Family
+from ltocompat.rules.engine.shipped_needs import (
+    need_of,
+)
+from ltocompat.rules.rule import Problem
+
+FAMILY = Family("package_promises")
+
+
+_PROMISED_KINDS = ((ImageKind.SASS, "sass"), (ImageKind.PTX, "ptx"))
+
+
+@FAMILY.of_package("PKG-09", Level.ERROR)
+def promise_of_architectures(shipped: Shipped) -> Iterator[Problem]:
+    """The architectures that a project promises are not all in its package."""
+    promise = shipped.promise
+    if promise is None:
+        return
+    for kind, key in _PROMISED_KINDS:
+        promised = promise.sass if kind is ImageKind.SASS else promise.ptx
+        there = _architectures(shipped, kind)
+        missing = [arch for arch in promised if arch not in there]
+        if not missing:
+            continue
+        title = str(kind).upper()
+        has = ", ".join(map(str, sorted(there)))
+        yield Problem(
+            "PKG-09",
+            Verdict.FAIL,
+            f"{title} for {', '.join(map(str, missing))} is promised, but {shipped.package} has "
+            + (f"{title} only for {has}" if there else f"no {title}"),
+            "compile for them, or write "
+            f"{key} = {_toml_list([arch for arch in promised if arch in there])}",
+            f"{key} in {promise.source}",
+        )
+
+
+def _architectures(shipped: Shipped, kind: ImageKind) -> set[SmArch]:
+    return {
+        image.arch
+        for signature, _ in shipped.signatures
+        for image in signature.images
+        if image.kind is kind and image.arch is not None
+    }
+
+
+def _toml_list(archs: list[SmArch]) -> str:
+    return "[" + ", ".join(f'"{arch}"' for arch in archs) + "]"
+
+
+@FAMILY.of_package("PKG-10", Level.ERROR)
+def promise_of_versions(shipped: Shipped) -> Iterator[Problem]:
+    """A package needs a newer driver or nvJitLink than its project promises."""
+    if shipped.promise is not None:
+        yield from _promised_driver(shipped, shipped.promise)
+        yield from _promised_nvjitlink(shipped, shipped.promise)
+
+
+def _promised_driver(shipped: Shipped, promise: Promise) -> Iterator[Problem]:
+    required, least = shipped.required, promise.driver
+    if least is None:
+        return
+    where = f"driver in {promise.source}"
+    floor, what = required.driver_sass, "SASS"
+    if floor is None:
+        floor, what = required.driver_ptx, "PTX"
+    if floor is not None and floor > least:
+        yield Problem(
+            "PKG-10",
+            Verdict.FAIL,
+            f"it is promised to load from driver {least} on, but its {what} needs {floor}",
+            f'write driver = "{floor}"',
+            where,
+        )
+    ptx = required.driver_ptx
+    if what == "SASS" and ptx is not None and ptx > least and ptx != floor:
+        yield Problem(
+            "PKG-10",
+            Verdict.OK,
+            f"on GPUs that only its PTX serves, it needs driver {ptx} instead of the promised "
+            f"{least}",
+            "compile SASS for them, or PTX with an older toolkit",
+            where,
+        )
+    elif required.ptx_beyond:
+        yield Problem(
+            "PKG-10",
+            Verdict.UNKNOWN,
+            f"it is promised to load from driver {least} on, but some of its PTX is newer than "
+            "every driver that is known",
+            "compile PTX with an older toolkit",
+            where,
+        )
+
+
+def _promised_nvjitlink(shipped: Shipped, promise: Promise) -> Iterator[Problem]:
+    least, need = promise.nvjitlink, need_of("nvjitlink", shipped)
+    if least is None or need is None or need.possible is None:
+        return
+    sure = need.sure
+    if least >= need.possible and sure is not None and least >= sure:
+        return
+    fails = least < need.possible
+    known = f"{need.possible}" if need.exact else f"{need.possible} or newer"
+    yield Problem(
+        "PKG-10",
+        Verdict.FAIL if fails else Verdict.UNKNOWN,
+        f"it is promised to link from nvJitLink {least} on, but {need.why}: {known} is needed"
+        + ("" if fails or need.tried else ", which only a trial link tells"),
+        f'write nvjitlink = "{sure or need.possible}"',
+        f"nvjitlink in {promise.source}",
+        need.open_to_trial,
+    )
+
+
+_MOST_PROBLEMS = 10
+
+
+@FAMILY.of_package("PKG-11", Level.WARNING)
+def metadata_unread(shipped: Shipped) -> Iterator[Problem]:
+    """Metadata that can't be read leave the package's promises unjudged."""
+    for package in (shipped.package, *shipped.others):
+        for problem in package.problems[:_MOST_PROBLEMS]:
+            yield Problem(
+                "PKG-11",
+                Verdict.UNKNOWN,
+                f"{problem}, so that what it promises is not judged",
+                "mend the metadata and build the package again",
+                package.path,
+            )
+
+
+@FAMILY.of_package("PKG-12", Level.ERROR)
+def given_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
+    """A package that is given beside another is not one that its metadata admit."""
+    given = {other.name: other for other in shipped.others}
+    for package in (shipped.package, *shipped.others):
+        for require in package.requires:
+            other = given.get(require.name)
+            if other is not None and not require.marker and not _admits(require, other):
+                yield Problem(
+                    "PKG-12",
+                    Verdict.FAIL,
+                    f"{package} asks for {require.name} {' or '.join(require.versions)}, "
+                    f"but {other} is given beside it",
+                    "give the one that installers take, or change the line",
+                    require.line,
+                )
+
+
+def _admits(dependency: Dependency, other: Package) -> bool:
+    """Whether a version is admitted; one that can't be read counts, since it may be."""
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        version = Version(other.version)
+    except InvalidVersion:
+        return True
+    return any(
+        SpecifierSet(text).contains(version, prereleases=True) for text in dependency.versions
+    )
