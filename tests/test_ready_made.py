@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import readme
+import yaml
 from kernels_project import Project
 from packages_made import wheel
 
@@ -37,9 +39,12 @@ def act(project: Project, **inputs: str) -> subprocess.CompletedProcess[str]:
         f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m ltocompat "$@"\n', "utf-8"
     )
     command.chmod(0o755)
-    names = ("PATHS", "CONFIG", "BASELINE", "SARIF", "HTML", "INSTALL")
+    names = ("PATHS", "CONFIG", "BASELINE", "FAIL_ON", "TRIAL", "INSTALL", "SARIF", "HTML", "ARGS")
+    output = project.folder / "output.txt"
+    output.unlink(missing_ok=True)
     environ = {**os.environ, **dict.fromkeys(names, ""), **inputs, "LTOCOMPAT": str(command)}
     environ["PYTHONPATH"] = str(ROOT)
+    environ["GITHUB_OUTPUT"] = str(output)
     environ["GITHUB_STEP_SUMMARY"] = str(project.folder / "summary.md")
     return subprocess.run(
         [BASH, "--noprofile", "--norc", "-eo", "pipefail", "-c", script()],
@@ -68,6 +73,74 @@ def test_the_action_passes_and_fails_with_the_audit(tmp_path: Path) -> None:
     assert (project.folder / "a b.sarif").is_file()
     assert (project.folder / "x.html").is_file()
     assert "## ltocompat\n\naudit failed: " in (project.folder / "summary.md").read_text("utf-8")
+
+
+def outputs(project: Project) -> dict[str, str]:
+    lines = (project.folder / "output.txt").read_text("utf-8").splitlines()
+    return dict(line.split("=", 1) for line in lines)
+
+
+@needs_bash
+@pytest.mark.parametrize(
+    ("pattern", "args", "code", "outcome"),
+    [
+        ("dist/*.whl", "", 0, "passed"),
+        ("dist/*-1.[01]-*.whl", "", 0, "passed"),
+        ("dist/*.conda", "", 2, "error"),
+        ("dist/*.conda", "--allow-empty", 0, "passed"),
+        ("dist/*.whl", "--strict --no-cache", 0, "passed"),
+    ],
+)
+def test_the_action_expands_patterns_and_says_how_it_ended(
+    pattern: str, args: str, code: int, outcome: str, tmp_path: Path
+) -> None:
+    project = Project.copy(tmp_path / "my kernels")
+    project.build()
+    project.build("1.1")
+    done = act(project, PATHS=pattern, ARGS=args)
+    assert done.returncode == code, done.stderr
+    assert outputs(project) == {"outcome": outcome, "exit-code": str(code)}
+
+
+@needs_bash
+def test_the_action_ends_undecided_where_nobody_knows(tmp_path: Path) -> None:
+    project = Project.copy(tmp_path / "kernels")
+    (project.folder / "cpu.so").write_bytes(b"no device code")
+    assert act(project, PATHS="cpu.so").returncode == 3
+    assert outputs(project)["outcome"] == "undecided"
+
+
+def test_what_was_built_is_looked_for_beside_the_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = Project.copy(tmp_path / "kernels")
+    project.build()
+    monkeypatch.chdir(project.folder / "kernels")
+    assert run(["audit"]) == 0
+    assert "audit passed: policy ../pyproject.toml" in capsys.readouterr().out
+    monkeypatch.chdir(tmp_path)
+    assert run(["audit", "--config", "kernels/pyproject.toml"]) == 0
+
+
+@needs_bash
+def test_the_job_for_gitlab_runs_a_verb_that_there_is_and_keeps_what_it_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = yaml.safe_load((ROOT / "templates" / "ltocompat.gitlab-ci.yml").read_text("utf-8"))
+    ((name, keys),) = job.items()
+    assert name.startswith(".")  # hidden: a template that others extend
+    (line,) = keys["script"]
+    Project.copy(tmp_path / "kernels").build()
+    monkeypatch.chdir(tmp_path / "kernels")
+    for variable, value in keys["variables"].items():
+        monkeypatch.setenv(variable, value)
+    command, *words = shlex.split(line)
+    assert command == "ltocompat"
+    assert run(words) == 0
+    reports = keys["artifacts"]["reports"]
+    assert json.loads(Path(reports["codequality"]).read_text("utf-8"))[0]["check_name"]
+    assert Path(reports["junit"]).read_text("utf-8").startswith("<?xml")
+    assert set(keys["artifacts"]["paths"]) == set(reports.values())
 
 
 @needs_bash

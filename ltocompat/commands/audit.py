@@ -24,6 +24,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Result, Verdict
@@ -189,17 +190,32 @@ def _files(options: AuditOptions, policy: Policy) -> tuple[str | os.PathLike[str
         UsageError: nothing was named, nothing was built, and that may not be; or a report would
             replace it.
     """
-    files = options.paths or tuple(sorted(glob.glob(DIST)))
-    if not files and not policy.allow_empty:
-        raise UsageError(
-            f"{DIST} holds nothing to audit; build first, name a package, or let that pass with "
-            "--allow-empty"
-        )
+    beside_policy = glob.escape(os.path.dirname(policy.source))
+    built = os.path.join(beside_policy, DIST)
+    files = tuple(file for path in options.paths or (built,) for file in _matching(path, policy))
     audited_files = {os.path.realpath(file) for file in files}
     for output in options.outputs:
         if os.path.realpath(output) in audited_files:
             raise UsageError(f"a report would replace {output}; name another file")
     return files
+
+
+def _matching(path: str | os.PathLike[str], policy: Policy) -> Sequence[str | os.PathLike[str]]:
+    """The files that a pattern means; whatever is there by that very name is meant.
+
+    Raises:
+        UsageError: it matches nothing, and that may not be.
+    """
+    text = os.fspath(path)
+    if not any(char in text for char in "*?[") or os.path.lexists(Place.parse(text).path):
+        return (path,)
+    found = sorted(glob.glob(text, recursive=True))
+    if not found and not policy.allow_empty:
+        raise UsageError(
+            f"{text} holds nothing to audit; build first, name a package, or let that pass with "
+            "--allow-empty"
+        )
+    return found
 
 
 def _holds_a_file(path: str | os.PathLike[str]) -> bool:
