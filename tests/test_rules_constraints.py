@@ -27,6 +27,7 @@ from ltocompat.rules.constraints import (
     LinkerOfMajor,
     LinkerOtherThan,
     LinkerTargets,
+    LinkerTolerating,
     Remark,
     Untold,
 )
@@ -82,6 +83,7 @@ UNBOUNDED = [
     (KernelKnows(990), Unbounded.NONE_KNOWN),
     (LinkerTargets(990), Unbounded.NONE_KNOWN),
     (LinkerOtherThan(Release(13, 0)), Unbounded.ANY),
+    (LinkerTolerating(Release(12, 6)), Unbounded.ANY),
 ]
 
 

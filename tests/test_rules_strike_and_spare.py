@@ -129,6 +129,40 @@ def test_lto_is_partial_where_one_of_two_objects_has_none() -> None:
     assert "LTO-08" not in found(target, SCALE, together=True)
 
 
+def ptx(name: str, body: str, kernel: str) -> str:
+    """PTX with a function of this name and body, and a kernel that calls it."""
+    return (
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        f"{body.replace('NAME', name)}\n"
+        f".visible .entry {kernel}()\n{{\n call.uni {name}, ();\n ret;\n}}\n"
+    )
+
+
+DEFINED, DECLARED = ".visible .func NAME()\n{\n ret;\n}", ".extern .func NAME();"
+
+
+def test_two_definitions_and_none_at_all_are_told_of_one_link(tmp_path: Path) -> None:
+    files = {
+        "a": ptx("scale", DEFINED, "first"),
+        "b": ptx("scale", DEFINED, "second"),
+        "c": ptx("scale", DECLARED, "third"),
+    }
+    for name, text in files.items():
+        (tmp_path / f"{name}.ptx").write_text(text, "ascii")
+
+    def verdicts(names: str, linker: str) -> dict[str, str]:
+        paths = [str(tmp_path / f"{name}.ptx") for name in names]
+        (result,) = ltocompat.check(paths, [f"nvjitlink={linker},gpu=sm_80"], together=True)
+        told = {finding.rule: str(finding.verdict) for finding in result.findings}
+        return {rule: told[rule] for rule in ("BLD-09", "BLD-10") if rule in told}
+
+    assert verdicts("ab", "12.5") == {"BLD-09": "fail"}
+    assert verdicts("ab", "12.6") == {"BLD-09": "undocumented"}
+    assert verdicts("c", "13.0") == {"BLD-10": "fail"}
+    assert verdicts("ac", "13.0") == {}
+    assert verdicts("aa", "12.5") == {"BLD-09": "fail"}
+
+
 def test_an_object_with_ltoir_wants_dlto_again_and_a_finished_program_does_not() -> None:
     target = "nvlink=13.5,gpu=sm_80,driver=580"
     assert "BLD-05" in found(target, AXPY)

@@ -163,7 +163,7 @@ def _summaries(
     """What lies in the files: of each, or of all together."""
     settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
     plain = tuple(target.target for target in targets)
-    scan = ScanOptions(settings, plain, tries, named=bool(options.paths))
+    scan = ScanOptions(settings, plain, tries, named=bool(options.paths), one_link=options.together)
     found = with_failures(functools.partial(summaries, files, scan))
     return _together(found) if options.together else found
 

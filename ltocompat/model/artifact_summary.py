@@ -48,6 +48,8 @@ class ArtifactSummary:
         options: an LTO-IR image for each set of compile options.
         hosts: host files around them, of which a linker or loader asks something.
         apart: a group has modules of one innermost file only, and so do findings.
+        one_link: all that can be linked is given to one link.
+        link_trials: what linkers did with that link.
     """
 
     path: str
@@ -57,6 +59,8 @@ class ArtifactSummary:
     options: list[Image] = field(default_factory=list)
     hosts: list[Host] = field(default_factory=list)
     apart: bool = False
+    one_link: bool = False
+    link_trials: Trials = field(default_factory=dict)
 
     @property
     def modules(self) -> int:
@@ -82,7 +86,7 @@ def own_linker(summary: ArtifactSummary) -> CudaLibrary | None:
 
 def together_as_one(summaries: Sequence[ArtifactSummary]) -> ArtifactSummary:
     """Several artifacts that are linked together, as one."""
-    whole = ArtifactSummary(" + ".join(summary.path for summary in summaries))
+    whole = ArtifactSummary(" + ".join(summary.path for summary in summaries), one_link=True)
     for summary in summaries:
         whole.groups += summary.groups
         whole.skipped += summary.skipped

@@ -13,9 +13,6 @@ NOTHING_SERVES = "SASS-06"
 ABSENT_FROM_DEVICE_LINK = "BLD-03"
 """Objects have no code for the GPU that a device link is for."""
 
-PARTIAL_LTO = "LTO-08"
-"""Code without LTO-IR is linked beside LTO-IR."""
-
 OPTIONS_DIFFER = "LTO-12"
 """LTO-IR of one link was compiled with options that contradict each other."""
 

@@ -25,6 +25,11 @@ def linked(subject: Subject, kind: ImageKind) -> Iterator[ImageSignature]:
         yield from (image for image in subject.picked if image.kind is kind)
 
 
+def linker_name(subject: Subject) -> str:
+    """``nvJitLink``, or ``nvlink`` of a device link."""
+    return "nvlink" if subject.offline else "nvJitLink"
+
+
 def real(gpu: Gpu) -> str:
     """``sm_90`` of a GPU, whatever its name and the suffix of links for it."""
     return f"sm_{gpu.arch.number}"

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import Host
+from ltocompat.model.link_options import Disagreement
 from ltocompat.model.project import rule_url
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
@@ -190,6 +191,27 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """What a rule of whole links looks at: all that a linker gets at once.
+
+    Attributes:
+        images: each image that is linked, and how often.
+        options: the compile options in which its LTO-IR differs.
+        gpu: what it is linked for; None where the target names none.
+        linker: the release of the linker.
+        offline: that linker is nvlink rather than nvJitLink.
+        certain: it is one link; else these are modules that may be linked with each other.
+    """
+
+    images: tuple[tuple[ImageSignature, int], ...]
+    options: tuple[Disagreement, ...]
+    gpu: Gpu | None
+    linker: Release
+    offline: bool
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Something wrong with a machine, with a library on it, or with a package.
 
@@ -226,6 +248,7 @@ class Rule:
         requirements: finds them in a module on its way.
         excludes: of a rule of selection: why an image is not picked for a GPU (a clause such as
             ``runs on sm_90 alone``), or None where this rule is no obstacle.
+        of_link: the requirements of a link of several modules: of what they are to each other.
         of_host: the requirements of a host file: of its symbols and needed libraries.
         of_machine: the problems of a machine, whatever is to run on it.
         of_library: the problems of a library on a machine: of what the loader gives it.
@@ -237,6 +260,7 @@ class Rule:
     family: str
     requirements: Callable[[Subject], Iterable[Requirement]] = nothing
     excludes: Callable[[ImageSignature, Gpu, Route], str | None] | None = None
+    of_link: Callable[[Link], Iterable[Requirement]] | None = None
     of_host: Callable[[Host], Iterable[Requirement]] | None = None
     of_machine: Callable[[Environment], Iterable[Problem]] | None = None
     of_library: Callable[[Library], Iterable[Problem]] | None = None

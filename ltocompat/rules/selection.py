@@ -197,6 +197,8 @@ def _final(image: ImageSignature) -> bool:
 def _alone(signature: ModuleSignature, target: SmArch, linker: Release | None) -> Pick:
     """An image without an entry header: of LTO-IR the number alone counts."""
     for image in signature.images:
+        if image.kind in (ImageKind.TILEIR, ImageKind.UNKNOWN):
+            return Pick((), Missed.OTHER_KIND)
         if image.arch is not None and not _fits_alone(image.kind, image.arch, target, linker):
             return Pick((), Missed.NOT_FOR_GPU)
         if _final(image):
@@ -211,8 +213,6 @@ def _fits_alone(kind: ImageKind, arch: SmArch, target: SmArch, linker: Release |
         return unchecked or number <= same_arch(target.number)
     if kind is ImageKind.PTX:
         return _compiles_to(arch, target)
-    if kind is not ImageKind.SASS:
-        return True
     unminded = linker is not None and linker < _SUFFIX_OF_SASS_MINDED
     return _links(arch, target) or (unminded and bool(arch.suffix) and runs(arch, target.number))
 

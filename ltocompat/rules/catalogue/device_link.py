@@ -7,12 +7,19 @@ from collections.abc import Iterator
 
 from ltocompat.model.image import Host, ImageKind, Role
 from ltocompat.model.signature import ImageSignature
+from ltocompat.model.symbols import defined_nowhere, defined_twice
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.constraints import Always, LinkerOfCubin, LinkerOtherThan, Remark
-from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
+from ltocompat.rules.constraints import (
+    Always,
+    LinkerOfCubin,
+    LinkerOtherThan,
+    LinkerTolerating,
+    Remark,
+)
+from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject
 from ltocompat.targets.machine.environment import Environment
 
 FAMILY = Family("device_link")
@@ -141,8 +148,9 @@ def _linked_as_sass(image: ImageSignature) -> bool:
 
 
 def _without_dlto(subject: Subject) -> str:
-    if any(image.kind is ImageKind.SASS for image in subject.signature.images):
-        return "a device link without -dlto takes the SASS beside it, and says nothing"
+    for kind, name in ((ImageKind.SASS, "SASS"), (ImageKind.PTX, "PTX")):
+        if any(image.kind is kind for image in subject.signature.images):
+            return f"a device link without -dlto takes the {name} beside it, and says nothing"
     return "a device link without -dlto says: nvlink fatal : LTO objects found, use -dlto"
 
 
@@ -192,3 +200,44 @@ def final_sass_linked(image: ImageSignature, gpu: Gpu, route: Route) -> str | No
     if route is not Route.LINK or not final:
         return None
     return "is final: nvJitLink refuses it before 12.6, and from then on leaves it out in silence"
+
+
+@FAMILY.of_link("BLD-09", Level.ERROR)
+def defined_twice_in_a_link(link: Link) -> Iterator[Requirement]:
+    """A link takes one definition of each function and variable."""
+    known = [(image.symbols, count) for image, count in link.images if image.symbols is not None]
+    names = defined_twice(known) if link.certain else ()
+    if not names:
+        return
+    tolerated = LinkerTolerating(floors.linker("duplicate-linker"))
+    yield Requirement(
+        Component.NONE if link.offline else Component.LINKER,
+        Always(Verdict.FAIL) if link.offline else tolerated,
+        "BLD-09",
+        f"{image_helpers.listed(names)}, which more than one input defines,",
+        "nvlink and nvJitLink before 12.6 refuse the link; newer ones take the first definition, "
+        "and say so in their log at most",
+        "link one of them, or give the others another name (static, a namespace)",
+        "symbols of the cubins and PTX",
+    )
+
+
+@FAMILY.of_link("BLD-10", Level.ERROR)
+def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
+    """What an input calls, another one defines."""
+    known = [image.symbols for image, _ in link.images]
+    readable = [symbols for symbols in known if symbols is not None]
+    if not link.certain or len(readable) < len(known):
+        return  # LTO-IR shows no names, and may define any
+    missing = defined_nowhere(readable)
+    names = sorted({*missing.needed_by_kernels, *missing.undefined_variables})
+    if names:
+        yield Requirement(
+            Component.NONE,
+            Always(Verdict.FAIL),
+            "BLD-10",
+            image_helpers.listed(names),
+            "no input of the link defines it",
+            "give the linker the file that defines it, too",
+            "symbols of the cubins and PTX",
+        )

@@ -11,12 +11,13 @@ from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Level, Route
 from ltocompat.packages.values import Shipped
-from ltocompat.rules.rule import Problem, Requirement, Rule, Subject
+from ltocompat.rules.rule import Link, Problem, Requirement, Rule, Subject
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library import Library
 
 OfModule: TypeAlias = Callable[[Subject], Iterable[Requirement]]
 Excludes: TypeAlias = Callable[[ImageSignature, Gpu, Route], str | None]
+OfLink: TypeAlias = Callable[[Link], Iterable[Requirement]]
 OfHost: TypeAlias = Callable[[Host], Iterable[Requirement]]
 OfMachine: TypeAlias = Callable[[Environment], Iterable[Problem]]
 OfLibrary: TypeAlias = Callable[[Library], Iterable[Problem]]
@@ -56,6 +57,10 @@ class Family:
     def excludes(self, rule_id: str, level: Level | None = None) -> Callable[[Excludes], Excludes]:
         """A function that says why an image is not picked for a GPU."""
         return self._adding("excludes", rule_id, level)
+
+    def of_link(self, rule_id: str, level: Level | None = None) -> Callable[[OfLink], OfLink]:
+        """A function that finds what a link of several modules requires."""
+        return self._adding("of_link", rule_id, level)
 
     def of_host(self, rule_id: str, level: Level | None = None) -> Callable[[OfHost], OfHost]:
         """A function that finds what a host file requires."""

@@ -17,13 +17,14 @@ from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
     Always,
     DriverFrom,
+    LinkerFrom,
     LinkerNotOlderThan,
     LinkerOfMajor,
     LinkerTargets,
     Remark,
     Untold,
 )
-from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
+from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject
 from ltocompat.rules.selection import Missed, same_arch
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library_search import PATHFINDER
@@ -45,7 +46,7 @@ def ltoir_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             "LTO-01",
             makers.describe(image),
             "the linker refuses LTO-IR that is newer than itself",
-            f"{_newer_nvjitlink(releases)}, or compile the LTO-IR with the target's toolkit"
+            f"{_newer_linker(subject, releases)}, or compile the LTO-IR with the target's toolkit"
             f"{_beside_it(releases, subject.linker)}",
             makers.evidence(image),
             "its bytes leave these releases open",
@@ -91,10 +92,12 @@ def _beside_it(releases: tuple[Release, ...], linker: Release | None) -> str:
     return f", {_ACROSS_MAJORS}"
 
 
-def _newer_nvjitlink(releases: tuple[Release, ...]) -> str:
-    """The package to require, as far as the releases of the compiler are known."""
+def _newer_linker(subject: Subject, releases: tuple[Release, ...]) -> str:
+    """The package or toolkit to require, as far as the releases of the compiler are known."""
     if not releases:
-        return "require an nvJitLink that is as new as its compiler"
+        return f"require an {image_helpers.linker_name(subject)} that is as new as its compiler"
+    if subject.offline:
+        return f"link with the nvlink of CUDA toolkit {releases[-1]} or newer"
     perhaps = "" if len(releases) == 1 else f" (a trial may show that {releases[0]} is enough)"
     return f"require {makers.nvjitlink_for(releases[-1])}{perhaps}"
 
@@ -261,8 +264,31 @@ def lto_option_without_ltoir(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-# Objects without LTO-IR make a link-time optimisation partial (judge_artifact).
-FAMILY.declare("LTO-08", Level.NOTE)
+@FAMILY.of_link("LTO-08", Level.NOTE)
+def partial_lto(link: Link) -> Iterator[Requirement]:
+    """Code without LTO-IR is linked beside LTO-IR, and not optimised with it."""
+    kinds = {image.kind for image, _ in link.images}
+    if ImageKind.LTOIR not in kinds or len(kinds) == 1:
+        return
+    yield Requirement(
+        Component.NONE,
+        Remark(),
+        "LTO-08",
+        "modules without LTO-IR",
+        "they are linked as they are: the link is optimised only in part",
+        "compile all of them to LTO-IR, where whole-program optimisation matters",
+        "images side by side",
+    )
+    if link.certain and not link.offline:
+        yield Requirement(
+            Component.LINKER,
+            LinkerFrom(floors.linker("mixed-lto-linker")),
+            "LTO-08",
+            "PTX or SASS beside LTO-IR",
+            "an older one leaves everything but the LTO-IR out of the result, and says nothing",
+            "link with a newer nvJitLink, or compile all inputs to LTO-IR",
+            "images side by side",
+        )
 
 
 @FAMILY.rule("LTO-09", Level.NOTE)
@@ -315,7 +341,7 @@ def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
     if subject.route is not Route.LINK or subject.linker is None or not subject.picked:
         return
     major = subject.linker.major
-    name = "nvlink" if subject.offline else "nvJitLink"
+    name = image_helpers.linker_name(subject)
     floor = floors.major(major)
     constraint: Constraint = Untold() if floor is None else DriverFrom(floor)
     consequence = (
@@ -351,8 +377,42 @@ def ltoir_with_debug(subject: Subject) -> Iterator[Requirement]:
             )
 
 
-# Modules that were compiled with different options link without a word (judge_artifact).
-FAMILY.declare("LTO-12", Level.NOTE)
+# What nvlink -dlto compares: it builds all with a value that some leave open.
+_SAME_FOR_NVLINK = {
+    "-ftz": "-ftz",
+    "-prec_div": "-prec-div",
+    "-prec_sqrt": "-prec-sqrt",
+    "-fmad": "-fmad",
+    "-maxreg": "-maxrregcount",
+}
+
+
+@FAMILY.of_link("LTO-12", Level.ERROR)
+def options_differ(link: Link) -> Iterator[Requirement]:
+    """LTO-IR of one link was compiled with other options."""
+    for differing in link.options:
+        values = [value for value, _ in differing.values]
+        listed = ", ".join("not given" if v is None else v or "given" for v in values)
+        fatal = differing.option in _SAME_FOR_NVLINK and None not in values
+        yield Requirement(
+            Component.NONE,
+            Always(Verdict.FAIL) if fatal and link.offline and link.certain else Remark(),
+            "LTO-12",
+            f"LTO-IR of one link that differs in {differing.option} ({listed})",
+            _consequence_of_options(link, differing.option, fatal=fatal),
+            "compile all that is linked together with the same options",
+            "compile options stored with the LTO-IR",
+        )
+
+
+def _consequence_of_options(link: Link, option: str, *, fatal: bool) -> str:
+    if not link.offline:
+        return "nvJitLink links it without a word"
+    if not fatal:
+        return "nvlink builds all of it with the value that is given, and says so"
+    name = _SAME_FOR_NVLINK[option]
+    refusal = f"nvlink fatal : Cicc option values for '{name}' do not match"
+    return refusal if link.certain else f"in one link: {refusal}"
 
 
 @FAMILY.excludes("LTO-14", Level.ERROR)

@@ -61,8 +61,8 @@ def ptx_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             "PTX-02",
             _described(image),
             "the linker can't compile it (NVJITLINK_ERROR_PTX_COMPILE)",
-            "raise nvJitLink to the release of the PTX, or compile the PTX with the linker's "
-            "toolkit",
+            f"raise {image_helpers.linker_name(subject)} to the release of the PTX, or compile the "
+            "PTX with the linker's toolkit",
             _version_evidence(image),
             _doubt(image),
         )

@@ -29,6 +29,7 @@ from ltocompat.rules.constraints.linker import (
     LinkerOfMajor,
     LinkerOtherThan,
     LinkerTargets,
+    LinkerTolerating,
 )
 from ltocompat.rules.constraints.nvrtc import NvrtcOfMinor
 
@@ -53,6 +54,7 @@ __all__ = [
     "LinkerOfMajor",
     "LinkerOtherThan",
     "LinkerTargets",
+    "LinkerTolerating",
     "NvrtcOfMinor",
     "Remark",
     "Untold",

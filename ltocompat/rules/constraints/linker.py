@@ -86,6 +86,25 @@ class LinkerOtherThan(Constraint):
 
 
 @dataclass(frozen=True, slots=True)
+class LinkerTolerating(Constraint):
+    """A linker that takes what none is promised to take, as those of this release or newer do."""
+
+    components: ClassVar = frozenset({Component.LINKER})
+    since: Release
+
+    def __str__(self) -> str:
+        return f">= {self.since}"
+
+    def judge(self, value: Release) -> Verdict:
+        """``fail`` before it, ``undocumented`` from then on."""
+        return Verdict.FAIL if value < self.since else Verdict.UNDOCUMENTED
+
+    def floor(self) -> Unbounded:
+        """None: no release makes it right."""
+        return Unbounded.ANY
+
+
+@dataclass(frozen=True, slots=True)
 class LinkerNotOlderThan(Constraint):
     """A linker whose minor release is no older than that of LTO-IR made by one of ``releases``.
 

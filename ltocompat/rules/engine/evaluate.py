@@ -29,7 +29,12 @@ class Evaluation:
 
 
 def evaluate(
-    requirement: Requirement, target: Target, gpu: Gpu | None, linker: Release | None
+    requirement: Requirement,
+    target: Target,
+    gpu: Gpu | None,
+    linker: Release | None,
+    *,
+    offline: bool = False,
 ) -> Evaluation:
     """Hold a requirement against a target.
 
@@ -38,6 +43,7 @@ def evaluate(
         target: where the code is going.
         gpu: the GPU; None where the target names none.
         linker: the release of the linker at hand, which is one of those that the target allows.
+        offline: it is nvlink.
     """
     known = _KNOWN[requirement.component](target, gpu, linker)
     if known is None:
@@ -51,15 +57,18 @@ def evaluate(
         verdict = Verdict.UNKNOWN
         return Evaluation(requirement, verdict, _split(requirement, known, judged))
     if verdict is not Verdict.OK:
-        return Evaluation(requirement, verdict, _sentence(requirement, verdict, value))
+        return Evaluation(
+            requirement, verdict, _sentence(requirement, verdict, value, offline=offline)
+        )
     noted = any(requirement.constraint.noted(each_value) for each_value in known.values)
     return Evaluation(requirement, verdict, _remark(requirement) if noted else "")
 
 
-def _sentence(requirement: Requirement, verdict: Verdict, value: object) -> str:
+def _sentence(requirement: Requirement, verdict: Verdict, value: object, *, offline: bool) -> str:
     if requirement.component in (Component.NONE, Component.COMPAT, Component.OPTIONS):
         return _remark(requirement)
-    component = requirement.component
+    nvlink = offline and requirement.component is Component.LINKER
+    component = "nvlink" if nvlink else str(requirement.component)
     if verdict is Verdict.UNDOCUMENTED:
         return f"{requirement.subject} with {component} {value}: {requirement.consequence}"
     needs = "needs" if verdict is Verdict.FAIL else "may need"

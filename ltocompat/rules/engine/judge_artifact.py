@@ -8,7 +8,6 @@ from dataclasses import replace
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
 from ltocompat.model.image import Host, ImageKind
-from ltocompat.model.link_options import disagreements
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Level, Result, Route, Verdict, worst
@@ -17,13 +16,12 @@ from ltocompat.rules.emitted import (
     ABSENT_FROM_DEVICE_LINK,
     BYTES_UNREAD,
     NOTHING_SERVES,
-    OPTIONS_DIFFER,
-    PARTIAL_LTO,
     ROUTE_IMPOSSIBLE,
     TARGET_LEAVES_OPEN,
 )
-from ltocompat.rules.engine.group_verdict import GroupVerdict, note
+from ltocompat.rules.engine.group_verdict import GroupVerdict
 from ltocompat.rules.engine.judge_host import judge_host
+from ltocompat.rules.engine.judge_link import findings_of_link
 from ltocompat.rules.engine.judge_module import (
     OTHER_ROUTE,
     ModuleVerdict,
@@ -41,7 +39,7 @@ def routes(
     summary: ArtifactSummary, target: Target, wanted: Route | None
 ) -> tuple[Route | None, ...]:
     """The lines that an artifact gets: one, or one a route where modules can go both ways."""
-    if wanted is not None:
+    if wanted is not None or summary.one_link:
         return (wanted,)
     both = any(len(ways_on(group.signature, target)) > 1 for group in summary.groups)
     return (Route.LOAD, Route.LINK) if both else (None,)
@@ -56,7 +54,9 @@ def results(
     for gpu in gpus:
         for route in routes(summary, goal, wanted):
             judged = [
-                _judge(group, goal, gpu, route, asked=wanted is not None)
+                _judge_in_link(group, goal, gpu, route)
+                if summary.one_link
+                else _judge(group, goal, gpu, route, asked=wanted is not None)
                 for group in summary.groups
             ]
             yield replace(_result(summary, judged, goal, gpu, route), target=target)
@@ -97,6 +97,7 @@ def _result(
         for each_finding in each_module_verdict.findings
     ]
     findings += _of_whole(summary, judged, gpu)
+    findings += findings_of_link(summary, judged, target, gpu)
     if route is not None and judged and all(part.said.how == OTHER_ROUTE for part in judged):
         findings.append(_impossible(judged, route))
     known = [each_part.verdict for each_part in parts if each_part.verdict is not None]
@@ -131,6 +132,33 @@ def _judge(
     return GroupVerdict(group, judge(group.signature, target, gpu, way, group.trials), way)
 
 
+def _judge_in_link(
+    group: ModuleGroup, target: Target, gpu: Gpu | None, route: Route | None
+) -> GroupVerdict:
+    """All that can be linked is; what has nothing for the target makes the linker refuse."""
+    possible = possible_ways(group.signature)
+    way = route or (Route.LINK if Route.LINK in possible else Route.LOAD)
+    found = _judge(group, target, gpu, way, asked=True)
+    missed = found.said.how == "none" and not found.said.not_judged
+    if way is not Route.LINK or gpu is None or not missed or group.signature.needs_device_link:
+        return found
+    images = group.signature.images
+    reasons = [_excluded(image, gpu, way) for image in images] or [(NOTHING_SERVES, "is empty")]
+    source = rule(reasons[0][0])
+    listed = "; ".join(f"{image} {text}" for image, (_, text) in zip(images, reasons, strict=False))
+    refused = Finding(
+        source.id,
+        Verdict.FAIL,
+        Level.ERROR,
+        f"the link for {gpu.arch} fails on one input: {listed or 'it is empty'}",
+        source.remedy,
+        "architectures of the images",
+        source.source,
+    )
+    said = replace(found.said, verdict=Verdict.FAIL, findings=(refused,))
+    return found._replace(said=said)
+
+
 def _nothing_judged(
     judged: list[GroupVerdict], hosts: list[tuple[Host, ModuleVerdict]], not_judged: frozenset[str]
 ) -> bool:
@@ -150,7 +178,6 @@ def _of_whole(
         yield _nothing_serves(judged, gpu)
     yield from _lacking(judged, gpu)
     yield from notes_of_empty(judged, gpu)
-    yield from _notes(summary, judged)
 
 
 def _lacking(judged: list[GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
@@ -347,28 +374,3 @@ def _unreadable(summary: ArtifactSummary) -> Finding:
 
 def _places(count: int) -> str:
     return "one place" if count == 1 else f"{count:,} places"
-
-
-def _notes(summary: ArtifactSummary, judged: list[GroupVerdict]) -> Iterator[Finding]:
-    """What is worth knowing of the artifact as a whole and changes no verdict."""
-    linked = [
-        group_verdict
-        for group_verdict in judged
-        if group_verdict.way is Route.LINK and group_verdict.said.how == "link"
-    ]
-    if linked:
-        for disagreement in disagreements(summary.options):
-            values = ", ".join(
-                "not given" if v is None else v or "given" for v, _ in disagreement.values
-            )
-            message = (
-                f"LTO-IR of one link differs in {disagreement.option} ({values}), and nvJitLink "
-                "links it without a word"
-            )
-            yield note(OPTIONS_DIFFER, message, 0, disagreement.values[0][1][0])
-    kinds = {image.kind for group_verdict in linked for image in group_verdict.said.picked}
-    if ImageKind.LTOIR in kinds and len(kinds) > 1:
-        plain = [each for each in linked if each.said.picked[0].kind is not ImageKind.LTOIR]
-        count = sum(group_verdict.group.count for group_verdict in plain)
-        text = "modules without LTO-IR are linked as they are: the link is optimised only in part"
-        yield note(PARTIAL_LTO, text, count, plain[0].group.example)

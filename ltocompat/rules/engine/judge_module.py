@@ -203,7 +203,8 @@ def _ruled(
     subject: Subject, target: Target, gpu: Gpu | None, linker: Release | None, how: str
 ) -> ModuleVerdict:
     rulings = [
-        evaluate(requirement, target, gpu, linker) for requirement in requirements_of(subject)
+        evaluate(requirement, target, gpu, linker, offline=subject.offline)
+        for requirement in requirements_of(subject)
     ]
     not_judged = {
         "load"
@@ -282,7 +283,9 @@ def over(known: VersionSet[Release], found: list[ModuleVerdict]) -> ModuleVerdic
         return found[0]
     verdicts = {module_verdict.verdict for module_verdict in found}
     worst_one = max(judged, key=lambda module_verdict: module_verdict.verdict or Verdict.OK)
-    if len(verdicts) == 1 or known.every:
+    if known.every:
+        return next((each for each in found if each.verdict is None), worst_one)
+    if len(verdicts) == 1:
         return worst_one
     findings = tuple(
         replace(
