@@ -1,14 +1,16 @@
 """One link of several inputs is judged as nvJitLink links them, alone and side by side.
 
 tests/data/together_links.json has what nvJitLink 12.0 .. 13.5 did with 2,491 mixtures, which
-tests/measure_together.py compiled and linked without any code of this package.
+tests/measure_together.py compiled and linked without any code of this package;
+device_links.json has what nvlink -dlto did with objects of different options
+(tests/measure_device_links.py).
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from itertools import permutations
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,15 +23,18 @@ from ltocompat.facts import ptx
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, together_as_one
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import Image, ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.rules.engine.judge_artifact import results
 
-STORED = Path(__file__).parent.parent / "data" / "together_links.json"
-LINKS: dict[str, str] = json.loads(STORED.read_text("utf-8"))["links"]
+DATA = Path(__file__).parent.parent / "data"
+LINKS: dict[str, str] = json.loads((DATA / "together_links.json").read_text("utf-8"))["links"]
+DEVICE_LINKS: dict[str, dict[str, str]] = json.loads(
+    (DATA / "device_links.json").read_text("utf-8")
+)["links"]
 FIRST_WITH_FAMILY = Release(12, 9)
 
 
@@ -149,3 +154,68 @@ def test_the_order_of_inputs_changes_no_verdict() -> None:
 def test_one_more_input_never_betters_a_link(row: Measured, other: Measured) -> None:
     more = row._replace(inputs=tuple(dict.fromkeys((*row.inputs, *other.inputs))))
     assert judged(more).verdict >= judged(row).verdict
+
+
+# The options that nvcc stores with LTO-IR, for those that it is given.
+DEFAULT_OPTIONS = {"-ftz": "0", "-prec_div": "1", "-prec_sqrt": "1", "-fmad": "1"}
+STORED_OPTIONS = {
+    "-maxrregcount=32": {"-maxreg": "32"},
+    "-maxrregcount=64": {"-maxreg": "64"},
+    "-use_fast_math": {"-ftz": "1", "-prec_div": "0", "-prec_sqrt": "0"},
+    "-ftz=true": {"-ftz": "1"},
+    "-ftz=false": {},
+    "-prec-div=false": {"-prec_div": "0"},
+    "-prec-sqrt=false": {"-prec_sqrt": "0"},
+    "-fmad=false": {"-fmad": "0"},
+    "-lineinfo": {"-generate-line-info": ""},
+}
+
+
+def waiting_object(release: str, flags: str) -> ArtifactSummary:
+    """An object of LTO-IR, as nvcc makes it with these flags."""
+    stored = dict(DEFAULT_OPTIONS)
+    for flag in flags.split():
+        stored |= STORED_OPTIONS[flag]
+    options = " ".join(f"{name} {value}" for name, value in stored.items())
+    ltoir = image(ImageKind.LTOIR, "80", release)
+    signature = ModuleSignature((ltoir,), registered=False, needs_device_link=True)
+    place = Place(f"{flags}.o")
+    whole = Image(
+        place=place,
+        kind=ImageKind.LTOIR,
+        arch=ltoir.arch,
+        options=options,
+        stored_size=1,
+        size=1,
+    )
+    return ArtifactSummary(str(place), [ModuleGroup(signature, {}, 1, place)], options=[whole])
+
+
+def device_linked(release: str, *all_flags: str) -> Result:
+    known = VersionSet(release, (Release.parse(release),), Quantifier.ALL, "measured")
+    target = Target(name="row", nvlink=known, gpus=(find_gpu("sm_80"),))
+    parts = [waiting_object(release, flags) for flags in all_flags]
+    (result,) = results(together_as_one(parts), target)
+    return result
+
+
+@pytest.mark.parametrize("release", DEVICE_LINKS)
+def test_nvlink_takes_and_refuses_options_as_measured(release: str) -> None:
+    for pair, answer in DEVICE_LINKS[release].items():
+        first, second = pair.split(" | ") if not pair.startswith(" | ") else ("", pair[3:])
+        result = device_linked(release, first, second)
+        found = [finding.message for finding in result.findings if finding.rule == "LTO-12"]
+        if answer == "linked":
+            assert result.verdict is Verdict.OK, pair
+            # nvlink says that it builds both with what one side has.
+            assert bool(found) == (first != second and {first, second} != {"", "-ftz=false"}), pair
+        else:
+            assert result.verdict is Verdict.FAIL, pair
+            assert any(f"'{answer}' do not match" in message for message in found), pair
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from(["", *STORED_OPTIONS]), min_size=3, max_size=5))
+def test_many_objects_link_where_every_two_of_them_do(flags: list[str]) -> None:
+    pairs = [device_linked("13.0", *pair).verdict for pair in combinations(flags, 2)]
+    assert device_linked("13.0", *flags).verdict == max(pairs)

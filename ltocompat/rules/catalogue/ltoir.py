@@ -393,7 +393,8 @@ def options_differ(link: Link) -> Iterator[Requirement]:
     for differing in link.options:
         values = [value for value, _ in differing.values]
         listed = ", ".join("not given" if v is None else v or "given" for v in values)
-        fatal = differing.option in _SAME_FOR_NVLINK and None not in values
+        given = [value for value in values if value is not None]
+        fatal = differing.option in _SAME_FOR_NVLINK and len(given) > 1
         yield Requirement(
             Component.NONE,
             Always(Verdict.FAIL) if fatal and link.offline and link.certain else Remark(),
