@@ -10,6 +10,7 @@ import random
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 import nvcc_objects
 from fatbin_writer import KINDS, EntrySpec, entry, region
@@ -64,6 +65,7 @@ class Case:
         arch: what is linked for: ``90`` or ``90a``.
         files: what is linked.
         lto: LTO-IR is in it, so that the linker is asked with ``-lto`` (nvlink: ``-dlto``).
+        kernels: what has to be in the output.
     """
 
     stratum: str
@@ -72,6 +74,7 @@ class Case:
     arch: str
     files: tuple[Given, ...]
     lto: bool
+    kernels: tuple[str, ...]
 
 
 class Shelf:
@@ -89,6 +92,7 @@ class Shelf:
         self._pieces = pieces
         self._objects = objects
         self.dice = dice
+        self.nvccs = sorted({made.release for made in objects}, key=number)
 
     def piece(
         self,
@@ -229,7 +233,11 @@ def _case(
     release = shelf.linker()
     arch = arch or shelf.arch(release, [piece.arch for piece in pieces])
     lto = any(piece.kind == "ltoir" for piece in pieces)
-    return Case(stratum, "nvjitlink", release, arch, tuple(files), lto)
+    return Case(stratum, "nvjitlink", release, arch, tuple(files), lto, _kernels(pieces))
+
+
+def _kernels(parts: Iterable[Piece | Made]) -> tuple[str, ...]:
+    return tuple(sorted({part.name for part in parts if part.source != "function"}))
 
 
 def _wrapped(shelf: Shelf, *pieces: Piece, share: float = 0.3) -> list[Given]:
@@ -315,7 +323,8 @@ def suffixes(shelf: Shelf) -> Case:
     if shelf.often(0.4) and piece.arch in near:
         arch = piece.arch
     files = _wrapped(shelf, piece)
-    return Case("suffixes", "nvjitlink", release, arch, tuple(files), piece.kind == "ltoir")
+    lto = piece.kind == "ltoir"
+    return Case("suffixes", "nvjitlink", release, arch, tuple(files), lto, (piece.name,))
 
 
 def damaged_headers(shelf: Shelf) -> Case:
@@ -383,7 +392,7 @@ _NAMES = (("first",), ("user", "helper"), ("first", "helper"))
 
 def rdc_objects(shelf: Shelf) -> Case:
     variants = _LTO if shelf.often(0.5) else _PLAIN
-    releases = shelf.dice.sample(tuple(nvcc_objects.RELEASES), 2)
+    releases = shelf.dice.sample(shelf.nvccs, 2)
     names = shelf.dice.choice(_NAMES)
     objects = [shelf.object(name, variants, releases) for name in names]
     together = len(objects) > 1 and shelf.often(0.3)
@@ -391,18 +400,24 @@ def rdc_objects(shelf: Shelf) -> Case:
     release = shelf.dice.choice(("12.4", "12.9", *[r for r in NVJITLINKS if r >= "13"] * 2))
     arch = shelf.dice.choice(("80", "90", "90", "100", "75", "86", "120"))
     lto = any(made.lto for made in objects)
-    return Case("-rdc", "nvjitlink", release, arch, tuple(files), lto)
+    return Case("-rdc", "nvjitlink", release, arch, tuple(files), lto, _kernels(objects))
 
 
 def windows(shelf: Shelf) -> Case:
+    """LTO-IR that a library for Windows links when it runs; other code may be beside."""
     until = shelf.dice.choice(("12.4", "12.9", "99"))
-    piece = shelf.piece(shelf.dice.choice(("first", "helper")), until=until)
-    inside = fatbin(piece, compression=shelf.dice.choice(("none", "lz4", "zstd")))
-    return _case("Windows", shelf, [dll(inside)], [piece])
+    name = shelf.dice.choice(("first", "helper"))
+    pieces = [
+        shelf.piece(name, ["ltoir"], suffix=name == "first" and shelf.often(0.2), until=until)
+    ]
+    if shelf.often(0.3):
+        pieces.append(shelf.piece(name, ["ptx", "cubin"], until=until))
+    inside = fatbin(*pieces, compression=shelf.dice.choice(("none", "lz4", "zstd")))
+    return _case("Windows", shelf, [dll(inside)], pieces)
 
 
 def nvlink(shelf: Shelf) -> Case:
-    releases = shelf.dice.sample(tuple(nvcc_objects.RELEASES), shelf.dice.choice((1, 2)))
+    releases = shelf.dice.sample(shelf.nvccs, shelf.dice.choice((1, 2)))
     names = shelf.dice.choice(_NAMES)
     options = ("few_registers", "more_registers", "fast_math", "lto_80")
     variants = shelf.dice.choice((_PLAIN, _LTO, _LTO, options, (*_PLAIN, *_LTO)))
@@ -410,7 +425,8 @@ def nvlink(shelf: Shelf) -> Case:
     release = shelf.dice.choice((*nvcc_objects.RELEASES, max(releases, key=number)))
     arch = shelf.dice.choice(("80", "80", "90", "90", "100", "86", "120"))
     lto = any(made.lto for made in objects)
-    return Case("nvlink", "nvlink", release, arch, tuple(map(made_object, objects)), lto)
+    files = tuple(map(made_object, objects))
+    return Case("nvlink", "nvlink", release, arch, files, lto, _kernels(objects))
 
 
 STRATA: Mapping[str, Callable[[Shelf], Case]] = {
@@ -444,3 +460,12 @@ def cases(
             if case not in seen:
                 seen.add(case)
                 yield case
+
+
+def key(case: Case) -> str:
+    """What tells one case from every other."""
+    text = [case.linker, case.release, case.arch, str(case.lto), *case.kernels]
+    for file in case.files:
+        text += [file.file, sha256(file.data).hexdigest()]
+        text += [f"{kind} {sha256(data).hexdigest()}" for kind, data in file.linked]
+    return sha256("\n".join(text).encode()).hexdigest()[:24]

@@ -1,8 +1,9 @@
 """Links made-up inputs with real nvJitLinks and nvlinks, and holds ``check`` against what they did.
 
-``python tests/oracle/measure.py FOLDER [EACH] [--only STRATUM]... [--trial]``. FOLDER keeps the
-compilers, linkers, pieces and answers (some 8 GB), so that a second run asks only what is new.
-EACH is the number of links of each stratum, 550 unless told. ``--trial``: with trial links besides.
+``python tests/oracle/measure.py FOLDER [EACH] [--only STRATUM]... [--trial] [--record]``. FOLDER
+keeps compilers, linkers, pieces and answers (some 8 GB), so that a second run asks what is new.
+EACH is the number of links of each stratum, 550 unless told. ``--trial``: with trial links besides;
+``--record``: links of fewer pieces, which are stored with the tests.
 """
 
 from __future__ import annotations
@@ -12,29 +13,20 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from hashlib import sha256
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "sample_artifacts")]
 
 import nvcc_objects  # noqa: E402
+import recorded  # noqa: E402
 from held_against import DISAGREE, Held, held, table  # noqa: E402
-from link_cases import STRATA, Case, cases  # noqa: E402
+from link_cases import STRATA, Case, cases, key  # noqa: E402
 from pieces import compiled  # noqa: E402
 from real_linkers import Answer, asked  # noqa: E402
 from toolchains import PackageCache  # noqa: E402
 
 EACH = 550
-
-
-def key(case: Case) -> str:
-    """What tells one case from every other."""
-    text = [case.linker, case.release, case.arch, str(case.lto)]
-    for file in case.files:
-        text += [file.file, sha256(file.data).hexdigest()]
-        text += [f"{kind} {sha256(data).hexdigest()}" for kind, data in file.linked]
-    return sha256("\n".join(text).encode()).hexdigest()[:24]
 
 
 def answered(made: Sequence[Case], folder: Path, cache: PackageCache) -> list[tuple[Case, Answer]]:
@@ -65,14 +57,19 @@ def main() -> None:
     parser.add_argument("each", type=int, nargs="?", default=EACH)
     parser.add_argument("--only", action="append", choices=list(STRATA))
     parser.add_argument("--trial", action="store_true")
+    parser.add_argument("--record", action="store_true")
     chosen = parser.parse_args()
     cache = PackageCache(chosen.folder / "packages")
     pieces = compiled(chosen.folder / "pieces", cache)
     objects = nvcc_objects.objects(chosen.folder / "pieces", cache)
+    if chosen.record:
+        pieces, objects = recorded.kept(pieces, objects)
     made = list(cases(pieces, objects, chosen.each, chosen.only or STRATA))
     start = time.monotonic()
     answers = answered(made, chosen.folder, cache)
     asking = time.monotonic() - start
+    if chosen.record:
+        recorded.record(pieces, objects, answers)
     rows = list(held(answers, chosen.folder / "inputs", trial=chosen.trial))
     checking = time.monotonic() - start - asking
     for row in rows:

@@ -69,6 +69,12 @@ class Made:
     def file(self) -> str:
         return f"{self.source}-{self.name}-{self.variant}-{self.release}.o"
 
+    @classmethod
+    def of(cls, file: str, data: bytes) -> Made:
+        """The object that is called so."""
+        source, name, variant, release = file.removesuffix(".o").split("-")
+        return cls(source, name, variant, release, data)
+
     @property
     def lto(self) -> bool:
         return any("lto" in option for option in VARIANTS[self.variant])

@@ -29,6 +29,15 @@ class Library:
     def call(self, name: str, *arguments: Any) -> int:  # noqa: ANN401 - as C takes them
         return int(getattr(self._library, f"__nvJitLink{name}_{self._suffix}")(*arguments))
 
+    def output(self, handle: ctypes.c_void_p) -> bytes:
+        """The cubin that was linked; nothing where there is none."""
+        size = ctypes.c_size_t()
+        if self.call("GetLinkedCubinSize", handle, ctypes.byref(size)):
+            return b""
+        data = ctypes.create_string_buffer(size.value)
+        self.call("GetLinkedCubin", handle, data)
+        return data.raw
+
     def log(self, handle: ctypes.c_void_p) -> str:
         size = ctypes.c_size_t()
         if self.call("GetErrorLogSize", handle, ctypes.byref(size)) or not size.value:
@@ -39,7 +48,10 @@ class Library:
 
 
 def link(library: Library, request: dict[str, Any]) -> dict[str, Any]:
-    """The step that a link came to, its status, and the log."""
+    """The step that a link came to, its status, and the log.
+
+    A kernel may be left out in silence: those that are wanted are looked for in the output.
+    """
     options = [option.encode() for option in request["options"]]
     handle = ctypes.c_void_p()
     array = (ctypes.c_char_p * len(options))(*options)
@@ -54,7 +66,12 @@ def link(library: Library, request: dict[str, Any]) -> dict[str, Any]:
         if status:
             return {"step": "add", "status": status, "log": library.log(handle)}
     status = library.call("Complete", handle)
-    return {"step": "complete", "status": status, "log": library.log(handle)}
+    answer = {"step": "complete", "status": status, "log": library.log(handle)}
+    linked = b"" if status else library.output(handle)
+    missing = [name for name in request["kernels"] if f".text.{name}\0".encode() not in linked]
+    if missing and not status:
+        return {"step": "output", "status": 0, "log": f"without the kernels {', '.join(missing)}"}
+    return answer
 
 
 def in_a_fork(library: Library, request: dict[str, Any]) -> dict[str, Any]:
@@ -84,7 +101,13 @@ def main() -> None:
     os.dup2(2, 1)  # the library writes to both
     library = Library(*sys.argv[1:3])
     for line in sys.stdin:
-        json.dump(in_a_fork(library, json.loads(line)), answers)
+        request = json.loads(line)
+        answer = in_a_fork(library, request)
+        if "NO_MODULE_IN_PROGRAM" in answer["log"]:
+            # None of the LTO-IR is for the target, so that it is no link with -lto.
+            request["options"] = [option for option in request["options"] if option != "-lto"]
+            answer = in_a_fork(library, request)
+        json.dump(answer, answers)
         answers.write("\n")
         answers.flush()
 

@@ -9,7 +9,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from toolchains import NVRTC, PackageCache
@@ -94,6 +94,13 @@ class Piece:
     def file(self) -> str:
         return f"{self.source}-{self.name}-{self.arch}-{self.release}.{self.kind}"
 
+    @classmethod
+    def of(cls, file: str, data: bytes) -> Piece:
+        """The piece that is called so."""
+        stem, _, kind = file.rpartition(".")
+        source, name, arch, release = stem.split("-")
+        return cls(source, name, kind, arch, release, data)
+
 
 def number(release: str) -> tuple[int, ...]:
     """``12.4`` as something that can be ordered."""
@@ -123,12 +130,7 @@ def _of(release: str, folder: Path, cache: PackageCache) -> list[Piece]:
     missing = [row for row in rows if not (folder / row[0].file).exists()]
     if missing:
         _compile(release, missing, folder, cache)
-    return [_read(piece, folder) for piece, _ in rows]
-
-
-def _read(piece: Piece, folder: Path) -> Piece:
-    data = (folder / piece.file).read_bytes()
-    return Piece(piece.source, piece.name, piece.kind, piece.arch, piece.release, data)
+    return [replace(piece, data=(folder / piece.file).read_bytes()) for piece, _ in rows]
 
 
 def _compile(

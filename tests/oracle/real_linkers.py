@@ -73,6 +73,7 @@ def _nvjitlink(
     library = cache.file(f"nvidia-nvjitlink{suffix}=={NVJITLINKS[release]}", "libnvJitLink.so*")
     requests = [
         {
+            "kernels": case.kernels,
             "options": [f"-arch=sm_{case.arch}", *(["-lto"] if case.lto else [])],
             "inputs": [
                 [kind, _stored(data, file.file, folder)]
@@ -103,11 +104,15 @@ def _nvjitlink(
 
 def _nvlink(case: Case, program: Path, folder: Path) -> Answer:
     paths = [_stored(file.data, file.file, folder) for file in case.files]
-    options = [f"-arch=sm_{case.arch}", *(["-dlto"] if case.lto else [])]
+    tree = program.parents[1]
+    # As nvcc calls it.
+    lto = ["-dlto", f"-nvvmpath={tree / 'nvvm'}", f"-L{tree / 'lib'}", "-lcudadevrt"]
+    options = [f"-arch=sm_{case.arch}", *(lto if case.lto else [])]
     with tempfile.TemporaryDirectory() as output:
         try:
+            linked = Path(output, "linked.cubin")
             done = subprocess.run(
-                [program, *options, *paths, "-o", f"{output}/linked.cubin"],
+                [program, *options[:1], *paths, *options[1:], "-o", linked],
                 capture_output=True,
                 text=True,
                 timeout=_SECONDS,
@@ -115,5 +120,8 @@ def _nvlink(case: Case, program: Path, folder: Path) -> Answer:
             )
         except subprocess.TimeoutExpired:
             return Answer(accepted=False, words=f"no answer after {_SECONDS} s")
+        code = linked.read_bytes() if done.returncode == 0 else b""
+    # An object without code for the target is left out, with no more than a warning.
+    complete = all(f".text.{name}\0".encode() in code for name in case.kernels)
     words = (done.stdout + done.stderr).replace(str(folder), "").strip()
-    return Answer(done.returncode == 0, f"{done.returncode}: {words}".rstrip(": "))
+    return Answer(done.returncode == 0 and complete, f"{done.returncode}: {words}".rstrip(": "))

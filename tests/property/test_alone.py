@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import os
 import tempfile
-import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import pytest
 from fatbin_writer import KINDS, EntrySpec, entry, region
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from link_cases import Given, archive, bare, dll, fatbin, made_object
+from package_writer import conda_of, tar_of, zip_of
+from recorded import parts
 from samples import FOLDER
 
 import ltocompat
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.model.artifact_summary import ModuleGroup
+from ltocompat.model.place import Place
 from ltocompat.model.verdict import Result
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets import parse
@@ -77,9 +81,21 @@ def specs(draw: st.DrawFn) -> EntrySpec:
 
 
 REGIONS = st.lists(specs(), min_size=1, max_size=2).map(lambda made: region(list(map(entry, made))))
-FILES = st.sampled_from(SAMPLES) | st.lists(REGIONS, min_size=1, max_size=3).map(b"".join)
-# In the order of the alphabet and against it.
-NAMES = st.permutations(["a.bin", "b.so", "c.o", "z.cubin"])
+PIECES, OBJECTS = parts()
+GIVEN: st.SearchStrategy[Given] = st.one_of(
+    st.sampled_from(PIECES).map(bare),
+    st.lists(st.sampled_from(PIECES), min_size=1, max_size=3).map(lambda some: fatbin(*some)),
+    st.lists(st.sampled_from(PIECES), min_size=1, max_size=2).map(lambda some: dll(fatbin(*some))),
+    st.sampled_from(OBJECTS).map(made_object),
+    st.lists(st.sampled_from(OBJECTS), min_size=1, max_size=2).map(lambda some: archive(*some)),
+)
+FILES = (
+    st.sampled_from(SAMPLES)
+    | st.lists(REGIONS, min_size=1, max_size=3).map(b"".join)
+    | GIVEN.map(lambda file: file.data)
+)
+# In the order of the alphabet and against it; a name may say what the file is not.
+NAMES = st.permutations(["a.bin", "b.so", "c.o", "z.cubin", "m-é.ptx", "lib 2.dll", "x.exe"])
 
 
 @contextmanager
@@ -98,7 +114,9 @@ def checked(*paths: Path | str, called: str | None = None) -> dict[str, list[Res
     found: dict[str, list[Result]] = {}
     for result in ltocompat.check(paths, TARGETS):
         findings = tuple(replace(finding, example=None) for finding in result.findings)
-        why = tuple(reason.replace(called or result.path, "file") for reason in result.why)
+        # A place is written so that a shell takes it for one word.
+        name = called or str(Place(result.path))
+        why = tuple(reason.replace(name, "file") for reason in result.why)
         plain = replace(result, path="file", findings=findings, why=why)
         found.setdefault(result.path, []).append(plain)
     return found
@@ -151,21 +169,42 @@ def test_results_are_the_same_from_several_processes(files: list[bytes], names: 
         assert with_code(found) == with_code(expected(files, paths) | expected(files, others))
 
 
-@settings(max_examples=25)
+WHEEL = (
+    ("made_up-1.0.dist-info/METADATA", b"Metadata-Version: 2.1\nName: made-up\nVersion: 1.0\n"),
+    ("made_up-1.0.dist-info/WHEEL", b"Wheel-Version: 1.0\nTag: py3-none-any\n"),
+    ("made_up-1.0.dist-info/RECORD", b""),
+)
+PACKAGES: dict[str, Callable[..., bytes]] = {
+    "package.zip": zip_of,
+    "package.tar": tar_of,
+    "package.conda": conda_of,
+    "made_up-1.0-py3-none-any.whl": lambda *members: zip_of(*members, *WHEEL),
+}
+
+
+# In a package of conda the files lie in an archive of their own.
+INNER = {"package.conda": ("pkg-x-1-0.tar.zst",)}
+
+
+@pytest.mark.parametrize("kind", PACKAGES)
+@settings(max_examples=10)
 @some_files
 @the_bug
-def test_results_and_groups_are_the_same_inside_a_zip(files: list[bytes], names: list[str]) -> None:
+def test_results_and_groups_are_the_same_inside_a_package(
+    kind: str, files: list[bytes], names: list[str]
+) -> None:
     with written(files, names) as paths:
-        package = paths[0].with_name("package.zip")
-        with zipfile.ZipFile(package, "w") as archive:
-            for path in paths:
-                archive.write(path, path.name)
+        package, inner = paths[0].with_name(kind), INNER.get(kind, ())
+        members = [(path.name, path.read_bytes()) for path in paths]
+        package.write_bytes(PACKAGES[kind](*members))
         for path, data in zip(paths, files, strict=True):
             if data != NO_CODE:
-                place = f"{package}::{path.name}"
+                place = str(Place(str(package), (*inner, path.name)))
                 assert checked(place, called=place)[str(package)] == alone(data)
         assert groups(package) == {
-            (path.name, *inside): found for path in paths for inside, found in groups(path).items()
+            (*inner, path.name, *inside): found
+            for path in paths
+            for inside, found in groups(path).items()
         }
 
 
