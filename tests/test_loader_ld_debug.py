@@ -245,7 +245,9 @@ def test_preloaded_libraries_come_before_what_the_program_needs(tmp_path: Path) 
     assert loader.loaded[1].path == str(extra)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 24))]
+)
 def test_random_processes(tmp_path: Path, seed: int) -> None:
     """Libraries of a few names in several folders, which need each other in every which way."""
     rng = random.Random(seed)  # noqa: S311 - the same processes each time

@@ -1,6 +1,6 @@
 """A call is a straight line: verb, run_verb, format, report, command; nothing calls back up.
 
-A profiler follows one run of every verb. Counted are frames of ltocompat's own code that stand
+A trace function follows one run of every verb. Counted are frames of ltocompat's own code that stand
 between the verb's function and the ``run`` function of its command, whenever that is entered or
 goes on. A format pulls the records that it writes, so that a report's frames are among them.
 """
@@ -126,11 +126,11 @@ def test_a_call_is_a_straight_line(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     profile = Profile(verb, command)
-    sys.setprofile(profile)
+    sys.settrace(profile)  # of calls alone, since it asks for no lines
     try:
         run([*line.split(), "--format", form])
     finally:
-        sys.setprofile(None)
+        sys.settrace(None)
     longest = max(profile.lines, key=len)
     assert len(longest) <= MOST_FRAMES, [name(code) for code in longest]
     assert profile.upward == set()

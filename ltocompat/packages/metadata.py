@@ -1,6 +1,7 @@
 """Core metadata of Python packages (METADATA, WHEEL): headers of mail, then anybody's text.
 
 Source: packaging.python.org, "Core metadata specifications" and "Binary distribution format".
+``packaging.metadata`` reads METADATA alone, and drops a field for one wrong byte in it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Tar archives, plain or as they come out of a decompressor."""
+"""Tar archives, plain or as they come out of a decompressor.
+
+Not read with ``tarfile``: of an archive whose second header has one wrong bit, or that is cut off
+in its third member, it lists what comes before and says nothing; of a pax header of 64 MB it makes
+256 MB of memory; and what lies behind the end it never sees. Here each of them is a reason.
+"""
 
 from __future__ import annotations
 

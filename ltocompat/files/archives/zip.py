@@ -1,4 +1,9 @@
-"""Zip archives (wheels, .conda packages), read by their central directory, as installers do."""
+"""Zip archives (wheels, .conda packages), read by their central directory, as installers do.
+
+Not read with ``zipfile``: it refuses an archive of which one record is wrong, where members before
+it can be read; it holds the directory and an object for each member in memory before the first is
+seen; it views no stored member in place; and it sees nothing between members or behind the end.
+"""
 
 from __future__ import annotations
 
