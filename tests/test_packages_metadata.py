@@ -13,7 +13,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from ltocompat.model.limits import Limits
-from ltocompat.packages.conda_versions import alternatives
+from ltocompat.packages.conda import alternatives
 from ltocompat.packages.metadata import python_and_platforms, read_metadata
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Kind, installed_path

@@ -14,7 +14,7 @@ from ltocompat.facts.toolkit_pins import toolkit_pins
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.resolving import not_at_hand, together, ways_to
 from ltocompat.packages.values import Package
-from ltocompat.packages.versions import Allowed, allowed, published
+from ltocompat.targets.versions.packages import Allowed, allowed, published
 
 
 def read(path: Path) -> Package:

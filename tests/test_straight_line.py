@@ -1,8 +1,8 @@
 """A call is a straight line: verb, run_verb, format, report, command; nothing calls back up.
 
-A trace function follows one run of every verb. Counted are frames of ltocompat's own code that stand
-between the verb's function and the ``run`` function of its command, whenever that is entered or
-goes on. A format pulls the records that it writes, so that a report's frames are among them.
+A trace function follows one run of every verb. Counted are frames of ltocompat's own code that
+stand between the verb's function and the ``run`` function of its command, whenever that is entered
+or goes on. A format pulls the records that it writes, so that a report's frames are among them.
 """
 
 from __future__ import annotations

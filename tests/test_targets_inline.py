@@ -14,8 +14,8 @@ from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
 from ltocompat.targets import as_toml, parse
-from ltocompat.targets.driver_versions import read_driver
-from ltocompat.targets.release_versions import read_releases
+from ltocompat.targets.versions.drivers import read_driver
+from ltocompat.targets.versions.releases import read_releases
 
 T = TypeVar("T")
 

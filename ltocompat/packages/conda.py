@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.limits import MIB, Budget
-from ltocompat.packages.conda_versions import alternatives
 from ltocompat.packages.members import member_of, members_of, zip_names
 from ltocompat.packages.values import Dependency, Kind, Package, normalized
 
@@ -20,6 +19,7 @@ _INFO = re.compile(r"info-[^/]*\.tar\.(?:zst|bz2)")
 _BZIP2 = b"BZh"
 _MOST_INDEX, _MOST_PATHS = MIB, 64 * MIB
 _MOST_LINES = 10_000
+_CLAUSE = re.compile(r"(==|!=|>=|<=|~=|=|>|<)?\s*([0-9][\w.+!]*?)(\.?\*)?")
 
 
 def read(view: ByteView, path: str, budget: Budget) -> Package | None:
@@ -100,3 +100,45 @@ def _dependencies(key: str, lines: object, problems: list[str]) -> Iterable[Depe
             f"{key}: {text[:120]}",
             only_limits=key == "constrains",
         )
+
+
+def alternatives(text: str) -> tuple[str, ...] | None:
+    """The specifiers (PEP 440) of which one has to hold; None where the text can't be read.
+
+    Any version: ``("",)``.
+
+    Args:
+        text: as conda writes it: ``>=12.4,<13``, ``12.9.*``, ``=12.9``, ``12|13.*``. A comma means
+            and, a bar or; a bare version is exact, one with a single ``=`` or an asterisk means
+            everything that begins so.
+    """
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    found = []
+    for part in text.split("|"):
+        clauses = [_clause(each_text.strip()) for each_text in part.split(",")]
+        if None in clauses:
+            return None
+        joined = ",".join(clause for clause in clauses if clause)
+        try:
+            SpecifierSet(joined)
+        except InvalidSpecifier:
+            return None
+        found.append(joined)
+    return tuple(found)
+
+
+def _clause(text: str) -> str | None:
+    """One comparison; empty for any version, None where it can't be read."""
+    if text in ("", "*"):
+        return ""
+    match = _CLAUSE.fullmatch(text)
+    if match is None:
+        return None
+    operator, version, star = match.groups()
+    if operator in (None, "=", "=="):
+        # ==12.4.* is what both write; a bare 12.4 is exact.
+        fuzzy = star or operator == "="
+        return f"=={version}.*" if fuzzy else f"=={version}"
+    # Behind other operators an asterisk means nothing: >=12.4.* is >=12.4.
+    return f"{operator}{version}.*" if operator == "!=" and star else f"{operator}{version}"

@@ -10,8 +10,13 @@ from functools import reduce
 from ltocompat.facts.toolkit_pins import brought_by_libraries
 from ltocompat.model.target import System
 from ltocompat.packages.values import Dependency, Kind, Package
-from ltocompat.packages.versions import Allowed, allowed, allowed_by_metapackage, allowed_by_toolkit
 from ltocompat.targets.markers import MarkerEnvironment
+from ltocompat.targets.versions.packages import (
+    Allowed,
+    allowed,
+    allowed_by_metapackage,
+    allowed_by_toolkit,
+)
 
 _WHEELS = {
     "nvjitlink": re.compile(r"nvidia-nvjitlink(?:-cu\d\d)?"),

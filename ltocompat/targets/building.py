@@ -10,10 +10,10 @@ from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import DriverVersion, Gpu, System, Target, VersionSet
-from ltocompat.targets.driver_versions import read_driver
 from ltocompat.targets.inline import EXAMPLE
-from ltocompat.targets.release_versions import read_releases
 from ltocompat.targets.systems import marker_environment, read_system
+from ltocompat.targets.versions.drivers import read_driver
+from ltocompat.targets.versions.releases import read_releases
 
 _LIBRARIES = ("compat", "nvjitlink", "nvrtc", "nvlink")
 

@@ -12,7 +12,8 @@ from ltocompat.facts import linker_wheels
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Quantifier, VersionSet
-from ltocompat.targets.release_versions import TITLES, existing, known_releases
+from ltocompat.targets.versions.packages import admitted, release_of
+from ltocompat.targets.versions.releases import TITLES, existing, known_releases
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
@@ -26,10 +27,6 @@ _PARTS = {
     "nvidia-cuda-nvrtc": "nvrtc",
     "cuda-toolkit": "toolkit",
 }
-# Packages without a suffix begin here; those of 12 and before are called -cu12 and -cu11.
-_FIRST_WITHOUT_SUFFIX = 13
-
-
 _ORDER = (">=", ">", "~=", "==", "===", "!=", "<=", "<")
 
 
@@ -102,7 +99,7 @@ def _known(meanings: dict[Pin, _Meaning], source: str) -> VersionSet[Release]:
     )
     if len(meanings) > 1:
         # Two candidates, such as one package of each major: which one is loaded, nothing here says.
-        text = " or ".join(f"{pin.package} {said.text}" for pin, said in meanings.items())
+        text = " or ".join(f"{pin.package} {meaning.text}" for pin, meaning in meanings.items())
         return VersionSet(text, releases, Quantifier.ONE_OF, source)
     (meaning,) = meanings.values()
     origin = f"{source}: {meaning.text}" if meaning.quantifier is Quantifier.ALL else source
@@ -127,7 +124,7 @@ def _meaning(pin: Pin, source: str) -> _Meaning:
     if not specifiers.contains(exact, prereleases=True):
         raise UsageError(f"{source}: no version of {pin.package} is {pin.specifiers}; pin one")
     try:
-        release = existing(pin.part, Release(*(*exact.release, 0)[:2]))
+        release = existing(pin.part, release_of(exact))
     except UsageError as error:
         raise UsageError(f"{source}: {pin.package} {exact}: {error}") from error
     return _Meaning((release,), quantifier=Quantifier.ONE_OF, text=str(exact))
@@ -145,48 +142,22 @@ def _exact(specifiers: SpecifierSet) -> Version | None:
 def _in_range(pin: Pin, specifiers: SpecifierSet, source: str) -> tuple[Release, ...]:
     from packaging.version import Version
 
-    versions = {Version(text) for text in _published(pin.package)}
-    newest = known_releases(pin.part)[-1]
-    for specifier in specifiers:
-        # The low end of a range is a version too, where the tables end before it.
-        if specifier.operator in (">=", "~="):
-            low = Version(specifier.version)
-            beyond = Release(*(*low.release, 0)[:2]) > newest
-            versions |= {low} if beyond or specifier.operator == "~=" else set()
-    fitting = [version for version in versions if specifiers.contains(version, prereleases=True)]
-    releases = {Release(*(*each_version.release, 0)[:2]) for each_version in fitting}
-    found = tuple(sorted(release for release in releases if _is_for(pin.package, release)))
+    found = admitted(pin.package, specifiers, map(Version, _published(pin.package)))
     if not found:
         raise UsageError(
             f"{source}: no {TITLES[pin.part]} that is known is {pin.package}{pin.specifiers}; pin "
             f"one of {', '.join(str(known_release) for known_release in known_releases(pin.part))}"
         )
-    return found
+    return tuple(sorted(found))
 
 
 @functools.cache
 def _published(package: str) -> tuple[str, ...]:
     """Versions of a package; where only minors are known, their first and last possible patch."""
-    wheels = tuple(
-        dict.fromkeys(w.version for w in linker_wheels("nvjitlink") if w.package == package)
-    )
-    if wheels:
-        return wheels
     part = Pin(package, "").part
-    minors = [
-        known_release for known_release in known_releases(part) if _is_for(package, known_release)
-    ]
-    return tuple(f"{minor}.{patch}" for minor in minors for patch in (0, 999))
-
-
-def _is_for(package: str, release: Release) -> bool:
-    """Whether a package has a version of this release."""
-    match = _PACKAGE.fullmatch(package)
-    if match is None or match[1] == "cuda-toolkit":
-        return True
-    if match[2]:
-        return release.major == int(match[2])
-    return release.major >= _FIRST_WITHOUT_SUFFIX
+    if part == "nvjitlink":
+        return tuple(dict.fromkeys(wheel.version for wheel in linker_wheels(part)))
+    return tuple(f"{minor}.{patch}" for minor in known_releases(part) for patch in (0, 999))
 
 
 def _spelled(specifiers: SpecifierSet) -> str:

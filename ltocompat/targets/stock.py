@@ -6,8 +6,8 @@ from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import DriverVersion, Quantifier, System, VersionSet
-from ltocompat.targets.driver_versions import read_driver
-from ltocompat.targets.release_versions import exact_release, known_releases
+from ltocompat.targets.versions.drivers import read_driver
+from ltocompat.targets.versions.releases import exact_release, known_releases
 
 
 def stock_release(text: str) -> Release:

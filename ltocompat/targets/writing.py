@@ -12,8 +12,8 @@ from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet
-from ltocompat.targets.driver_versions import read_driver
-from ltocompat.targets.release_versions import read_releases
+from ltocompat.targets.versions.drivers import read_driver
+from ltocompat.targets.versions.releases import read_releases
 
 T = TypeVar("T")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")

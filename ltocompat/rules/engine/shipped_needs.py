@@ -13,8 +13,8 @@ from ltocompat.model.image import Host, ImageKind
 from ltocompat.model.library_name import library_name
 from ltocompat.packages.resolving import Way, together, ways_to
 from ltocompat.packages.values import Kind, Shipped
-from ltocompat.packages.versions import Allowed, suffix_major
 from ltocompat.rules import floors, linker_imports
+from ltocompat.targets.versions.packages import Allowed, suffix_major
 
 LIBRARIES = {"nvjitlink": "libnvJitLink", "nvrtc": "libnvrtc"}
 TITLES = {"nvjitlink": "nvJitLink", "nvrtc": "NVRTC"}

@@ -9,7 +9,13 @@ from ltocompat.facts import drivers, linker_wheels, nvjitlink_minors
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Quantifier, VersionSet
-from ltocompat.targets.comparing import Numbers, admitted, is_range, read_clauses, read_numbers
+from ltocompat.targets.versions.comparisons import (
+    Numbers,
+    admitted,
+    is_range,
+    read_clauses,
+    read_numbers,
+)
 
 TITLES = {
     "nvjitlink": "nvJitLink",

@@ -1,4 +1,4 @@
-"""Which releases of nvJitLink and NVRTC a dependency admits, among all that were published."""
+"""Which releases a dependency on a package of CUDA admits, among all that were published."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ltocompat.facts.toolkit_pins import ToolkitPin, toolkit_pins
 from ltocompat.model.arch import Release
 
 if TYPE_CHECKING:
+    from packaging.specifiers import Specifier, SpecifierSet
     from packaging.version import Version
 
 _SUFFIX = re.compile(r"-cu(\d\d)$")
-# Packages without a suffix begin with CUDA 13; those of conda were never called otherwise.
+# NVIDIA's packages without a suffix begin with CUDA 13.
 _FIRST_WITHOUT_SUFFIX = 13
-_CONDA = ("libnvjitlink", "cuda-nvrtc", "cuda-version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +67,15 @@ def allowed(part: str, package: str, alternatives: Iterable[str]) -> Allowed:
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
 
-    major = suffix_major(package)
-    known = published(part)
+    known = [Version(version) for _, version in published(part)]
     found: set[Release] = set()
     later, pins = False, set[str | None]()
-    beyond = Version(f"{max(known)[0].major + 1}.0")
+    beyond = Version(f"{max(known).major + 1}.0")
     for text in alternatives:
         specifiers = SpecifierSet(text)
-        versions = [(release, Version(version)) for release, version in known]
-        versions += [(Release(*low.release[:2]), low) for low in _lows(text, known)]
-        found |= {
-            release
-            for release, version in versions
-            if _has(package, major, release) and specifiers.contains(version, prereleases=True)
-        }
-        later = later or (major is None and specifiers.contains(beyond, prereleases=True))
+        found |= admitted(package, specifiers, known)
+        bounded = suffix_major(package) is not None
+        later = later or (not bounded and specifiers.contains(beyond, prereleases=True))
         pins.add(_pin(text))
     return Allowed(frozenset(found), later, pins.pop() if len(pins) == 1 else None)
 
@@ -108,9 +102,10 @@ def allowed_by_toolkit(
         for pin in _leading(part, extras):
             if not specifiers.contains(Version(pin.toolkit), prereleases=True):
                 continue
-            one = allowed(part, pin.package, (pin.specifier,))
-            one = Allowed(one.releases, later, one.pinned if pinned else None)
-            found[pin.package] = found[pin.package] | one if pin.package in found else one
+            exact = allowed(part, pin.package, (pin.specifier,))
+            by_pin = Allowed(exact.releases, later, exact.pinned if pinned else None)
+            before = found.get(pin.package)
+            found[pin.package] = by_pin if before is None else before | by_pin
     return found
 
 
@@ -152,26 +147,52 @@ def published(part: str) -> tuple[tuple[Release, str], ...]:
     return tuple(sorted((Release.parse(version), version) for version in versions))
 
 
-def _has(package: str, major: int | None, release: Release) -> bool:
-    """Whether a package has versions of this release."""
-    if package in _CONDA:
-        return True
-    return release.major == major if major else release.major >= _FIRST_WITHOUT_SUFFIX
+def has_release(package: str, release: Release) -> bool:
+    """Whether a package has versions of a release: those of 12 and before are called -cu12, -cu11.
+
+    Metapackages and the packages of conda have all of them.
+    """
+    major = suffix_major(package)
+    if major is not None:
+        return release.major == major
+    return not package.startswith("nvidia-") or release.major >= _FIRST_WITHOUT_SUFFIX
 
 
-def _lows(text: str, known: tuple[tuple[Release, str], ...]) -> list[Version]:
-    """Lower bounds and exact versions that are newer than all that is known."""
-    from packaging.specifiers import SpecifierSet
+def admitted(
+    package: str, specifiers: SpecifierSet, known: Iterable[Version]
+) -> frozenset[Release]:
+    """The releases of a package that specifiers admit.
+
+    Args:
+        package: its name, normalized.
+        specifiers: of PEP 440.
+        known: versions that there are; exact versions and lower bounds beyond the newest count too,
+            since they may have been published after the tables were made.
+    """
+    versions = tuple(known)
+    newest = release_of(max(versions))
+    lows = (low for low in map(_low_end, specifiers) if low and release_of(low) > newest)
+    return frozenset(
+        release
+        for version in (*versions, *lows)
+        if has_release(package, release := release_of(version))
+        and specifiers.contains(version, prereleases=True)
+    )
+
+
+def release_of(version: Version) -> Release:
+    """12.4 of 12.4.127, 13.0 of 13."""
+    return Release(*(*version.release, 0)[:2])
+
+
+def _low_end(specifier: Specifier) -> Version | None:
+    """The lowest version that is admitted; None where it isn't written."""
     from packaging.version import Version
 
-    found = []
-    for specifier in SpecifierSet(text):
-        if specifier.operator in (">=", "~=", "=="):
-            version = Version(specifier.version.removesuffix(".*"))
-            numbers = (*version.release, 0)[:2]
-            if Release(*numbers) > known[-1][0]:
-                found.append(Version(".".join(map(str, (*version.release, 0, 0)[:3]))))
-    return found
+    if specifier.operator not in (">=", "~=", "=="):
+        return None
+    low = Version(specifier.version.removesuffix(".*"))
+    return Version(".".join(map(str, (*low.release, 0, 0)[:3])))
 
 
 def _pin(text: str) -> str | None:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from ltocompat.facts import drivers
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import DriverVersion, Quantifier, VersionSet
-from ltocompat.targets.comparing import Clause, admitted, is_range, read_clauses, read_numbers
+from ltocompat.targets.versions.comparisons import (
+    Clause,
+    admitted,
+    is_range,
+    read_clauses,
+    read_numbers,
+)
 
 # Stands for every release of a branch behind its first production release; higher than any.
 LATER = 9999
