@@ -203,7 +203,6 @@ def ptx_calls_what_nothing_defines(subject: Subject) -> Iterator[Requirement]:
                 _described(image),
                 f"it uses {image_helpers.listed(names)}, which nothing in it defines: {error}, "
                 "loaded lazily or eagerly",
-                "link it with the code that defines the function (nvcc -dlink, nvlink or "
-                "nvJitLink), and load the result",
+                "give it to nvJitLink together with the code that defines it, and load the result",
                 "calls and definitions in the text of the PTX",
             )

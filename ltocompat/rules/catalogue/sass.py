@@ -171,7 +171,7 @@ def _relocatable(image: ImageSignature) -> tuple[Verdict, str, str]:
         return Verdict.FAIL, text, "; its symbols and relocations"
     if symbols.undefined:
         names = image_helpers.listed(symbols.undefined)
-        text = f"it leaves {names} undefined, which none of its kernels is seen to call"
+        text = f"it leaves {names} undefined, which its kernels are not seen to need"
         return Verdict.UNKNOWN, text, "; its symbols and relocations"
     if image.has_kernels is False:
         text = (
