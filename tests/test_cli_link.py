@@ -70,7 +70,7 @@ def test_both_names_of_the_option_that_installs_are_known(tmp_path: Path, option
     ("arguments", "code", "text"),
     [
         (("--linker", "nvlink=12.4"), 4, "nvlink 12.4 is not at hand"),
-        (("--linker", "nvlink=12.4", "--install-linkers"), 4, "and no nvlink; give the path"),
+        (("--linker", "nvlink=12.4", "--install-linkers"), 4, "and no nvlink; put the bin folder"),
         (("--linker", "13.5"), 2, "'13.5' names no linker; write it like nvjitlink=13.4"),
         (("--linker", f"nvlink={LTOIR}"), 2, "it is no program"),
         (("--linker", "nvlink=/nowhere/nvlink"), 4, "does not exist"),

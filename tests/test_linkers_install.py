@@ -332,7 +332,7 @@ def test_the_table_of_nvlinks_has_two_wheels_a_version() -> None:
 @pytest.mark.parametrize("allow_unknown", [True, False])
 def test_why_there_is_no_nvlink_12_is_one_sentence(*, text: str, allow_unknown: bool) -> None:
     """By the wheels nvidia-cuda-nvcc-cu12 12.0.140, 12.6.85, 12.8.93 and 12.9.86."""
-    with pytest.raises(Missing, match=r"hold ptxas and libnvvm, and no nvlink; give the path"):
+    with pytest.raises(Missing, match=r"hold ptxas and libnvvm, and no nvlink; put the bin folder"):
         choose(text, allow_unknown=allow_unknown, platform=LINUX, tool=Tool.NVLINK)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from ltocompat.model.arch import Release
 from ltocompat.model.trial_answer import TrialOutcome
-from ltocompat.targets.linkers import Linker
+from ltocompat.targets.linkers import Linker, Tool
 from ltocompat.trial import InputKind, Request, TrialInput
 from ltocompat.trial.answer_cache import Question, TrialCache
 
@@ -65,6 +65,7 @@ def test_an_answer_names_the_place_that_is_asked_about(tmp_path: Path) -> None:
         Question.of(LINKER, request(complete=True)),
         Question.of(replace(LINKER, version="13.3.34"), request()),
         Question.of(replace(LINKER, machine="AArch64"), request()),
+        Question.of(replace(LINKER, tool=Tool.NVLINK), request()),
         Question.about(LINKER, "compiles relocatable"),
     ],
 )

@@ -171,9 +171,12 @@ def test_a_linker_inside_links_what_lies_beside_it_whatever_the_target_has() -> 
 STRADDLING = ltoir("lto_80", "13.3", "13.4", "13.5")
 
 
-def tried(outcome: str, cause: str | None = None, linker: str = "13.3") -> Trials:
-    answer = TrialOutcome(f"nvJitLink {linker}.33", outcome, cause, "it says so")
-    return {link_key(Release.parse(linker), SmArch.parse("sm_90")): answer}
+def tried(
+    outcome: str, cause: str | None = None, linker: str = "13.3", by: str = "nvJitLink"
+) -> Trials:
+    answer = TrialOutcome(f"{by} {linker}.33", outcome, cause, "it says so")
+    key = link_key(Release.parse(linker), SmArch.parse("sm_90"), offline=by == "nvlink")
+    return {key: answer}
 
 
 @pytest.mark.parametrize(
@@ -212,6 +215,30 @@ def test_a_trial_settles_what_is_open_and_never_makes_a_verdict_better_than_docu
         assert not result.findings
     else:
         assert text in rules(result)
+
+
+@pytest.mark.parametrize(
+    ("made_by", "trials", "verdict", "text"),
+    [
+        ("13.3", tried("linked"), Verdict.FAIL, "LTO-01"),  # nvJitLink was asked, and is not meant
+        ("13.3", tried("linked", by="nvlink", linker="13.2"), Verdict.FAIL, "TRIAL-DISAGREES"),
+        ("13.2", tried("refused", by="nvlink", linker="13.2"), Verdict.FAIL, "TRIAL-DISAGREES"),
+        ("13.2", tried("linked", by="nvlink", linker="13.2"), Verdict.OK, None),
+        ("13.2", tried("crashed", by="nvlink", linker="13.2"), Verdict.UNKNOWN, "TRIAL"),
+    ],
+)
+def test_what_needs_a_device_link_is_settled_by_nvlink_alone(
+    made_by: str, trials: Trials, verdict: Verdict, text: str | None
+) -> None:
+    fragment = ltoir("lto_80", made_by)
+    module_group = replace(group(fragment, registered=False), trials=trials)
+    signature = replace(module_group.signature, needs_device_link=True)
+    result = judged(
+        replace(module_group, signature=signature),
+        target="driver=580,nvjitlink=13.3,nvlink=13.2,gpu=h100",
+    )
+    assert result.verdict is verdict
+    assert text is None or text in rules(result)
 
 
 @given(st.lists(st.sampled_from(list(Verdict))))

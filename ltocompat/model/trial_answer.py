@@ -62,9 +62,9 @@ Trials = Mapping[TrialKey, TrialOutcome]
 """By who was asked (see ``link_key`` and ``load_key``) and for which architecture."""
 
 
-def link_key(linker: Release, arch: SmArch) -> TrialKey:
-    """The key of a link with a release of nvJitLink."""
-    return linker, str(arch)
+def link_key(linker: Release, arch: SmArch, *, offline: bool = False) -> TrialKey:
+    """The key of a link with a release of nvJitLink, or, ``offline``, of nvlink."""
+    return (f"nvlink {linker}" if offline else linker), str(arch)
 
 
 def load_key(target: str, arch: SmArch) -> TrialKey:

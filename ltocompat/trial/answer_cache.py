@@ -1,6 +1,6 @@
 """Answers of trial links that are kept for the next run.
 
-A question is told by the SHA-256 of the bytes that are linked, the exact version of nvJitLink and
+A question is told by the SHA-256 of the bytes that are linked, the exact version of the linker and
 the processor that it runs on, the options (the architecture is one) and whether it was linked or
 only added; where the bytes lie makes no difference. Crashes and time-outs are no answers: they may
 come from the machine, and are asked again. Answers older than 90 days are asked again, too, so that
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.model.closing import Closing
 from ltocompat.model.trial_answer import TrialOutcome
-from ltocompat.targets.linkers import Cache, Linker
+from ltocompat.targets.linkers import Cache, Linker, Tool
 from ltocompat.trial import Request
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _TABLE = (
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of one nvJitLink.
+    """What is asked of one linker.
 
     Attributes:
         digest: SHA-256 over all that makes a difference.
@@ -57,7 +57,7 @@ class Question:
         """The question that a request is."""
         digest = hashlib.sha256()
         how = "linked" if request.complete else "added"
-        for text in (linker.version, linker.machine, how, *request.options):
+        for text in (_who(linker), linker.machine, how, *request.options):
             digest.update(text.encode() + b"\0")
         for input_ in request.inputs:
             digest.update(b"%d " % input_.kind + hashlib.sha256(input_.data).digest())
@@ -66,8 +66,13 @@ class Question:
     @classmethod
     def about(cls, linker: Linker, what: str) -> Question:
         """A question about the library itself."""
-        text = f"{linker.version}\0{linker.machine}\0about\0{what}"
+        text = f"{_who(linker)}\0{linker.machine}\0about\0{what}"
         return cls(hashlib.sha256(text.encode()).digest(), _PLACE)
+
+
+def _who(linker: Linker) -> str:
+    """The exact version; answers of nvJitLink were kept by that alone before nvlink was asked."""
+    return linker.version if linker.tool is Tool.NVJITLINK else str(linker)
 
 
 class TrialCache(Closing):

@@ -1,4 +1,4 @@
-"""One nvJitLink that is asked: first what it said before, then the library itself."""
+"""One linker that is asked: first what it said before, then the linker itself."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from ltocompat.model.trial_answer import TrialOutcome
-from ltocompat.targets.linkers import Linker
+from ltocompat.targets.linkers import Linker, Tool
 from ltocompat.trial import Answer, LinkOutcome, Pool, Request, compiles_relocatable, explain
 from ltocompat.trial.answer_cache import Question, TrialCache
+
+LEFT_OUT = "left out"
+"""nvlink ended well, with nothing of its inputs in its output: no word on any of them."""
 
 _WORDS = {
     LinkOutcome.ACCEPTED: "accepted",
@@ -22,28 +25,28 @@ _WORDS = {
 
 
 class CachedLinker:
-    """Asks one library, whose processes start with the first question that is new.
+    """Asks one linker, whose processes start with the first question that is new.
 
     Args:
-        library: whom to ask.
+        linker: whom to ask.
         cache: what it said before; None to ask everything.
         stack: ends its processes.
     """
 
-    def __init__(self, library: Linker, cache: TrialCache | None, stack: ExitStack) -> None:
-        self._library = library
+    def __init__(self, linker: Linker, cache: TrialCache | None, stack: ExitStack) -> None:
+        self._linker = linker
         self._cache = cache
         self._stack = stack
         self._pool: Pool | None = None
         self._relocatable: bool | None = None
 
     def ask(self, requests: Sequence[Request]) -> list[TrialOutcome]:
-        """What the library does with each request.
+        """What the linker does with each request.
 
         Raises:
             TrialImpossible: the library can't be loaded.
         """
-        questions = [Question.of(self._library, request) for request in requests]
+        questions = [Question.of(self._linker, request) for request in requests]
         known = {question: self._known(question) for question in questions}
         new = [n for n, each_question in enumerate(questions) if known[each_question] is None]
         answers = self._started().run(requests[n] for n in new) if new else iter(())
@@ -59,13 +62,11 @@ class CachedLinker:
             TrialImpossible: the library can't be loaded.
         """
         if self._relocatable is None:
-            question = Question.about(self._library, "compiles relocatable")
+            question = Question.about(self._linker, "compiles relocatable")
             known = self._known(question)
             if known is None:
-                does = compiles_relocatable(self._library.path)
-                known = TrialOutcome(
-                    f"nvJitLink {self._library.version}", "linked" if does else "refused"
-                )
+                does = compiles_relocatable(self._linker.path, self._linker.tool)
+                known = TrialOutcome(str(self._linker), "linked" if does else "refused")
                 if self._cache is not None:
                     self._cache.keep({question: known})
             self._relocatable = known.worked
@@ -76,19 +77,21 @@ class CachedLinker:
 
     def _started(self) -> Pool:
         if self._pool is None:
-            self._pool = self._stack.enter_context(Pool(self._library.path))
+            self._pool = self._stack.enter_context(Pool(self._linker.path, tool=self._linker.tool))
         return self._pool
 
     def _tried(self, answer: Answer) -> TrialOutcome:
         word = _WORDS[answer.outcome]
-        who = f"nvJitLink {self._library.version}"
+        who = str(self._linker)
+        if self._linker.tool is Tool.NVLINK and answer.outcome is LinkOutcome.ACCEPTED:
+            return TrialOutcome(who, LEFT_OUT)
         if word in ("accepted", "linked"):
             return TrialOutcome(who, word)
         if answer.outcome is LinkOutcome.TIMED_OUT:
             return TrialOutcome(who, word, None, "it used up its time limit")
         if answer.outcome is LinkOutcome.CRASHED:
             return TrialOutcome(who, word, None, str(answer.signal or answer.exit_status))
-        reason = explain(answer.log)
+        reason = explain(answer.log, self._linker.tool.label)
         if reason is not None:
             return TrialOutcome(who, word, reason.cause, reason.sentence)
         lines = (line.strip() for line in answer.log.splitlines() if line.strip())

@@ -1,9 +1,10 @@
-"""Trial links of modules with the nvJitLinks of targets, while the modules' bytes are at hand.
+"""Trial links of modules with the linkers of targets, while the modules' bytes are at hand.
 
 Adding a fragment tells whether the linker takes its version, architecture and compression, and
 costs a tenth of a millisecond; linking it costs up to a tenth of a second. So every module is
 added, and those are linked of which the rules can't say whether their code goes: LTO-IR for one
 architecture (``a``, ``f``) on its way to another; besides the first of every signature in a file.
+nvlink, which takes what needs a device link, does nothing but link: it is asked about those alone.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from ltocompat.rules.engine.judge_module import ways
 from ltocompat.rules.selection import pick_for_linker
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.scan.walk import Modules
-from ltocompat.targets.linkers import obtain, resolve
+from ltocompat.targets.linkers import Tool, obtain, resolve
 from ltocompat.trial import InputKind, Request, TrialInput
 from ltocompat.trial.answer_cache import TrialCache
-from ltocompat.trial.cached_linker import CachedLinker
+from ltocompat.trial.cached_linker import LEFT_OUT, CachedLinker
 from ltocompat.trial.link_inputs import trial_input
 from ltocompat.trial.module_trial import TryModules
 
@@ -41,8 +42,14 @@ _SMALL = 1 << 20
 class _LinkJob:
     """A linker and what it links for."""
 
+    tool: Tool
     release: Release
     arch: SmArch
+
+    @property
+    def offline(self) -> bool:
+        """It is done by nvlink."""
+        return self.tool is Tool.NVLINK
 
 
 _Linked = tuple[tuple[str, ...], ModuleSignature, _LinkJob]
@@ -50,7 +57,7 @@ _Linked = tuple[tuple[str, ...], ModuleSignature, _LinkJob]
 
 
 class LinkTrial(Closing):
-    """Asks the nvJitLinks of targets; use it as a context manager, which ends their processes.
+    """Asks the linkers of targets; use it as a context manager, which ends their processes.
 
     Args:
         targets: whose linkers are asked, for their GPUs; of a range every release.
@@ -72,8 +79,8 @@ class LinkTrial(Closing):
         self._install = install_missing
         self._stack = ExitStack()
         self._cache = None if cache is None else self._stack.enter_context(cache)
-        self._linkers: dict[Release, CachedLinker] = {}
-        self._versions: dict[Release, str] = {}
+        self._linkers: dict[tuple[Tool, Release], CachedLinker] = {}
+        self._versions: dict[tuple[Tool, Release], str] = {}
 
     def close(self) -> None:
         """End the linkers' processes."""
@@ -81,23 +88,25 @@ class LinkTrial(Closing):
 
     def identity(self) -> str:
         """Who is asked about what, as far as it is at hand."""
-        return ", ".join(f"{self._version(goal.release)} {goal.arch}" for goal in self._goals)
+        goals = ((self._version(goal.tool, goal.release), goal.arch) for goal in self._goals)
+        return ", ".join(f"{version} {arch}" for version, arch in goals)
 
-    def _version(self, release: Release) -> str:
-        if release not in self._versions:
+    def _version(self, tool: Tool, release: Release) -> str:
+        key = tool, release
+        if key not in self._versions:
             try:
-                library = resolve(str(release))
+                linker = resolve(str(release), tool=tool)
             except Missing:
-                self._versions[release] = f"no {release}"
+                self._versions[key] = f"no {tool.label} {release}"
             else:
-                self._versions[release] = f"{library.version} {library.machine}"
-        return self._versions[release]
+                self._versions[key] = f"{linker} {linker.machine}"
+        return self._versions[key]
 
     def for_file(self) -> TryModules:
         """Asks about the modules of one file, so that its answers depend on no other file.
 
         It gives what the linkers did with each module, nothing for those that are not linked, and
-        raises ``Missing`` where an nvJitLink is not at hand.
+        raises ``Missing`` where a linker is not at hand.
         """
         return functools.partial(self._try_links, set())
 
@@ -111,22 +120,25 @@ class LinkTrial(Closing):
             ]
             if not rows:
                 continue
-            answers = self._linker(goal.release).ask([request for _, request in rows])
+            answers = self._linker(goal).ask([request for _, request in rows])
+            key = link_key(goal.release, goal.arch, offline=goal.offline)
             for (number, _), answer in zip(rows, answers, strict=True):
-                found[number][link_key(goal.release, goal.arch)] = answer
+                if answer.outcome != LEFT_OUT:
+                    found[number][key] = answer
         return list(found)
 
-    def _linker(self, release: Release) -> CachedLinker:
-        if release not in self._linkers:
-            library = obtain(str(release), install_missing=self._install)
-            self._linkers[release] = CachedLinker(library, self._cache, self._stack)
-        return self._linkers[release]
+    def _linker(self, goal: _LinkJob) -> CachedLinker:
+        key = goal.tool, goal.release
+        if key not in self._linkers:
+            linker = obtain(str(goal.release), install_missing=self._install, tool=goal.tool)
+            self._linkers[key] = CachedLinker(linker, self._cache, self._stack)
+        return self._linkers[key]
 
     def _request(
         self, stored: StoredModule, module: Module, goal: _LinkJob, linked: set[_Linked]
     ) -> Request | None:
         signature = module_signature(module)
-        if Route.LINK not in ways(signature):
+        if Route.LINK not in ways(signature) or (goal.offline and not signature.needs_device_link):
             return None
         pick = pick_for_linker(signature, goal.arch, goal.release)
         inputs = _inputs(stored) if pick.images else ()
@@ -138,18 +150,21 @@ class LinkTrial(Closing):
         small = sum(len(input_.data) for input_ in inputs) <= _SMALL
         alike = (module.place.members, signature, goal)
         complete = doubt or (small and alike not in linked)
+        if goal.offline and not complete:
+            return None
         if complete:
             linked.add(alike)
-        if complete and lto and self._linker(goal.release).compiles_relocatable():
+        if complete and lto and self._linker(goal).compiles_relocatable():
             options += ("-r",)  # else a fragment that has no kernel would not be compiled at all
         return Request(inputs, options, complete=complete)
 
 
 def _goals(targets: Sequence[Target]) -> Iterator[_LinkJob]:
     for target in targets:
-        for release in target.nvjitlink.values if target.nvjitlink else ():
-            for gpu in target.gpus:
-                yield _LinkJob(release, gpu.arch)
+        for tool, known in ((Tool.NVJITLINK, target.nvjitlink), (Tool.NVLINK, target.nvlink)):
+            for release in known.values if known else ():
+                for gpu in target.gpus:
+                    yield _LinkJob(tool, release, gpu.arch)
 
 
 def _suffix_matters(code: SmArch | None, target: SmArch) -> bool:

@@ -176,7 +176,7 @@ def _linked(
         return ModuleVerdict(None, how, not_judged=unjudged, picked=pick.images, why=why)
     found = []
     for linker in known.values:
-        tried = None if offline else trials.get(link_key(linker, aim.arch))
+        tried = trials.get(link_key(linker, aim.arch, offline=offline))
         left = signature if tried is None else narrowed(signature, linker, tried)
         pick = pick_for_linker(left, aim.arch, linker)
         if pick.missed:  # of what it is too old to know, the newest linker says whom it is for

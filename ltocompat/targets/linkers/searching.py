@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Iterator
 
+from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError, Malformed, Missing, UsageError
 from ltocompat.model.image import Skipped
 from ltocompat.model.place import Place
@@ -15,7 +16,12 @@ from ltocompat.targets.linkers.identify import identify
 from ltocompat.targets.linkers.linker import Linker, Tool
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.places import places
-from ltocompat.targets.linkers.version_request import is_version, matches
+from ltocompat.targets.linkers.version_request import (
+    FIRST_ON_INDEX,
+    NO_NVLINK_12,
+    is_version,
+    matches,
+)
 
 _MACHINES = {"amd64": "x86-64", "x86_64": "x86-64", "arm64": "AArch64", "aarch64": "AArch64"}
 
@@ -78,6 +84,8 @@ def resolve(
         ]
         if fitting:
             return max(fitting, key=lambda linker: linker.numbers)
+    if Release.parse(wanted) < FIRST_ON_INDEX[tool] and tool is Tool.NVLINK:
+        raise Missing(f"nvlink {wanted} is not at hand, and can't be installed: {NO_NVLINK_12}")
     raise Missing(
         f"{tool.label} {wanted} is not at hand; get it with: ltocompat linkers install "
         f"{tool}={wanted}"

@@ -13,10 +13,10 @@ from ltocompat.targets.linkers.linker import Tool, version_numbers
 
 _VERSION = re.compile(r"(\d{1,3}\.\d{1,3})(\.\d{1,5})?")
 ALL = "all"
-_FIRST_ON_INDEX = {Tool.NVJITLINK: Release(12, 0), Tool.NVLINK: Release(13, 0)}
-_NO_NVLINK_12 = (
-    "packages of CUDA 12 hold ptxas and libnvvm, and no nvlink; give the path of the nvlink of an "
-    "installed toolkit, nvlink=/usr/local/cuda-12.4/bin/nvlink"
+FIRST_ON_INDEX = {Tool.NVJITLINK: Release(12, 0), Tool.NVLINK: Release(13, 0)}
+NO_NVLINK_12 = (
+    "packages of CUDA 12 hold ptxas and libnvvm, and no nvlink; put the bin folder of an installed "
+    "toolkit into PATH"
 )
 
 
@@ -120,9 +120,9 @@ def _request(
         newest = max(known, key=version_numbers)
         parts = tuple(wheel for wheel in wheels if wheel.version == newest)
         return VersionRequest(tool, newest, tuple(wheel.package for wheel in parts), parts)
-    release, first = Release.parse(text), _FIRST_ON_INDEX[tool]
+    release, first = Release.parse(text), FIRST_ON_INDEX[tool]
     if release < first and tool is Tool.NVLINK:
-        raise Missing(f"nvlink {text} can't be installed: {_NO_NVLINK_12}")
+        raise Missing(f"nvlink {text} can't be installed: {NO_NVLINK_12}")
     if not allow_unknown:
         near = dict.fromkeys(wheel.version for wheel in wheels if wheel.release == release)
         known_text = ", ".join(near or dict.fromkeys(str(wheel.release) for wheel in wheels))
@@ -137,7 +137,7 @@ def _request(
 
 def _packages(release: Release, wheels: list[LinkerWheel]) -> tuple[str, ...]:
     """The packages of the newest version that is known; in CUDA 12 names had a suffix."""
-    if release.major == _FIRST_ON_INDEX[Tool.NVJITLINK].major:
+    if release.major == FIRST_ON_INDEX[Tool.NVJITLINK].major:
         return ("nvidia-nvjitlink-cu12",)
     newest = max(wheels, key=lambda wheel: version_numbers(wheel.version)).version
     return tuple(wheel.package for wheel in wheels if wheel.version == newest)
