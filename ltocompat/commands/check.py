@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ltocompat.targets.machine.python_environment import Installation
     from ltocompat.trial.module_trial import Tries
     from ltocompat.trial.try_loads import LoadTrial
+    from ltocompat.trial.try_one_link import OneLinkTrial
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -137,7 +138,11 @@ def _judged(
     # Here it is known what a package got, whatever its metadata admit.
     shipped = bool(options.beside) or any(target.installation is None for target in targets)
     with ExitStack() as stack:
-        found = _summaries(files, options, targets, _tries(stack, options, targets))
+        one_link = _one_link_trial(options, targets)
+        tries = _tries(stack, options, targets, one_link)
+        found = _summaries(files, options, targets, tries)
+        if options.together:
+            found = _together(found, one_link)
         yield from filter(None, (target.own_result() for target in targets))
         for summary in found:
             if isinstance(summary, Failure):
@@ -160,22 +165,26 @@ def _summaries(
     targets: Sequence[DeploymentTarget],
     tries: Tries | None,
 ) -> Iterable[ArtifactSummary | Failure]:
-    """What lies in the files: of each, or of all together."""
+    """What lies in each of the files."""
     settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
     plain = tuple(target.target for target in targets)
     scan = ScanOptions(settings, plain, tries, named=bool(options.paths), one_link=options.together)
-    found = with_failures(functools.partial(summaries, files, scan))
-    return _together(found) if options.together else found
+    return with_failures(functools.partial(summaries, files, scan))
 
 
-def _together(found: Iterable[ArtifactSummary | Failure]) -> Iterator[ArtifactSummary | Failure]:
+def _together(
+    found: Iterable[ArtifactSummary | Failure], one_link: OneLinkTrial | None
+) -> Iterator[ArtifactSummary | Failure]:
+    """All files as one link, which is tried where none of them is missing."""
     parts: list[ArtifactSummary] = []
+    whole = True
     for summary in found:
         if isinstance(summary, Failure):
+            whole = False
             yield summary
         else:
             parts.append(summary)
-    yield together_as_one(parts)
+    yield together_as_one(parts, one_link.answers() if one_link and whole else None)
 
 
 def resolve_targets(
@@ -203,12 +212,29 @@ def resolve_targets(
     return tuple(found)
 
 
+def _one_link_trial(
+    options: CheckOptions, targets: Sequence[DeploymentTarget]
+) -> OneLinkTrial | None:
+    """Asks linkers about all files at once."""
+    if not (options.together and options.trial_link):
+        return None
+    from ltocompat.trial.try_one_link import OneLinkTrial
+
+    plain = [target.target for target in targets]
+    return OneLinkTrial(plain, install_missing=options.install_linkers)
+
+
 def _tries(
-    stack: ExitStack, options: CheckOptions, targets: Sequence[DeploymentTarget]
+    stack: ExitStack,
+    options: CheckOptions,
+    targets: Sequence[DeploymentTarget],
+    one_link: OneLinkTrial | None,
 ) -> Tries | None:
     """The linkers and drivers that are asked; their processes end with ``stack``."""
     tries: list[Tries] = []
-    if options.trial_link:
+    if one_link is not None:
+        tries.append(one_link.for_file)
+    elif options.trial_link:
         from ltocompat.trial.answer_cache import TrialCache
         from ltocompat.trial.try_links import LinkTrial
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ltocompat.model.image import CudaLibrary, Host, Image, Skipped
 from ltocompat.model.place import Place
@@ -84,11 +84,22 @@ def own_linker(summary: ArtifactSummary) -> CudaLibrary | None:
     return copies[0]
 
 
-def together_as_one(summaries: Sequence[ArtifactSummary]) -> ArtifactSummary:
-    """Several artifacts that are linked together, as one."""
+def together_as_one(
+    summaries: Sequence[ArtifactSummary], trials: Trials | None = None
+) -> ArtifactSummary:
+    """Several artifacts that are linked together, as one.
+
+    Args:
+        summaries: the artifacts.
+        trials: what linkers did with all of them at once; what they linked, they took of each.
+    """
     whole = ArtifactSummary(" + ".join(summary.path for summary in summaries), one_link=True)
+    whole.link_trials = trials or {}
+    taken = {key: tried for key, tried in whole.link_trials.items() if tried.worked}
     for summary in summaries:
-        whole.groups += summary.groups
+        whole.groups += [
+            replace(group, trials={**group.trials, **taken}) for group in summary.groups
+        ]
         whole.skipped += summary.skipped
         whole.skipped_count += summary.skipped_count
         whole.options += summary.options

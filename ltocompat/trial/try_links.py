@@ -20,10 +20,13 @@ from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Malformed, Missing
 from ltocompat.model.image import ImageKind, Module
 from ltocompat.model.signature import ModuleSignature, module_signature
-from ltocompat.model.target import Target
+from ltocompat.model.target import Gpu, Target
 from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials, link_key
 from ltocompat.model.verdict import Route
+from ltocompat.rules.catalogue import requirements_of
+from ltocompat.rules.constraints import Always
 from ltocompat.rules.engine.judge_module import ways
+from ltocompat.rules.rule import Requirement, Subject
 from ltocompat.rules.selection import pick_for_linker
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.scan.walk import Modules
@@ -141,12 +144,15 @@ class LinkTrial(Closing):
         if Route.LINK not in ways(signature) or (goal.offline and not signature.needs_device_link):
             return None
         pick = pick_for_linker(signature, goal.arch, goal.release)
-        inputs = _inputs(stored) if pick.images else ()
+        inputs = inputs_of(stored) if pick.images else ()
         if not inputs:
             return None
         lto = any(image.kind is ImageKind.LTOIR for image in pick.images)
         options = (f"-arch={goal.arch}", *(("-lto",) if lto else ()))
-        doubt = lto and any(_suffix_matters(image.arch, goal.arch) for image in pick.images)
+        subject = Subject(
+            signature, Route.LINK, Gpu("", goal.arch), pick.images, None, goal.release
+        )
+        doubt = lto and any(map(_only_a_link_decides, requirements_of(subject)))
         small = sum(len(input_.data) for input_ in inputs) <= _SMALL
         alike = (module.place.members, signature, goal)
         complete = doubt or (small and alike not in linked)
@@ -167,12 +173,13 @@ def _goals(targets: Sequence[Target]) -> Iterator[_LinkJob]:
                     yield _LinkJob(tool, release, gpu.arch)
 
 
-def _suffix_matters(code: SmArch | None, target: SmArch) -> bool:
-    exact = code is not None and (code.number, code.suffix) == (target.number, target.suffix)
-    return code is not None and bool(code.suffix) and not exact
+def _only_a_link_decides(requirement: Requirement) -> bool:
+    """Whether it is about the instructions of code, which adding it doesn't show."""
+    constraint = requirement.constraint
+    return isinstance(constraint, Always) and constraint.trial_decides
 
 
-def _inputs(stored: StoredModule) -> tuple[TrialInput, ...]:
+def inputs_of(stored: StoredModule) -> tuple[TrialInput, ...]:
     """A module's fatbin region, or its bare image; nothing where its bytes can't be had."""
     name = str(stored.place)
     if stored.region is not None:

@@ -11,12 +11,17 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.link_options import disagreements
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu, Target, VersionSet
-from ltocompat.model.verdict import Finding, Route, worst
-from ltocompat.rules.catalogue import RULES
+from ltocompat.model.trial_answer import link_key
+from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict, worst
+from ltocompat.rules.catalogue import RULES, rule
+from ltocompat.rules.emitted import TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.engine.evaluate import evaluate
 from ltocompat.rules.engine.group_verdict import GroupVerdict
 from ltocompat.rules.engine.judge_module import ModuleVerdict, finding_of, over
 from ltocompat.rules.rule import Link
+
+# What LTO-IR defines and calls, no byte of it shows.
+_UNSEEN = frozenset({"unresolved", "duplicate symbol"})
 
 
 def findings_of_link(
@@ -32,9 +37,43 @@ def findings_of_link(
         _judged(_link(summary, linked, gpu, linker, offline=bool(offline)), target, linker)
         for linker in known.values
     ]
-    example = _beside_ltoir(linked) or linked[0]
-    folded = _folded(known, found)
-    return tuple(replace(each, example=each.example or example.group.example) for each in folded)
+    example = (_beside_ltoir(linked) or linked[0]).group.example
+    folded = list(_folded(known, found))
+    verdicts = (each.said.verdict for each in judged if each.way is Route.LINK)
+    by_rules = worst(
+        (*(v for v in verdicts if v is not None), *(finding.verdict for finding in folded))
+    )
+    folded += _refusals(summary, known, gpu, by_rules)
+    return tuple(replace(each, example=each.example or example) for each in folded)
+
+
+def _refusals(
+    summary: ArtifactSummary, known: VersionSet[Release], gpu: Gpu | None, by_rules: Verdict
+) -> Iterator[Finding]:
+    """What linkers said that were given all of it, and did not link it."""
+    keys = [] if gpu is None else [link_key(linker, gpu.arch) for linker in known.values]
+    asked = [summary.link_trials[key] for key in keys if key in summary.link_trials]
+    for tried in asked:
+        if tried.worked:
+            continue
+        answered = tried.outcome == "refused"
+        if answered and by_rules is Verdict.FAIL:
+            continue
+        expected = by_rules is Verdict.UNKNOWN or tried.cause in _UNSEEN or not answered
+        source = rule(TRIAL_REFUSED if expected else TRIAL_DISAGREES)
+        certain = answered and (known.every or not any(each.worked for each in asked))
+        verdict = Verdict.FAIL if certain else Verdict.UNKNOWN
+        what = "refuses" if answered else tried.outcome
+        yield Finding(
+            source.id,
+            verdict,
+            LEVELS[verdict],
+            f"{tried.subject} {what}{'' if answered else ' on'} the link of all inputs: "
+            f"{tried.said}",
+            source.remedy,
+            "a trial link of all inputs",
+            source.source,
+        )
 
 
 def _link(
@@ -64,9 +103,9 @@ def _link(
 def _judged(link: Link, target: Target, linker: Release) -> list[Finding]:
     rulings = (
         evaluate(requirement, target, link.gpu, linker, offline=link.offline)
-        for rule in RULES
-        if rule.of_link is not None
-        for requirement in rule.of_link(link)
+        for each_rule in RULES
+        if each_rule.of_link is not None
+        for requirement in each_rule.of_link(link)
     )
     return [finding_of(ruling) for ruling in rulings if ruling.message]
 
