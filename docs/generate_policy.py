@@ -21,6 +21,8 @@ What a project holds its releases to, read by `ltocompat audit`: tables `[tool.l
 before their names). The nearest file counts, in the current folder or one around it; `--config
 FILE` names another. Without a policy, `audit` judges what holds on any target.
 
+`ltocompat init dist/*.whl` writes the policy that packages pass today.
+
 For editors that read JSON Schemas: `ltocompat schema policy > policy.schema.json`, and
 `#:schema policy.schema.json` as the first line of an `ltocompat.toml`.
 

@@ -16,6 +16,7 @@ from ltocompat.cli import (
     env,
     explain,
     extract,
+    init,
     inspect,
     link,
     linkers,
@@ -34,6 +35,7 @@ from ltocompat.report.exit_status import INTERRUPTED, USAGE, ExitStatus
 VERBS: tuple[Callable[..., int] | typer.Typer, ...] = (
     check.check,
     audit.audit,
+    init.init,
     require.require,
     matrix.matrix,
     diff.diff,

@@ -85,7 +85,7 @@ InstallLinkers = Annotated[
     typer.Option(
         "--install-linkers",
         "--install-nvjitlink",
-        envvar="LTOCOMPAT_INSTALL_NVJITLINK",
+        envvar="LTOCOMPAT_INSTALL_LINKERS",
         show_envvar=False,
         help="Install linkers that are not at hand, for trials.",
     ),

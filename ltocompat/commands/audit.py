@@ -29,7 +29,6 @@ from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.packages.reading import package_of
-from ltocompat.packages.values import Package
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.scan.progress import Progress, reporter
 from ltocompat.scan.summary_cache import Key, SummaryCache
@@ -190,14 +189,24 @@ def _files(options: AuditOptions, policy: Policy) -> tuple[str | os.PathLike[str
         UsageError: nothing was named, nothing was built, and that may not be; or a report would
             replace it.
     """
-    beside_policy = glob.escape(os.path.dirname(policy.source))
-    built = os.path.join(beside_policy, DIST)
-    files = tuple(file for path in options.paths or (built,) for file in _matching(path, policy))
+    files = matching_files(options.paths, policy)
     audited_files = {os.path.realpath(file) for file in files}
     for output in options.outputs:
         if os.path.realpath(output) in audited_files:
             raise UsageError(f"a report would replace {output}; name another file")
     return files
+
+
+def matching_files(
+    paths: Sequence[str | os.PathLike[str]], policy: Policy
+) -> tuple[str | os.PathLike[str], ...]:
+    """The files at paths and patterns; none of them: what was built beside the policy.
+
+    Raises:
+        UsageError: there are none, and that may not be.
+    """
+    built = os.path.join(glob.escape(os.path.dirname(policy.source)), DIST)
+    return tuple(file for path in paths or (built,) for file in _matching(path, policy))
 
 
 def _matching(path: str | os.PathLike[str], policy: Policy) -> Sequence[str | os.PathLike[str]]:
@@ -258,11 +267,10 @@ def _audited(
             if isinstance(summary, Failure):
                 yield summary
                 continue
-            package = package_of(summary.path)
-            known = without_provided(summary, policy, package)
+            known = without_provided(summary, policy, package_of(summary.path))
             requirement = required(known)
             yield requirement
-            for result in _results(known, package, requirement, policy, packages):
+            for result in results_of(known, policy, packages, requirement):
                 yield audited(result, policy, scope.baseline)
 
 
@@ -291,13 +299,15 @@ def _summaries(
     return with_failures(functools.partial(summaries, files, scan))
 
 
-def _results(
+def results_of(
     summary: ArtifactSummary,
-    package: Package | None,
-    requirement: Required,
     policy: Policy,
     packages: Packages,
+    requirement: Required | None = None,
 ) -> Iterator[Result]:
+    """The verdicts on an artifact that a policy asks for; last, what is wrong wherever it goes."""
+    package = package_of(summary.path)
+    requirement = requirement or required(summary)
     promise = policy.promise if should_hold_code(policy, summary, package) else None
     problems = packages.problems(summary, requirement, promise)
     problems = (*policy_problems(policy, summary, requirement, package), *problems)

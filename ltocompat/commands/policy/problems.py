@@ -100,7 +100,9 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
     if not missing:
         return
     served = [f"sm_{service.number}" for service in required.services if service.how != "none"]
-    lost = ", ".join(f"{gpu.name} ({gpu.arch})" for gpu in missing)
+    lost = ", ".join(
+        gpu.name if gpu.name == str(gpu.arch) else f"{gpu.name} ({gpu.arch})" for gpu in missing
+    )
     options = " ".join(
         f"-gencode arch=compute_{number},code=sm_{number}"
         for number in dict.fromkeys(gpu.arch.number for gpu in missing)

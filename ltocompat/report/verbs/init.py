@@ -1,0 +1,45 @@
+"""The answer of ``init``: what was written, or what moved since; then lines for a CI system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from ltocompat.report import Failure, Writable
+from ltocompat.report.text import escape
+
+if TYPE_CHECKING:
+    from ltocompat.commands.init import PolicyDraft
+
+CI = {
+    "github": ".github/workflows/release.yml, after the packages are in dist/",
+    "gitlab": ".gitlab-ci.yml; the job that builds puts its packages into dist/",
+    "cibuildwheel": "pyproject.toml",
+    "pre-commit": ".pre-commit-config.yaml",
+}
+"""CI systems, and where their lines go."""
+
+
+def write(records: Iterable[PolicyDraft | Failure], stream: Writable, ci: str | None) -> None:
+    """Write what became of the policy, and the lines of ``ci``, one of ``CI``."""
+    for record in records:
+        if not isinstance(record, Failure):
+            stream.write("".join(f"{escape(line)}\n" for line in _lines(record)))
+    if ci is not None:
+        snippet = files("ltocompat.report.verbs") / "init_lines" / f"{ci}.txt"
+        stream.write(f"\n# {CI[ci]}\n{snippet.read_text('utf-8')}")
+
+
+def _lines(draft: PolicyDraft) -> Iterable[str]:
+    if draft.written:
+        yield f"wrote {draft.path}; its packages pass it: ltocompat audit"
+        yield ""
+        yield from draft.text.splitlines()
+    elif draft.moved:
+        yield f"{draft.path} is there and stays as it is; these packages differ from it:"
+        yield from (f"  {line}" for line in draft.moved)
+    else:
+        yield f"{draft.path} is there, and nothing moved"
+    if draft.ignored:
+        yield f"ignored for a while: {', '.join(draft.ignored)}; see ltocompat explain"

@@ -1,0 +1,161 @@
+"""``init``: what it writes is passed, and a release that got worse fails it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import readme
+import yaml
+from kernels_project import Project
+from packages_made import wheel
+from samples import FOLDER
+
+from ltocompat.cli import run
+
+ROOT = Path(__file__).parent.parent
+Captured = pytest.CaptureFixture[str]
+CODE = {
+    "k/libsaxpy.so": "objects/libsaxpy.so",
+    "k/x.cubin": "cubin/nvrtc-13.0-sm_90.cubin",
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def package(folder: Path, *paths: str, tag: str = "py3-none-manylinux_2_28_x86_64") -> str:
+    members = {f"k/{Path(path).name}": (FOLDER / path).read_bytes() for path in paths}
+    return wheel(folder, members, tag=tag).name
+
+
+@pytest.mark.parametrize(
+    ("paths", "tag"),
+    [
+        (["cubin/nvrtc-13.0-sm_90.cubin"], "py3-none-manylinux_2_28_x86_64"),
+        (["cubin/nvrtc-12.4-sm_80.cubin", "ptx/nvrtc-12.4-compute_80.ptx"], "py3-none-any"),
+        (["fatbin-ltoir/nvfatbin-13.1-of-13.1-lto_80.fatbin"], "py3-none-manylinux_2_28_x86_64"),
+        (["objects/libsaxpy.so"], "py3-none-manylinux_2_28_aarch64"),
+        (["cubin/nvrtc-13.0-sm_90.cubin"], "cp312-cp312-win_amd64"),
+        (["README.md"], "py3-none-manylinux_2_28_x86_64"),
+        (["ptx/nvrtc-13.5-compute_80.ptx"], "py3-none-manylinux_2_28_x86_64"),  # for no driver yet
+    ],
+)
+def test_a_package_passes_what_was_written_for_it(
+    paths: list[str], tag: str, folder: Path, capsys: Captured
+) -> None:
+    name = package(folder, *paths, tag=tag)
+    assert run(["init", name]) == 0
+    assert capsys.readouterr().out.startswith("wrote ltocompat.toml; its packages pass it: ")
+    assert run(["audit", name]) == 0
+
+
+def test_a_policy_names_the_system_of_the_packages(folder: Path) -> None:
+    for tag, system in (("win_amd64", "windows"), ("manylinux_2_28_aarch64", "linux-aarch64")):
+        name = package(folder, "cubin/nvrtc-13.0-sm_90.cubin", tag=f"py3-none-{tag}")
+        assert run(["init", name, "-o", f"{tag}.toml"]) == 0
+        written = tomllib.loads((folder / f"{tag}.toml").read_text("utf-8"))
+        assert written["targets"]["oldest"]["os"] == system
+
+
+@pytest.fixture
+def project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project without a policy, and the one that its first release gets."""
+    copy = Project.copy(folder / "kernels")
+    copy.code.pop("libaxpy.so")
+    text = (copy.folder / "pyproject.toml").read_text("utf-8")
+    (copy.folder / "pyproject.toml").write_text(text.partition("[tool.ltocompat")[0], "utf-8")
+    monkeypatch.chdir(copy.folder)
+    copy.build()
+    assert run(["init"]) == 0
+    assert run(["audit"]) == 0
+    return copy
+
+
+def test_a_lost_architecture_fails(folder: Path, capsys: Captured) -> None:
+    both = package(folder, *(f"cubin/nvrtc-13.0-{arch}.cubin" for arch in ("sm_80", "sm_90")))
+    assert run(["init", both]) == 0
+    assert run(["audit", both]) == 0
+    capsys.readouterr()
+    assert run(["audit", package(folder, "cubin/nvrtc-13.0-sm_80.cubin")]) == 1
+    assert capsys.readouterr().out.startswith("audit failed: sm_90 must be served")
+
+
+def test_a_newer_compiler_and_a_dropped_pin_fail(project: Project, capsys: Captured) -> None:
+    whole = dict(project.code)
+    project.code["scale.ltoir"] = "ltoir/nvrtc-13.5-lto_80.ltoir"
+    project.edit("nvidia-nvjitlink>=13.2,<14", "nvidia-nvjitlink>=13.5,<14")
+    project.build()
+    assert run(["audit"]) == 1
+    assert "LTO-01" in capsys.readouterr().out.splitlines()[0]
+    project.code.update(whole)
+    project.edit("nvidia-nvjitlink>=13.5,<14", "nvidia-nvjitlink>=12.0")
+    project.build()
+    assert run(["audit"]) != 0
+    assert "NJL-06" in capsys.readouterr().out
+
+
+def test_run_again_it_shows_what_moved_and_changes_nothing(
+    project: Project, capsys: Captured
+) -> None:
+    written = Path("ltocompat.toml").read_text("utf-8")
+    capsys.readouterr()
+    assert run(["init"]) == 0
+    assert capsys.readouterr().out == "ltocompat.toml is there, and nothing moved\n"
+    project.code["scale.ltoir"] = "ltoir/nvrtc-13.5-lto_80.ltoir"
+    project.edit("nvidia-nvjitlink>=13.2,<14", "nvidia-nvjitlink>=13.5,<14")
+    project.build()
+    assert run(["init"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("ltocompat.toml is there and stays as it is; these packages differ")
+    assert "  nvjitlink: 13.2 -> 13.5" in lines
+    assert Path("ltocompat.toml").read_text("utf-8") == written
+
+
+def test_a_path_that_cannot_be_read_and_no_path_at_all_write_nothing(folder: Path) -> None:
+    assert run(["init", "gone.whl"]) == 3
+    assert run(["init"]) == 2
+    assert not (folder / "ltocompat.toml").exists()
+
+
+def shown(ci: str, folder: Path, capsys: Captured) -> str:
+    name = package(folder, "cubin/nvrtc-13.0-sm_90.cubin")
+    capsys.readouterr()
+    assert run(["init", name, "--ci", ci]) == 0
+    _, _, lines = capsys.readouterr().out.partition("\n\n# " if ci == "none" else "\n# .")
+    return lines.partition("\n")[2]
+
+
+def test_the_lines_for_github_give_inputs_that_the_action_has(
+    folder: Path, capsys: Captured
+) -> None:
+    ours, upload = yaml.safe_load(shown("github", folder, capsys))["steps"]
+    action = yaml.safe_load((ROOT / ".github/actions/ltocompat/action.yml").read_text("utf-8"))
+    assert set(ours["with"]) <= set(action["inputs"])
+    assert upload["with"]["sarif_file"] == ours["with"]["sarif"]
+
+
+def test_the_lines_for_gitlab_and_pre_commit_name_what_there_is(
+    folder: Path, capsys: Captured
+) -> None:
+    ((_, job),) = yaml.safe_load(shown("gitlab", folder, capsys)).items()
+    template = (ROOT / "templates" / "ltocompat.gitlab-ci.yml").read_text("utf-8")
+    assert job["script"] == yaml.safe_load(template)[".ltocompat"]["script"]
+    (Path("ltocompat.toml")).unlink()
+    (repo,) = yaml.safe_load(shown("pre-commit", folder, capsys))["repos"]
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    assert {hook["id"] for hook in repo["hooks"]} <= {hook["id"] for hook in hooks}
+
+
+def test_the_lines_for_cibuildwheel_keep_its_own_audit(folder: Path, capsys: Captured) -> None:
+    name = package(folder, "cubin/nvrtc-13.0-sm_90.cubin")
+    assert run(["init", name, "--ci", "cibuildwheel"]) == 0
+    (text,) = re.findall(r"\[tool\.cibuildwheel\].*", capsys.readouterr().out, re.DOTALL)
+    keys = tomllib.loads(text)["tool"]["cibuildwheel"]
+    assert keys["audit-requires"] == readme.cibuildwheel()["audit-requires"]
+    assert keys["audit-command"][0] == readme.cibuildwheel()["audit-command"][0]
