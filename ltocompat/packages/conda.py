@@ -116,7 +116,7 @@ def alternatives(text: str) -> tuple[str, ...] | None:
 
     found = []
     for part in text.split("|"):
-        clauses = [_clause(each_text.strip()) for each_text in part.split(",")]
+        clauses = [_clause(comparison.strip()) for comparison in part.split(",")]
         if None in clauses:
             return None
         joined = ",".join(clause for clause in clauses if clause)

@@ -43,9 +43,7 @@ def ltoir_makers(versions: LtoIrVersions, *, linked: bool = False) -> tuple[Make
     release = known.get(versions.nvvm_ir)
     evidence = f"NVVM IR {versions.nvvm_ir}" + (", linker's mark" if linked else "")
     if release is None:
-        sets: dict[str, tuple[Release, ...]] = {
-            text: (each_release,) for text, each_release in known.items()
-        }
+        sets: dict[str, tuple[Release, ...]] = {text: (toolkit,) for text, toolkit in known.items()}
         return (_outside(versions.nvvm_ir, sets, evidence),)
     role = Role.LINKER if linked else Role.COMPILER
     return (Maker(role, None, str(release), (release,), evidence),)
@@ -71,12 +69,12 @@ def _outside(version: str, known: dict[str, tuple[Release, ...]], evidence: str)
     below = [releases[-1] for text, releases in known.items() if _number(text) < number]
     above = [releases[0] for text, releases in known.items() if _number(text) > number]
     if not above:
-        said = f"newer than {max(below)}"
+        text = f"newer than {max(below)}"
     elif not below:
-        said = f"older than {min(above)}"
+        text = f"older than {min(above)}"
     else:
-        said = f"between {max(below)} and {min(above)}"
-    return Maker(Role.COMPILER, None, said, (), evidence)
+        text = f"between {max(below)} and {min(above)}"
+    return Maker(Role.COMPILER, None, text, (), evidence)
 
 
 def _number(version: str) -> tuple[int, ...]:

@@ -102,7 +102,7 @@ def _keys(value: object) -> dict[str, str]:
         return split(value)
     if not isinstance(value, dict):
         raise UsageError(f"{str(value)[:60]} is not a table; write driver = ... in [targets.NAME]")
-    keys = {known_key(key): _value(key, each_value) for key, each_value in value.items()}
+    keys = {known_key(key): _value(key, written) for key, written in value.items()}
     for key, text in keys.items():
         check(key, text)
     return keys
@@ -113,11 +113,7 @@ def _value(key: str, value: object) -> str:
         return value.strip()
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    if (
-        key == "gpu"
-        and isinstance(value, list)
-        and all(isinstance(each_value, str) for each_value in value)
-    ):
+    if key == "gpu" and isinstance(value, list) and all(isinstance(gpu, str) for gpu in value):
         return "+".join(value)
     # A number with a point is none: 12.10 would be read as 12.1.
     raise UsageError(f'{key} = {str(value)[:60]} is not a text; write it in quotes, {key} = "..."')

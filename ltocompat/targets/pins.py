@@ -95,7 +95,7 @@ def _has(part: str, meaning: _Meaning) -> bool:
 
 def _known(meanings: dict[Pin, _Meaning], source: str) -> VersionSet[Release]:
     releases = tuple(
-        sorted({release for each_meaning in meanings.values() for release in each_meaning.releases})
+        sorted({release for meaning in meanings.values() for release in meaning.releases})
     )
     if len(meanings) > 1:
         # Two candidates, such as one package of each major: which one is loaded, nothing here says.
@@ -165,4 +165,4 @@ def _spelled(specifiers: SpecifierSet) -> str:
     ordered = sorted(
         specifiers, key=lambda specifier: (_ORDER.index(specifier.operator), specifier.version)
     )
-    return ",".join(str(each_specifier) for each_specifier in ordered) or "any version"
+    return ",".join(str(specifier) for specifier in ordered) or "any version"

@@ -137,7 +137,7 @@ def _texts(value: object) -> list[str]:
     if value is None:
         return []
     if isinstance(value, list):
-        return [_text(each_value) for each_value in value]
+        return [_text(item) for item in value]
     raise _broken(value, "a list")
 
 
@@ -151,7 +151,7 @@ def _tables(value: object) -> list[Table]:
     if value is None:
         return []
     if isinstance(value, list):
-        return [_table(each_value) for each_value in value]
+        return [_table(item) for item in value]
     raise _broken(value, "a list of tables")
 
 

@@ -24,13 +24,13 @@ class _Reading(NamedTuple):
 
     Attributes:
         walked: end of the entries that were understood (file offset); the scan goes on there.
-        said: end of what was understood or reported (file offset).
+        accounted: end of what was understood or reported (file offset).
         images: the images found.
         unread: what was not.
     """
 
     walked: int
-    said: int
+    accounted: int
     images: list[StoredImage]
     unread: list[Skipped]
 
@@ -112,7 +112,7 @@ class FatbinWalk:
     def _region(self, offset: int) -> Iterator[StoredModule | Skipped]:
         read = self._read_region(offset)
         self._scanner.skip_to(read.walked)
-        self._accounting.cover(offset, read.said)
+        self._accounting.cover(offset, read.accounted)
         if offset not in self._claimed:
             images = list(read.images)
             for part in self._prelinked.get(offset, ()):
@@ -121,7 +121,7 @@ class FatbinWalk:
             if images or not read.unread:
                 registered = self._host.registration().registered(offset) if self._host else None
                 place, section = self._place.at(offset), self._section(offset)
-                whole = self._view.sub(offset, read.said - offset)
+                whole = self._view.sub(offset, read.accounted - offset)
                 yield StoredModule(place, section, registered, tuple(images), whole)
         yield from read.unread
 
@@ -141,11 +141,11 @@ class FatbinWalk:
                 images += stored_images(view, entry, at, section, self._budget)
             except Malformed as error:
                 unread.append(_skipped(at, error, entry.end - entry.offset))
-        said = region.walked
+        accounted = region.walked
         if region.broken is not None:
-            said = max(region.walked, min(region.size, view.size))
-            unread.append(Skipped(place, region.broken, said - region.walked, region.limit))
-        return _Reading(offset + region.walked, offset + said, images, unread)
+            accounted = max(region.walked, min(region.size, view.size))
+            unread.append(Skipped(place, region.broken, accounted - region.walked, region.limit))
+        return _Reading(offset + region.walked, offset + accounted, images, unread)
 
     def _pass(self, start: int, end: int) -> None:
         self._scanner.skip_to(end)

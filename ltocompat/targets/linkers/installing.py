@@ -67,9 +67,7 @@ def remove(wanted: str, *, cache: Cache | None = None) -> tuple[Linker, ...]:
     """
     where = cache or Cache.of()
     found = [
-        each_linker
-        for each_linker in where.installed()
-        if wanted == ALL or matches(wanted, each_linker.version)
+        linker for linker in where.installed() if wanted == ALL or matches(wanted, linker.version)
     ]
     if not found:
         raise Missing(

@@ -84,7 +84,7 @@ def _condition(text: str, host: ContainerHost) -> bool | None:
     if not known:
         return None
     # A container may be given any of the GPUs: only where all agree is the answer known.
-    answers = {_compared(name.lower(), sign, value, each_text) for each_text in known}
+    answers = {_compared(name.lower(), sign, value, of_gpu) for of_gpu in known}
     return answers.pop() if len(answers) == 1 else None
 
 

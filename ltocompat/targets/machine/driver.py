@@ -22,7 +22,7 @@ from ltocompat.targets.machine.environment import (
 )
 from ltocompat.targets.machine.ldcache import conf_folders
 from ltocompat.targets.machine.loader import Loader
-from ltocompat.targets.machine.versions import driver_version, driver_version_in_name
+from ltocompat.targets.versions.drivers import driver_version, driver_version_in_name
 
 LIBCUDA = "libcuda.so.1"
 PROC = "/proc/driver/nvidia/version"

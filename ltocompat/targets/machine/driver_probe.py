@@ -11,7 +11,7 @@ from typing import Any
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine.environment import LocalGpu
-from ltocompat.targets.machine.versions import driver_version
+from ltocompat.targets.versions.drivers import driver_version
 
 _ASKING = os.path.join(os.path.dirname(os.path.abspath(__file__)), "asking.py")
 _QUERY = ("--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader")

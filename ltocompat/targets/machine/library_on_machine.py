@@ -43,17 +43,17 @@ def look_at(
         UnreadableInput: it can't be opened, or is no library or program.
         LimitExceeded: reading it takes too long.
     """
-    said = host or _read(machine, path)
-    said = replace(said, nvjitlink_imports=_ordered(machine, path, said))
+    asking = host or _read(machine, path)
+    asking = replace(asking, nvjitlink_imports=_ordered(machine, path, asking))
     loader, resolved = _load(machine, environment, path)
-    found = _nvjitlink(loader, resolved, said)
+    found = _nvjitlink(loader, resolved, asking)
     linker = _identified(machine, environment, found)
     return Library(
         path=path,
-        host=said,
+        host=asking,
         resolved=resolved,
         nvjitlink=linker,
-        declared=_declared(machine, environment, path, said, found) if linker else None,
+        declared=_declared(machine, environment, path, asking, found) if linker else None,
         environment=environment,
     )
 
@@ -99,10 +99,10 @@ def _nvjitlink(loader: Loader, resolved: tuple[Resolved, ...], host: Host) -> Re
         if library.name == _NVJITLINK and library.how == "needed"
     }
     own = resolved[0].loaded if resolved else None
-    for one in resolved:
-        direct = own is not None and one.needed_by == own.path
-        if direct and one.asked in words:
-            return _first_answer(loader, one)
+    for answer in resolved:
+        direct = own is not None and answer.needed_by == own.path
+        if direct and answer.asked in words:
+            return _first_answer(loader, answer)
     names = [
         cuda_library.file
         for cuda_library in host.libraries

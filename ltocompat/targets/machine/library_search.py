@@ -70,11 +70,7 @@ def picks(machine: Machine, versions: Mapping[str, str | None]) -> Iterator[Libr
         path, by = _found(machine, library)
         real = machine.real(path) if path else None
         text = next(
-            (
-                each_soname
-                for each_soname in library.sonames
-                if path and os.path.basename(path) == each_soname
-            ),
+            (soname for soname in library.sonames if path and os.path.basename(path) == soname),
             library.sonames[0],
         )
         yield LibraryPick(name, PATHFINDER, text, path, real, by, versions.get(real or ""))

@@ -130,9 +130,7 @@ class Loader:
             if not self.machine.exists(path):
                 continue
             real = self.machine.real(path)
-            if same := next(
-                (each_loaded for each_loaded in self.loaded if each_loaded.real == real), None
-            ):
+            if same := next((loaded for loaded in self.loaded if loaded.real == real), None):
                 return same
             file = self._read(real)
             if isinstance(file, str):

@@ -96,7 +96,7 @@ def _cached(machine: Machine) -> tuple[str, ...]:
 
 def _linkers(machine: Machine, known: Iterable[str]) -> tuple[Linker, ...]:
     """Those of ``nvjitlinks``, and what the cache knows where there is no ldconfig to run."""
-    found = {each_linker.path: each_linker for each_linker in find(machine)}
+    found = {linker.path: linker for linker in find(machine)}
     for path in known:
         real = machine.real(path)
         if os.path.basename(path).startswith("libnvJitLink.so") and real not in found:

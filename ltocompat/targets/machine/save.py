@@ -84,12 +84,8 @@ def _picked(environment: Environment, library: str) -> VersionSet[Release] | Non
 
 def _nvlink(environment: Environment) -> VersionSet[Release] | None:
     """That of the toolkit whose nvcc runs, else of the first toolkit that has one."""
-    having = [
-        each_toolkit
-        for each_toolkit in environment.toolkits
-        if each_toolkit.nvlink and each_toolkit.version
-    ]
-    having.sort(key=lambda one: "PATH" not in one.reached)
+    having = [toolkit for toolkit in environment.toolkits if toolkit.nvlink and toolkit.version]
+    having.sort(key=lambda toolkit: "PATH" not in toolkit.reached)
     for toolkit in having[:1]:
         release = Release.parse(toolkit.version or "")
         return _known(str(release), (release,), f"{toolkit.root} ({toolkit.evidence})")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ltocompat.facts import drivers
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import DriverVersion, Quantifier, VersionSet
@@ -13,6 +15,7 @@ from ltocompat.targets.versions.comparisons import (
     read_numbers,
 )
 
+_RELEASE = re.compile(r"(\d{3,4})\.(\d{1,4})(?:\.(\d{1,4}))?")
 # Stands for every release of a branch behind its first production release; higher than any.
 LATER = 9999
 
@@ -105,3 +108,14 @@ def _first_in(
         if admitted(driver.numbers, clauses):
             return (driver,)
     return ()
+
+
+def driver_version(text: str) -> DriverVersion | None:
+    """``580.95.05`` (or a text that is exactly such a number); None for anything else."""
+    match = _RELEASE.fullmatch(text.strip())
+    return DriverVersion(tuple(int(part) for part in match.groups() if part)) if match else None
+
+
+def driver_version_in_name(file: str) -> DriverVersion | None:
+    """Of ``libcuda.so.580.95.05``."""
+    return driver_version(file.partition(".so.")[2])

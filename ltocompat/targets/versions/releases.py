@@ -94,9 +94,7 @@ def _possible(part: str, release: Release) -> bool:
         # nvJitLink begins with 12.0; of the others the tables only leave out the oldest.
         return part != "nvjitlink" and release.major > 0
     # A minor that a major got after the tables were made; a gap among known ones stays a gap.
-    return release > max(
-        each_release for each_release in known if each_release.major <= release.major
-    )
+    return release > max(other for other in known if other.major <= release.major)
 
 
 def _releases(part: str, word: str) -> tuple[Release, ...]:
