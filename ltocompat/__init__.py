@@ -52,7 +52,14 @@ if TYPE_CHECKING:
     from ltocompat.model.diff import Change, Diff, DiffSummary, Metadata
     from ltocompat.model.link_options import Disagreement
     from ltocompat.model.matrix import Matrix
-    from ltocompat.model.requirement import Asked, LinkerFloor, PasteLine, Required, Service
+    from ltocompat.model.requirement import (
+        Asked,
+        LinkerFloor,
+        PasteLine,
+        Required,
+        RouteFloor,
+        Service,
+    )
     from ltocompat.model.target import DriverVersion, Gpu, Quantifier, System, Target, VersionSet
     from ltocompat.model.verdict import Coverage, Finding, Level, Result, Route, Verdict
     from ltocompat.packages.promise import Promise
@@ -182,6 +189,7 @@ _LAZY = {
     "LinkerFloor": "ltocompat.model.requirement",
     "PasteLine": "ltocompat.model.requirement",
     "Required": "ltocompat.model.requirement",
+    "RouteFloor": "ltocompat.model.requirement",
     "Service": "ltocompat.model.requirement",
     "DriverVersion": "ltocompat.model.target",
     "Gpu": "ltocompat.model.target",

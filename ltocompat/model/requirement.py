@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ltocompat.model.arch import Release
 from ltocompat.model.place import Place
 from ltocompat.model.target import DriverVersion
+from ltocompat.model.verdict import Coverage, Route, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +48,51 @@ class LinkerFloor:
             evidence is exact or a trial was asked. None where a maker is outside of the tables.
         ceiling: the major from which on it is no longer documented, e.g. 14.
         tried: trial links settled it.
+        rules: the rules that set it.
     """
 
     possible: Release
     sure: Release | None
     ceiling: int
     tried: bool
+    rules: tuple[str, ...] = ()
 
     @property
     def exact(self) -> bool:
         """One floor is left."""
         return self.possible == self.sure
+
+
+@dataclass(frozen=True, slots=True)
+class RouteFloor:
+    """The floors on one GPU by one route: ``check`` passes with them, and not just below.
+
+    Attributes:
+        route: ``load`` or ``link`` where modules can go both ways, else None.
+        coverage: how many modules serve the GPU there.
+        driver: the least driver; None where nothing serves, or no known one does.
+        nvjitlink: the least nvJitLink; None where none is asked for, or none is known.
+        verdict: what ``check`` says with both; ``fail`` where no version does.
+        set_by: the rules that object one step below; where no version does, those that object.
+        doubts: the rules by which it is no better than ``undocumented`` even so.
+        last_driver: the newest driver that does.
+        last_nvjitlink: the newest nvJitLink that does as well.
+    """
+
+    route: Route | None
+    coverage: Coverage
+    driver: DriverVersion | None
+    nvjitlink: Release | None
+    verdict: Verdict
+    set_by: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    last_driver: DriverVersion | None = None
+    last_nvjitlink: Release | None = None
+
+    @property
+    def beyond(self) -> bool:
+        """Whether code is there for the GPU, and no known driver or nvJitLink does."""
+        return self.coverage.served > 0 and self.driver is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +111,8 @@ class Service:
         beyond: no known driver does there.
         nvjitlink: the least nvJitLink that links for it; None where nothing is linked, or none
             is known.
+        routes: the floors of each line that ``check`` has for it; those above are the first's that
+            serves.
     """
 
     number: int
@@ -88,6 +125,7 @@ class Service:
     driver: DriverVersion | None
     beyond: bool = False
     nvjitlink: Release | None = None
+    routes: tuple[RouteFloor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

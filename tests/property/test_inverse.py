@@ -1,148 +1,295 @@
-"""What `require` prints passes `check`, for every line and GPU; one step below it does not."""
+"""Inverse: what `require` prints passes `check`, for every line and GPU; one step below does not.
+
+The versions to try are all that are known, so that a floor between two of them is seen as well.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable
 from typing import TypeVar
 
+import pytest
+from generated_artifacts import ARTIFACTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import FOLDER
+from packaging.requirements import Requirement
 
-from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.facts import drivers, nvjitlink_minors
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
-from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
-from ltocompat.model.requirement import Required, Service
+from ltocompat.model.artifact_summary import ArtifactSummary, own_linker
+from ltocompat.model.requirement import PasteLine, Required, RouteFloor, Service
 from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
-from ltocompat.model.verdict import Result, Verdict, worst
+from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_artifact import results
-from ltocompat.scan.walk import ScanSettings
+
+LINKERS = sorted(nvjitlink_minors())
+DRIVERS = sorted(
+    version
+    for branch in drivers.driver_branches()
+    for version in {drivers.first_production(branch), *drivers.driver_releases(branch)}
+)
+WORKS = Verdict.JIT
+"""The worst verdict of what NVIDIA promises to work."""
+
+STEP = 7
+STARTS = st.integers(0, STEP - 1)
+"""Of the rows of an answer every seventh is tried, from a drawn one on."""
+
+Law = Callable[[ArtifactSummary, int], None]
+
+many = settings(max_examples=1000)
+some = settings(max_examples=30)
+
 
 Version = TypeVar("Version", Release, DriverVersion)
 
-WORKS = Verdict.UNDOCUMENTED
-"""The worst verdict of what works, promised or not."""
 
-NEWEST = drivers.first_production(drivers.driver_branches()[-1])
+class Checked:
+    """What `check` says of an artifact on a GPU, by route."""
 
+    def __init__(self, summary: ArtifactSummary) -> None:
+        self.summary = summary
+        self.on = functools.cache(self._on)
 
-def groups_of_samples() -> Iterator[ModuleGroup]:
-    """The modules of all samples, of which generated artifacts are made."""
-    folders = [str(FOLDER / name) for name in ("cubin", "fatbin", "fatbin-ltoir", "ltoir", "ptx")]
-    seen = set()
-    for summary in summaries(folders, ScanOptions(ScanSettings())):
-        for group in summary.groups:
-            if group.signature not in seen:
-                seen.add(group.signature)
-                yield group
-
-
-GROUPS = list(groups_of_samples())
-
-
-def artifact(groups: list[ModuleGroup]) -> ArtifactSummary:
-    summary = ArtifactSummary("made-up")
-    summary.groups += groups
-    return summary
-
-
-ARTIFACTS = st.lists(st.sampled_from(GROUPS), min_size=1, max_size=3).map(artifact)
-
-
-def checked(
-    summary: ArtifactSummary,
-    service: Service,
-    driver: DriverVersion | None,
-    linker: Release | None,
-) -> list[Result]:
-    """What `check` says on the GPU of a row."""
-    target = Target(
-        name="row",
-        driver=known(driver),
-        nvjitlink=known(linker),
-        gpus=(find_gpu(f"sm_{service.number}"),),
-    )
-    return list(results(summary, target))
+    def _on(
+        self,
+        number: int,
+        route: Route | None,
+        driver: DriverVersion | None,
+        linker: Release | None,
+    ) -> Result:
+        target = Target(
+            name="a target",
+            driver=None
+            if driver is None
+            else VersionSet(str(driver), (driver,), Quantifier.ALL, "given"),
+            nvjitlink=None
+            if linker is None
+            else VersionSet(str(linker), (linker,), Quantifier.ALL, "given"),
+            gpus=(find_gpu(f"sm_{number}"),),
+        )
+        found = {result.route: result for result in results(self.summary, target)}
+        return found.get(route) or found[None]
 
 
-def known(version: Version | None) -> VersionSet[Version] | None:
-    return (
-        None if version is None else VersionSet(str(version), (version,), Quantifier.ALL, "made up")
-    )
+def before(version: Version, known: list[Version]) -> Version | None:
+    return max((other for other in known if other < version), default=None)
 
 
-def verdict_of(found: list[Result]) -> Verdict:
-    return worst(result.verdict for result in found)
+OF_VERSIONS = frozenset(
+    [
+        "DRV-01",
+        "SASS-07",
+        "FB-01",
+        "FB-02",
+        "FB-03",
+        "PTX-01",
+        "PTX-02",
+        "LTO-01",
+        "LTO-02",
+        "LTO-10b",
+        "BLD-02",
+        "NJL-01",
+        "NJL-03",
+        "NJL-04",
+        "NJL-05",
+    ]
+)
+"""Rules that ask for a version whatever the GPU; those of a GPU stand in its row alone."""
 
 
-def linker_of(row: Service, answer: Required) -> Release | None:
-    if answer.nvjitlink is None or not row.link:
-        return row.nvjitlink
-    floor = answer.nvjitlink.sure or answer.nvjitlink.possible
-    return None if row.nvjitlink is None else max(floor, row.nvjitlink)
+def rows(answer: Required, start: int = 0, step: int = 1) -> list[tuple[Service, RouteFloor]]:
+    return [(service, floor) for service in answer.services for floor in service.routes][
+        start::step
+    ]
 
 
-def no_version_decides(summary: ArtifactSummary, row: Service, linker: Release | None) -> bool:
-    """Whether it is unknown with the newest driver as well: a trial decides, not a version."""
-    return verdict_of(checked(summary, row, NEWEST, linker)) is Verdict.UNKNOWN
-
-
-@settings(deadline=None, max_examples=150)
-@given(ARTIFACTS)
-def test_what_require_prints_for_a_gpu_passes_check_there(summary: ArtifactSummary) -> None:
-    answer = required(summary)
-    for row in answer.services:
-        if row.driver is None:
+def passes_where_printed(summary: ArtifactSummary, start: int) -> None:
+    checked, answer = Checked(summary), required(summary)
+    for service, floor in rows(answer, start, STEP):
+        if floor.driver is None:
             continue
-        linker = linker_of(row, answer)
-        if row.link and linker is None:
-            continue  # the row says that no nvJitLink is known
-        verdict = verdict_of(checked(summary, row, row.driver, linker))
-        if verdict is Verdict.UNKNOWN:
-            assert no_version_decides(summary, row, linker), (row, linker)
-        else:
-            assert verdict <= WORKS, (row, linker)
+        linker = floor.nvjitlink or LINKERS[-1]
+        found = checked.on(service.number, floor.route, floor.driver, linker)
+        where = (service.number, floor)
+        assert found.verdict is floor.verdict, where
+        assert found.verdict < Verdict.FAIL, where
+        doubts = {f.rule for f in found.findings if f.verdict > WORKS}
+        assert doubts == set(floor.doubts), where
+        if found.verdict > WORKS:  # no other version does better
+            newer = [checked.on(service.number, floor.route, d, linker) for d in DRIVERS]
+            if floor.nvjitlink is not None:
+                newer += [
+                    checked.on(service.number, floor.route, floor.driver, release)
+                    for release in LINKERS
+                ]
+            assert min(result.verdict for result in newer) >= found.verdict, where
 
 
-@settings(deadline=None, max_examples=150)
-@given(ARTIFACTS)
-def test_the_driver_below_the_one_of_a_row_does_not_just_work(summary: ArtifactSummary) -> None:
-    answer = required(summary)
-    for row in answer.services:
-        linker = linker_of(row, answer)
-        if row.driver is None or (row.link and linker is None):
+def fails_one_step_below(summary: ArtifactSummary, start: int) -> None:
+    checked, answer = Checked(summary), required(summary)
+    for service, floor in rows(answer, start, STEP):
+        if floor.driver is None:
             continue
-        older = [branch for branch in drivers.driver_branches() if branch < row.driver.branch]
-        if older:
-            below = drivers.first_production(older[-1])
-            verdict = verdict_of(checked(summary, row, below, linker))
-            assert verdict >= Verdict.UNDOCUMENTED, (row, below)
+        linker = floor.nvjitlink or LINKERS[-1]
+        below = []
+        older = before(floor.driver, DRIVERS)
+        if older is not None:
+            below.append(checked.on(service.number, floor.route, older, linker))
+        # What an artifact brings itself links, whatever the target has.
+        asked = None if own_linker(summary) else floor.nvjitlink
+        lower = None if asked is None else before(asked, LINKERS)
+        if lower is not None:
+            below.append(checked.on(service.number, floor.route, floor.driver, lower))
+            below.append(checked.on(service.number, floor.route, floor.last_driver, lower))
+        for result in below:
+            where = (service.number, floor, result)
+            assert result.verdict > WORKS, where
+            objections = {f.rule for f in result.findings if f.verdict > WORKS}
+            assert objections, where
+            assert objections <= {*floor.set_by, *floor.doubts}, where
 
 
-@settings(deadline=None, max_examples=150)
-@given(ARTIFACTS)
-def test_the_nvjitlink_to_paste_links_for_a_gpu_and_the_one_below_not_for_all(
-    summary: ArtifactSummary,
-) -> None:
+def no_floor_is_left_out(summary: ArtifactSummary, start: int) -> None:
+    checked, answer = Checked(summary), required(summary)
+    for service, floor in rows(answer, start, STEP):
+        if floor.driver is not None:
+            continue
+        found = [
+            checked.on(service.number, floor.route, driver, linker)
+            for driver in (DRIVERS[0], *DRIVERS[::6], DRIVERS[-1])
+            for linker in LINKERS
+        ]
+        served = [r for r in found if r.verdict < Verdict.FAIL and r.coverage.served]
+        assert not served, (service.number, floor, served[0])
+
+
+def what_sets_a_floor_is_told(summary: ArtifactSummary, _: int) -> None:
     answer = required(summary)
-    floor = answer.nvjitlink
+    told = [(a.component, a.constraint, a.rule, a.subject, a.consequence) for a in answer.asked]
+    assert len(told) == len(set(told))
+    if answer.nvjitlink is not None:
+        least = answer.nvjitlink.sure or answer.nvjitlink.possible
+        assert answer.nvjitlink.rules or least == LINKERS[0]
+    rules = {rule for _, floor in rows(answer) if floor.driver for rule in floor.set_by}
+    missing = rules & OF_VERSIONS - {asked.rule for asked in answer.asked}
+    assert not missing, missing
+
+
+def releases_of(line: PasteLine) -> list[Release]:
+    """The known nvJitLinks that pip may install for a line."""
+    wanted = Requirement(line.text)
+    major_12 = wanted.name.endswith("-cu12")
+    assert wanted.name == ("nvidia-nvjitlink-cu12" if major_12 else "nvidia-nvjitlink")
+    return [
+        release
+        for release in LINKERS
+        if (release.major == 12) is major_12 and wanted.specifier.contains(f"{release}.99")
+    ]
+
+
+def pasted_linkers_link(summary: ArtifactSummary, start: int) -> None:
+    checked, answer = Checked(summary), required(summary)
     lines = [line for line in answer.lines if line.where == "pip"]
-    assert bool(lines) == (floor is not None)
-    if floor is None:
-        return
-    linked = [row for row in answer.services if row.link and not row.beyond]
-    least = floor.sure or floor.possible
-    assert any(f">={least},<{floor.ceiling}" in line.text for line in lines)
-    if not linked:
-        return  # no driver that is known loads what lies beside
-    verdicts = [verdict_of(checked(summary, row, NEWEST, least)) for row in linked]
-    assert min(verdicts) <= Verdict.UNKNOWN
-    older = [minor for minor in nvjitlink_minors() if minor < floor.possible]
-    if older:
-        # The row that sets the floor may be one that no driver loads.
-        rows = [row for row in answer.services if row.link]
-        below = [verdict_of(checked(summary, row, NEWEST, older[-1])) for row in rows]
-        assert max(below) >= Verdict.UNDOCUMENTED
+    assert bool(lines) == (answer.nvjitlink is not None)
+    for line in lines:
+        admitted = releases_of(line)
+        assert admitted, line
+        linked = [
+            (service, floor)
+            for service, floor in rows(answer, start, STEP)
+            if floor.driver and floor.nvjitlink and floor.nvjitlink <= admitted[0]
+        ]
+        for service, floor in linked:
+            for release in admitted:
+                result = checked.on(service.number, floor.route, None, release)
+                assert result.verdict <= max(floor.verdict, WORKS), (line, service.number, result)
+
+
+def pasted_drivers_load(summary: ArtifactSummary, start: int) -> None:
+    checked, answer = Checked(summary), required(summary)
+    for line in answer.lines:
+        if line.where != "container":
+            continue
+        cuda = Release.parse(line.text.rpartition(">=")[2])
+        able = [
+            (service, floor)
+            for service, floor in rows(answer)
+            if floor.driver and cuda_of(floor.driver) <= cuda
+        ]
+        assert able, line
+        for service, floor in able[start::STEP]:
+            last, linker = floor.last_driver or DRIVERS[-1], floor.nvjitlink or LINKERS[-1]
+            admitted = [d for d in DRIVERS if cuda_of(d) >= cuda and d.branch <= last.branch]
+            for driver in admitted:
+                result = checked.on(service.number, floor.route, driver, linker)
+                assert result.verdict <= max(floor.verdict, WORKS), (line, driver, result)
+
+
+def cuda_of(driver: DriverVersion) -> Release:
+    cuda = drivers.branch_cuda(driver.branch)
+    assert cuda is not None
+    return cuda
+
+
+LAWS = [
+    passes_where_printed,
+    fails_one_step_below,
+    no_floor_is_left_out,
+    what_sets_a_floor_is_told,
+    pasted_linkers_link,
+    pasted_drivers_load,
+]
+
+
+@given(ARTIFACTS, STARTS)
+@some
+def test_what_require_prints_for_a_gpu_passes_check_there(
+    summary: ArtifactSummary, start: int
+) -> None:
+    passes_where_printed(summary, start)
+
+
+@given(ARTIFACTS, STARTS)
+@some
+def test_one_step_below_check_objects_by_a_rule_that_require_names(
+    summary: ArtifactSummary, start: int
+) -> None:
+    fails_one_step_below(summary, start)
+
+
+@given(ARTIFACTS, STARTS)
+@some
+def test_where_no_floor_is_printed_no_version_passes(summary: ArtifactSummary, start: int) -> None:
+    no_floor_is_left_out(summary, start)
+
+
+@given(ARTIFACTS, STARTS)
+@some
+def test_every_rule_that_sets_a_floor_is_told_once(summary: ArtifactSummary, start: int) -> None:
+    what_sets_a_floor_is_told(summary, start)
+
+
+@given(ARTIFACTS, STARTS)
+@some
+def test_every_nvjitlink_that_a_pasted_line_admits_links(
+    summary: ArtifactSummary, start: int
+) -> None:
+    pasted_linkers_link(summary, start)
+
+
+@given(ARTIFACTS, STARTS)
+@some
+def test_every_driver_that_a_pasted_line_admits_loads(summary: ArtifactSummary, start: int) -> None:
+    pasted_drivers_load(summary, start)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", LAWS)
+@given(summary=ARTIFACTS, start=STARTS)
+@many
+def test_the_inverse_holds_for_thousands(law: Law, summary: ArtifactSummary, start: int) -> None:
+    law(summary, start)

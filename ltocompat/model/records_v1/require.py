@@ -13,6 +13,7 @@ from ltocompat.model.records_v1.base import (
     described,
     one_of,
 )
+from ltocompat.model.records_v1.verdict import Coverage, VerdictWord
 
 
 class LinkerFloor(Record):
@@ -25,6 +26,31 @@ class LinkerFloor(Record):
     exact: bool
     ceiling: Annotated[int, described("The major from which on it is no longer documented.")]
     tried: Annotated[bool, described("Trial links settled it.")]
+    rules: Annotated[tuple[str, ...], described("The rules that set it.")]
+
+
+class RouteFloor(Record):
+    """One line of check for a GPU, and the least versions with which it passes."""
+
+    route: Annotated[str, one_of("load", "link")] | None
+    coverage: Coverage
+    driver: Annotated[str | None, described("The least driver; null where no known one does.")]
+    last_driver: Annotated[str | None, described("The newest driver that does.")]
+    nvjitlink: Annotated[
+        str | None,
+        described("The least nvJitLink; null where none is asked for or known."),
+    ]
+    last_nvjitlink: Annotated[str | None, described("The newest nvJitLink that does as well.")]
+    verdict: Annotated[VerdictWord, described("What check says with these.")]
+    set_by: Annotated[
+        tuple[str, ...],
+        described(
+            "The rules that object one step below; where no version does, those that object."
+        ),
+    ]
+    doubts: Annotated[
+        tuple[str, ...], described("The rules by which the verdict is no better than undocumented.")
+    ]
 
 
 class Service(Record):
@@ -39,6 +65,11 @@ class Service(Record):
     none: Count
     driver: Annotated[str | None, described("The least driver there.")]
     beyond: Annotated[bool, described("No known driver is new enough there.")]
+    nvjitlink: Annotated[str | None, described("The least nvJitLink there.")]
+    routes: Annotated[
+        tuple[RouteFloor, ...],
+        described("The floors by each route; driver, beyond and nvjitlink are the first's."),
+    ]
 
 
 class Requirement(Record):
@@ -69,6 +100,9 @@ class Artifact(Record):
     modules: Count
     nvjitlink: Annotated[
         LinkerFloor | None, described("The least nvJitLink; null where nothing is linked.")
+    ]
+    no_nvjitlink: Annotated[
+        str, described("Why no nvJitLink is named for what is linked; empty where one is.")
     ]
     driver_sass: Annotated[
         str | None,

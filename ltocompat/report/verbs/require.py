@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ltocompat.facts import nvjitlink_minors
+from ltocompat.facts.drivers import driver_branches
+from ltocompat.model.arch import Release
 from ltocompat.model.place import Place
-from ltocompat.model.requirement import Asked, LinkerFloor, PasteLine, Required, Service
+from ltocompat.model.requirement import (
+    Asked,
+    LinkerFloor,
+    PasteLine,
+    Required,
+    RouteFloor,
+    Service,
+)
 from ltocompat.model.target import DriverVersion
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
@@ -16,6 +26,8 @@ _GPU_COLUMNS = (
     Column("served by", width=8),
     Column("modules"),
     Column("driver from"),
+    Column("nvJitLink from"),
+    Column("set by"),
 )
 _NEXT = "next"
 _MOST = 20
@@ -69,7 +81,8 @@ def _floors(required: Required) -> Iterator[tuple[str, str]]:
 
 
 def _linker(floor: LinkerFloor) -> str:
-    end = f"documented up to the last {floor.ceiling - 1}.x"
+    rules = f" ({', '.join(floor.rules)})" if floor.rules else ""
+    end = f"documented up to the last {floor.ceiling - 1}.x{rules}"
     if floor.exact:
         tried = ", as a trial link showed" if floor.tried else ""
         return f"{floor.possible}{tried}; {end}"
@@ -77,10 +90,6 @@ def _linker(floor: LinkerFloor) -> str:
     if floor.sure is None:
         return f"{floor.possible}, perhaps a newer one than all that are known ({hint}); {end}"
     return f"{floor.possible} possibly, {floor.sure} surely ({hint}); {end}"
-
-
-def _from(service: Service) -> str:
-    return "none known" if service.beyond else str(service.driver or "")
 
 
 def _driver(floor: DriverVersion | None, services: Iterable[Service], how: str) -> str:
@@ -91,14 +100,14 @@ def _driver(floor: DriverVersion | None, services: Iterable[Service], how: str) 
 
 
 def _gpus(required: Required) -> Iterator[tuple[str, ...]]:
-    """A row for architectures that fare alike."""
-    alike: dict[tuple[str, str, str], list[Service]] = {}
+    """A row for architectures that fare alike, and for each way that they are served."""
+    alike: dict[tuple[str, ...], list[Service]] = {}
     for service in required.services:
-        by, modules = _served(service)
-        by += _own_linker(service, required.nvjitlink)
-        alike.setdefault((by, modules, _from(service)), []).append(service)
-    for (by, modules, driver), several in alike.items():
-        yield (_archs(several), by, modules, driver)
+        served = [route for route in service.routes if route.coverage.served]
+        for cells in map(_route, served) if served else [("nothing", "", "", "", "")]:
+            alike.setdefault(cells, []).append(service)
+    for cells, several in alike.items():
+        yield (_archs(several), *cells)
 
 
 def _archs(several: list[Service]) -> str:
@@ -107,25 +116,36 @@ def _archs(several: list[Service]) -> str:
     return ", ".join(part for part in (f"sm_{known}" if known else "", coming) if part)
 
 
-def _own_linker(service: Service, floor: LinkerFloor | None) -> str:
-    """The nvJitLink of a GPU that needs another one than the artifact's least."""
-    if not service.link or floor is None:
-        return ""
-    if service.nvjitlink is None:
-        return " by no known nvJitLink"
-    least = floor.sure or floor.possible
-    return f" from nvJitLink {service.nvjitlink}" if service.nvjitlink > least else ""
-
-
-def _served(service: Service) -> tuple[str, str]:
-    """By what, and how many modules of those that have kernels."""
-    ways = (("SASS", service.sass), ("PTX", service.ptx), ("link", service.link))
+def _route(floor: RouteFloor) -> tuple[str, ...]:
+    """By what, how many modules, from which versions on, and which rules say so."""
+    counts = floor.coverage
+    ways = (("SASS", counts.sass), ("PTX", counts.ptx), ("link", counts.link))
     used = [(way, number) for way, number in ways if number]
-    if not used:
-        return "nothing", ""
-    total = sum(number for _, number in used)
-    words = [way if number == total else f"{way} {number:,}" for way, number in used]
-    return ", ".join(words), f"{total:,} of {total + service.none:,}"
+    words = [way if number == counts.served else f"{way} {number:,}" for way, number in used]
+    by = ", ".join(words)
+    if floor.doubts and not floor.beyond:
+        by += f" ({floor.verdict}: {', '.join(floor.doubts)})"
+    return (
+        by,
+        f"{counts.served:,} of {counts.served + counts.none:,}",
+        "none known" if floor.beyond else _span(floor.driver, floor.last_driver),
+        _span(floor.nvjitlink, floor.last_nvjitlink),
+        ", ".join(floor.set_by),
+    )
+
+
+def _span(first: DriverVersion | Release | None, last: DriverVersion | Release | None) -> str:
+    """From the least version on; up to the newest that does, where a later one is known not to."""
+    if first is None:
+        return ""
+    return f"{first} to {last}" if last is not None and _ends(last) else str(first)
+
+
+def _ends(last: DriverVersion | Release) -> bool:
+    """Whether a version is followed by others that are not promised to do."""
+    if isinstance(last, DriverVersion):
+        return last.branch < driver_branches()[-1]
+    return any(last < minor and minor.major == last.major for minor in nvjitlink_minors())
 
 
 def _line(line: PasteLine) -> tuple[str, ...]:

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ltocompat.model.records_v1 import require as v1
-from ltocompat.model.requirement import Asked, LinkerFloor, PasteLine, Required, Service
+from ltocompat.model.requirement import (
+    Asked,
+    LinkerFloor,
+    PasteLine,
+    Required,
+    RouteFloor,
+    Service,
+)
 from ltocompat.report import Failure, Options
 from ltocompat.report.formats.jsonstream import Rows, failure_values, optional_text
+from ltocompat.report.verbs.check_json import coverage_value
 from ltocompat.report.verbs.require import has_nothing
 
 
@@ -32,6 +40,7 @@ def _value(required: Required) -> v1.Artifact:
         path=required.path,
         modules=required.modules,
         nvjitlink=None if required.nvjitlink is None else _linker(required.nvjitlink),
+        no_nvjitlink=required.no_nvjitlink,
         driver_sass=optional_text(required.driver_sass),
         driver_ptx=optional_text(required.driver_ptx),
         ptx_beyond=required.ptx_beyond,
@@ -50,6 +59,7 @@ def _linker(floor: LinkerFloor) -> v1.LinkerFloor:
         exact=floor.exact,
         ceiling=floor.ceiling,
         tried=floor.tried,
+        rules=floor.rules,
     )
 
 
@@ -64,6 +74,22 @@ def _service(service: Service) -> v1.Service:
         none=service.none,
         driver=optional_text(service.driver),
         beyond=service.beyond,
+        nvjitlink=optional_text(service.nvjitlink),
+        routes=tuple(map(_route, service.routes)),
+    )
+
+
+def _route(floor: RouteFloor) -> v1.RouteFloor:
+    return v1.RouteFloor(
+        route=optional_text(floor.route),
+        coverage=coverage_value(floor.coverage),
+        driver=optional_text(floor.driver),
+        last_driver=optional_text(floor.last_driver),
+        nvjitlink=optional_text(floor.nvjitlink),
+        last_nvjitlink=optional_text(floor.last_nvjitlink),
+        verdict=str(floor.verdict),
+        set_by=floor.set_by,
+        doubts=floor.doubts,
     )
 
 

@@ -1,0 +1,125 @@
+"""Artifacts that hypothesis makes up: modules of the samples, altered and mixed, and host files.
+
+A module is put together from images that real compilers wrote, so that makers, versions and
+architectures belong together; how they lie in a file is drawn: alone, side by side in one fatbin,
+registered or not, compressed, concatenated, with kernels or without. Host files import names and
+open files as real ones do, or bring a linker of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from hypothesis import strategies as st
+from samples import FOLDER
+
+from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
+from ltocompat.model.image import Compression, CudaLibrary, Host, ImageKind, Skipped
+from ltocompat.model.place import Place
+from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.scan.walk import ScanSettings
+
+FOLDERS = ("cubin", "fatbin", "fatbin-ltoir", "ltoir", "objects", "ptx")
+WHERE = Place("made-up")
+
+
+def _groups_of_samples() -> Iterator[ModuleGroup]:
+    folders = [str(FOLDER / name) for name in FOLDERS]
+    seen = set()
+    for summary in summaries(folders, ScanOptions(ScanSettings())):
+        for group in summary.groups:
+            if group.signature not in seen:
+                seen.add(group.signature)
+                yield group
+
+
+GROUPS = tuple(_groups_of_samples())
+"""The modules of all samples."""
+
+CODE = (ImageKind.LTOIR, ImageKind.PTX, ImageKind.SASS)
+IMAGES = tuple(
+    dict.fromkeys(
+        image for group in GROUPS for image in group.signature.images if image.kind in CODE
+    )
+)
+
+
+@st.composite
+def stored_images(draw: st.DrawFn) -> ImageSignature:
+    """An image of a sample as an entry of a fatbin."""
+    image = draw(st.sampled_from(IMAGES))
+    kernels = None if image.kind is ImageKind.LTOIR else draw(st.sampled_from([None, True, False]))
+    return image._replace(
+        in_fatbin=True,
+        prelinked=False,
+        compression=draw(st.sampled_from(Compression)),
+        concatenated=draw(st.integers(0, 5)) == 0,
+        has_kernels=kernels,
+    )
+
+
+@st.composite
+def mixed_modules(draw: st.DrawFn) -> ModuleSignature:
+    """A fatbin with several images, and how a file keeps it."""
+    images = tuple(draw(st.lists(stored_images(), min_size=1, max_size=4)))
+    kept = draw(st.sampled_from([(None, False), (True, False), (False, False), (None, True)]))
+    return ModuleSignature(images, *kept)
+
+
+def _group(signature: ModuleSignature, count: int) -> ModuleGroup:
+    return replace(GROUPS[0], signature=signature, trials={}, count=count, example=WHERE, inner=False)
+
+
+MODULES = st.one_of(
+    st.sampled_from(GROUPS),
+    st.sampled_from(GROUPS),
+    st.builds(_group, mixed_modules(), st.integers(1, 3)),
+)
+
+FUNCTIONS = ("Create", "AddData", "Complete", "GetLinkedCubin", "GetLinkedLTOIR")
+VERSIONS = ("", "_12_0", "_12_3", "_12_4", "_12_9", "_13_0", "_13_3")
+FILES = ("libnvJitLink.so.12", "libnvJitLink.so.13")
+
+
+@st.composite
+def hosts(draw: st.DrawFn) -> Host:
+    """A library that imports names of nvJitLink, needs or opens it by name, or has one inside."""
+    version = draw(st.sampled_from(VERSIONS))
+    functions = draw(st.lists(st.sampled_from(FUNCTIONS), max_size=2, unique=True))
+    imports = tuple(f"__nvJitLink{name}{version}" for name in functions)
+    how = draw(st.sampled_from(["needed", "opened", "static", None]))
+    libraries: list[CudaLibrary] = []
+    if how == "static":
+        own = draw(st.sampled_from(["12.0", "12.4", "12.9", "13.0", "13.5", None]))
+        libraries = [CudaLibrary("libnvJitLink", how, None, own, "symbols")]
+    elif how is not None:
+        names = draw(st.lists(st.sampled_from(FILES), min_size=1, unique=True))
+        libraries = [CudaLibrary("libnvJitLink", how, name, None, "name") for name in names]
+    return Host(
+        place=WHERE,
+        format="ELF",
+        machine="x86-64",
+        type="shared library",
+        nvjitlink_imports=imports,
+        libraries=tuple(libraries),
+    )
+
+
+def artifact(
+    groups: list[ModuleGroup], libraries: list[Host], *, unread: bool = False
+) -> ArtifactSummary:
+    """An artifact of these modules and host files."""
+    skipped = [Skipped(WHERE, "it is cut off")] if unread else []
+    return ArtifactSummary("made-up", list(groups), skipped, len(skipped), hosts=list(libraries))
+
+
+HOSTS = st.one_of(st.just([]), st.just([]), st.lists(hosts(), min_size=1, max_size=2))
+ARTIFACTS = st.builds(
+    artifact,
+    st.lists(MODULES, min_size=1, max_size=3),
+    HOSTS,
+    unread=st.integers(0, 9).map(lambda number: number == 0),
+)
+"""Modules of any kind side by side, at times with host files around them."""
