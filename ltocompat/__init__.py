@@ -125,6 +125,7 @@ __all__ = [
     "Result",
     "Role",
     "Route",
+    "RouteFloor",
     "Seconds",
     "SelfTestResult",
     "SelfTestStep",

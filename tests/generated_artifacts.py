@@ -9,7 +9,6 @@ open files as real ones do, or bring a linker of their own.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from hypothesis import strategies as st
 from samples import FOLDER
@@ -69,7 +68,7 @@ def mixed_modules(draw: st.DrawFn) -> ModuleSignature:
 
 
 def _group(signature: ModuleSignature, count: int) -> ModuleGroup:
-    return replace(GROUPS[0], signature=signature, trials={}, count=count, example=WHERE, inner=False)
+    return ModuleGroup(signature, {}, count, WHERE)
 
 
 MODULES = st.one_of(
@@ -115,7 +114,9 @@ def artifact(
     return ArtifactSummary("made-up", list(groups), skipped, len(skipped), hosts=list(libraries))
 
 
-HOSTS = st.one_of(st.just([]), st.just([]), st.lists(hosts(), min_size=1, max_size=2))
+HOSTS: st.SearchStrategy[list[Host]] = st.one_of(
+    st.just([]), st.just([]), st.lists(hosts(), min_size=1, max_size=2)
+)
 ARTIFACTS = st.builds(
     artifact,
     st.lists(MODULES, min_size=1, max_size=3),

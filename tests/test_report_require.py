@@ -78,6 +78,7 @@ def test_json_says_all() -> None:
         "exact": False,
         "ceiling": 14,
         "tried": False,
+        "rules": [],
     }
     assert (first["driver_sass"], first["driver_ptx"]) == ("580.65.06", "590.44.01")
     assert len(first["requirements"]) == 23

@@ -11,7 +11,14 @@ from report_values import HOSTILE
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.place import Place
-from ltocompat.model.requirement import Asked, LinkerFloor, PasteLine, Required, Service
+from ltocompat.model.requirement import (
+    Asked,
+    LinkerFloor,
+    PasteLine,
+    Required,
+    RouteFloor,
+    Service,
+)
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Route, Verdict
 
@@ -181,12 +188,28 @@ def required(**facts: Any) -> Required:
 
 def _services() -> Iterator[Service]:
     sass, late = DriverVersion((580, 65, 6)), DriverVersion((615,))
-    yield Service(75, "Turing", "none", 0, 0, 0, 2000, None)
+    nothing = RouteFloor(None, Coverage(2000, none=2000), None, None, Verdict.FAIL)
+    floor = RouteFloor(
+        None, Coverage(2000, 1600, 17, none=383), sass, None, Verdict.OK, ("DRV-01",)
+    )
+    linked = RouteFloor(
+        Route.LINK,
+        Coverage(2000, link=2000),
+        late,
+        Release(13, 5),
+        Verdict.UNKNOWN,
+        ("LTO-01", "LTO-15"),
+        ("LTO-04",),
+    )
+    yet = RouteFloor(None, Coverage(2000, ptx=17, none=1983), None, None, Verdict.FAIL, ("DRV-03",))
+    yield Service(75, "Turing", "none", 0, 0, 0, 2000, None, routes=(nothing,))
     for number, name in ((80, "Ampere"), (86, "Ampere"), (90, "Hopper")):
-        yield Service(number, name, "sass", 1600, 17, 0, 383, sass)
-    yield Service(107, "Rubin", "link", 0, 0, 2000, 0, late, nvjitlink=Release(13, 5))
-    yield Service(110, "Blackwell", "none", 0, 0, 0, 2000, None)
-    yield Service(130, "next", "ptx", 0, 17, 0, 1983, None)
+        yield Service(number, name, "sass", 1600, 17, 0, 383, sass, routes=(floor,))
+    yield Service(
+        107, "Rubin", "link", 0, 0, 2000, 0, late, nvjitlink=Release(13, 5), routes=(linked,)
+    )
+    yield Service(110, "Blackwell", "none", 0, 0, 0, 2000, None, routes=(nothing,))
+    yield Service(130, "next", "ptx", 0, 17, 0, 1983, None, routes=(yet,))
 
 
 def _asked() -> Iterator[Asked]:

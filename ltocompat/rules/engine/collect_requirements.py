@@ -116,9 +116,7 @@ class _Tally:
 def required(summary: ArtifactSummary) -> Required:
     """All that an artifact asks."""
     groups = [_settled(group) for group in summary.groups]
-    settled = ArtifactSummary(
-        summary.path, groups, summary.skipped, summary.skipped_count, hosts=summary.hosts
-    )
+    settled = replace(summary, groups=groups)
     tally = _Tally()
     for host, requirement in _of_hosts(summary):
         tally.add_host(requirement, host)

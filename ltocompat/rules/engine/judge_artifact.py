@@ -357,18 +357,19 @@ def _impossible(judged: list[GroupVerdict], route: Route) -> Finding:
 
 
 def _unreadable(summary: ArtifactSummary) -> Finding:
-    first = summary.skipped[0]
+    first = next(iter(summary.skipped), None)
+    reason = f": {first.reason}" if first else ""
     said = rule(BYTES_UNREAD)
     return Finding(
         BYTES_UNREAD,
         Verdict.UNKNOWN,
         Level.ERROR,
-        f"{_places(summary.skipped_count)} can't be read and may hold device code: {first.reason}",
+        f"{_places(summary.skipped_count)} can't be read and may hold device code{reason}",
         said.remedy,
         "the bytes there",
         said.source,
         summary.skipped_count,
-        first.place,
+        first.place if first else None,
     )
 
 
