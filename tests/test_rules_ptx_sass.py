@@ -229,6 +229,35 @@ def test_ptx_09_spares_what_the_driver_provides_or_links() -> None:
     assert judged("PTX-09", linking(ptx_that_leaves("f"), on="sm_90")) is None
 
 
+# measured: nvJitLink 12.0 to 13.5 and ptxas 13.0, "PTX .version 7.0 does not support .target sm_86"
+BEGINS = {
+    "75": "6.3",
+    "80": "7.0",
+    "86": "7.1",
+    "90": "7.8",
+    "100": "8.6",
+    "103": "8.8",
+    "120": "8.7",
+}
+
+
+@pytest.mark.parametrize("number", BEGINS)
+def test_ptx_10_a_version_below_that_of_the_target_is_refused(number: str) -> None:
+    major, minor = map(int, BEGINS[number].split("."))
+    older = image(ImageKind.PTX, number, isa=f"{major - (not minor)}.{minor - 1 if minor else 8}")
+    assert judged("PTX-10", loading(older, on=f"sm_{number}")) is FAIL
+    assert judged("PTX-10", linking(older, on=f"sm_{number}")) is FAIL
+    unheard = image(ImageKind.PTX, "76", isa="9.0")
+    assert judged("PTX-10", linking(unheard, on="sm_80")) is UNKNOWN
+
+
+@pytest.mark.parametrize("number", BEGINS)
+def test_ptx_10_spares_the_first_version_of_every_target(number: str) -> None:
+    first = image(ImageKind.PTX, number, isa=BEGINS[number])
+    assert judged("PTX-10", loading(first, on=f"sm_{number}")) is None
+    assert judged("PTX-10", linking(first, on=f"sm_{number}")) is None
+
+
 @pytest.mark.parametrize(
     ("name", "on", "linker", "verdict"),
     [

@@ -153,7 +153,6 @@ HARMLESS = {
     "broken/concat-total-lies.fatbin",
     "broken/concat-nested.fatbin",
     "broken/cubin-note-lies.cubin",
-    "broken/ptx-no-target.ptx",
     "broken/pe-header-outside.dll",
     "broken/naked-zstd-size-lies.o",  # a frame whose first bytes don't decode is no cubin
 }

@@ -63,7 +63,7 @@ def held(
             for at, (case, _) in enumerate(rows)
         ]
         try:
-            results = _results(paths, targets, trial=trial)
+            results = _results(paths, targets, whole=_whole(rows[0][0]), trial=trial)
         except LtocompatError as error:
             results = {}
             said = f"{type(error).__name__}: {error}"
@@ -77,14 +77,21 @@ def held(
                 yield Held(case, answer, result.verdict, _why(result))
 
 
-def _results(paths: Sequence[str], targets: Sequence[str], *, trial: bool) -> Mapping[str, Result]:
+def _whole(case: Case) -> bool:
+    """Whether the files are judged as all that is linked; one file may wait for others."""
+    return len(case.files) > 1 or case.stratum == "symbols"
+
+
+def _results(
+    paths: Sequence[str], targets: Sequence[str], *, whole: bool, trial: bool
+) -> Mapping[str, Result]:
     """The worst result of each target."""
     found: dict[str, Result] = {}
     for result in ltocompat.check(
         paths,
         targets,
         route="link",
-        together=len(paths) > 1,
+        together=whole,
         trial_link=trial,
         cache=False,
     ):

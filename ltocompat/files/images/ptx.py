@@ -14,6 +14,7 @@ _BLANK = rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*"
 _VERSION = re.compile(rb"^\.version\s+(\d+)\.(\d+)", re.MULTILINE)
 _SNIFF = re.compile(_BLANK + rb"\.version\s+\d+\.\d+\s", re.DOTALL)
 _TARGET = re.compile(rb"^\s*\.target\s+([^\n;/]+)", re.MULTILINE)
+_ADDRESS_SIZE = re.compile(rb"^\s*\.address_size\s+(\S+)", re.MULTILINE)
 _COMMENT = re.compile(rb"//|/\*")
 _ENTRY = re.compile(rb"\.entry\s+([A-Za-z_$%][\w$]*)")
 _TOOLKIT = re.compile(rb"Cuda compilation tools, release (\d+\.\d+), V(\d+(?:\.\d+)+)")
@@ -32,7 +33,7 @@ class Ptx(NamedTuple):
     """
 
     isa: str
-    arch: SmArch | None
+    arch: SmArch
     debug: bool
     toolkit: str | None
     generator: str | None
@@ -47,21 +48,29 @@ def parse(head: bytes) -> Ptx:
     """Read the directives and the comment in front of them.
 
     Raises:
-        Malformed: there is no ``.version`` in the text.
+        Malformed: there is no ``.version`` or no ``.target`` in the text, or one that is none.
     """
     version = _VERSION.search(head)
     if version is None:
         raise Malformed("a PTX text has no .version directive")
     target = _TARGET.search(head, version.end())
-    words = (
-        [word.strip() for word in target[1].decode("ascii", "replace").split(",")] if target else []
-    )
+    if target is None:
+        raise Malformed("a PTX text has no .target directive")
+    words = [word.strip() for word in target[1].decode("ascii", "replace").split(",")]
+    arch = _arch(words[0])
+    if arch is None:
+        raise Malformed(f"a PTX text is for {words[0]!r}, which is no architecture")
+    address_size = _ADDRESS_SIZE.search(head, version.end())
+    if address_size is not None and address_size[1] != b"64":
+        raise Malformed(
+            f"a PTX text has {address_size[1].decode('ascii', 'replace')}-bit addresses"
+        )
     comment = head[: version.start()]
     toolkit = _TOOLKIT.search(comment)
     generator = _LLVM.search(comment)
     return Ptx(
         isa=f"{int(version[1])}.{int(version[2])}",
-        arch=_arch(words[0]) if words else None,
+        arch=arch,
         debug="debug" in words,
         toolkit=toolkit[2].decode() if toolkit else None,
         generator=generator[1].decode() if generator else None,

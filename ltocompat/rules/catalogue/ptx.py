@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ltocompat.facts import ptx
+from ltocompat.facts import gpus, ptx
 from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature
@@ -206,3 +206,29 @@ def ptx_calls_what_nothing_defines(subject: Subject) -> Iterator[Requirement]:
                 "give it to nvJitLink together with the code that defines it, and load the result",
                 "calls and definitions in the text of the PTX",
             )
+
+
+@FAMILY.rule("PTX-10", Level.ERROR)
+def ptx_older_than_its_target(subject: Subject) -> Iterator[Requirement]:
+    """No compiler takes a .target that the .version of the text doesn't have yet."""
+    linked = subject.route is Route.LINK
+    picked = image_helpers.linked if linked else image_helpers.loaded
+    for image in picked(subject, ImageKind.PTX):
+        if image.arch is None:
+            continue
+        row, isa = gpus.sm(image.arch.number), _number(image.isa)
+        unheard = row is None and image.arch.number < gpus.newest_sm()
+        first = None if row is None else _number(row.first_ptx)
+        if not unheard and (isa is None or first is None or isa >= first):
+            continue
+        yield Requirement(
+            Component.LINKER if linked else Component.DRIVER,
+            Always(Verdict.UNKNOWN if row is None else Verdict.FAIL),
+            "PTX-10",
+            f"{_described(image)} for sm_{image.arch.number}",
+            "no such architecture is known"
+            if row is None
+            else f"that architecture begins with PTX {row.first_ptx}, whatever compiles it",
+            "compile the source for it anew; an edited .version makes no PTX older",
+            f"{_version_evidence(image)}, .target",
+        )

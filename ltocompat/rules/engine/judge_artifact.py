@@ -96,7 +96,7 @@ def _result(
         for host, each_module_verdict in hosts
         for each_finding in each_module_verdict.findings
     ]
-    findings += _of_whole(summary, judged, gpu)
+    findings += _of_whole(summary, judged, target, gpu)
     findings += findings_of_link(summary, judged, target, gpu)
     if route is not None and judged and all(part.said.how == OTHER_ROUTE for part in judged):
         findings.append(_impossible(judged, route))
@@ -169,18 +169,18 @@ def _nothing_judged(
 
 
 def _of_whole(
-    summary: ArtifactSummary, judged: list[GroupVerdict], gpu: Gpu | None
+    summary: ArtifactSummary, judged: list[GroupVerdict], target: Target, gpu: Gpu | None
 ) -> Iterator[Finding]:
     """What is said of an artifact rather than of its modules one by one."""
     if summary.skipped_count:  # what serves may lie where nothing could be read
         yield _unreadable(summary)
     elif gpu is not None and misses_all(judged):
         yield _nothing_serves(judged, gpu)
-    yield from _lacking(judged, gpu)
+    yield from _lacking(judged, target, gpu)
     yield from notes_of_empty(judged, gpu)
 
 
-def _lacking(judged: list[GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
+def _lacking(judged: list[GroupVerdict], target: Target, gpu: Gpu | None) -> Iterator[Finding]:
     """Objects that have nothing for the target of a device link, beside others that do."""
     waiting = [
         group_verdict for group_verdict in judged if group_verdict.group.signature.needs_device_link
@@ -193,12 +193,19 @@ def _lacking(judged: list[GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
     if gpu is None or not missing or len(missing) == len(waiting):
         return
     said = rule(ABSENT_FROM_DEVICE_LINK)
+    # nvlink goes on without them; nvJitLink takes no object that has nothing for its target.
+    refused = target.nvlink is None and target.nvjitlink is not None
+    verdict = Verdict.FAIL if refused else Verdict.UNKNOWN
+    end = (
+        "are refused by nvJitLink"
+        if refused
+        else "are left out of the device link, and what is called in them is then undefined"
+    )
     yield Finding(
         said.id,
-        Verdict.UNKNOWN,
-        LEVELS[Verdict.UNKNOWN],
-        f"objects without code for {gpu.arch} are left out of the device link, and what is called "
-        "in them is then undefined",
+        verdict,
+        LEVELS[verdict],
+        f"objects without code for {gpu.arch} {end}",
         said.remedy,
         "architectures in entry headers",
         said.source,
