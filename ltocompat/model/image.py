@@ -164,6 +164,7 @@ class Image:
         options: compiler options stored with it, else None.
         identifier: name stored with it (nvcc: the source file), else None.
         kernels: names of its kernels; None unless asked for, or where they can't be read.
+        empty_kernels: PTX that has kernels, each of which only returns; False unless asked for.
         symbols: what it defines for others and leaves undefined; None unless asked for, or where
             that can't be read.
         sha256: of the decoded bytes (scrambled: the stored bytes); None unless asked for.
@@ -189,6 +190,7 @@ class Image:
     options: str | None = None
     identifier: str | None = None
     kernels: tuple[str, ...] | None = None
+    empty_kernels: bool = False
     symbols: DeviceSymbols | None = None
     sha256: str | None = None
     problems: tuple[str, ...] = ()

@@ -39,7 +39,8 @@ class ImageSignature(NamedTuple):
         concatenated: lies in an entry that holds several images.
         in_fatbin: has an entry header; else it stands alone.
         debug: carries device debug information; None when not known.
-        has_kernels: None when not looked for or not to be known.
+        has_kernels: None when not looked for or not to be known; False where each only returns.
+        empty_kernels: it has kernels, each of which only returns.
         symbols: what it leaves undefined, and, where it is part of a link of several files, what
             it defines; None when not looked for or not to be known.
         problem: why its bytes contradict themselves or can't be read, None when they are fine.
@@ -59,6 +60,7 @@ class ImageSignature(NamedTuple):
     in_fatbin: bool = True
     debug: bool | None = None
     has_kernels: bool | None = None
+    empty_kernels: bool = False
     symbols: DeviceSymbols | None = None
     problem: str | None = None
 
@@ -91,7 +93,7 @@ def module_signature(module: Module) -> ModuleSignature:
 
 def image_signature(image: Image) -> ImageSignature:
     """The traits of an image."""
-    kernels = None if image.kernels is None else bool(image.kernels)
+    kernels = None if image.kernels is None else bool(image.kernels) and not image.empty_kernels
     cubin = image.cubin
     return ImageSignature(
         image.kind,
@@ -108,6 +110,7 @@ def image_signature(image: Image) -> ImageSignature:
         image.kind_number is not None,
         image.debug,
         kernels,
+        image.empty_kernels,
         image.symbols,
         image.problems[0] if image.problems else None,
     )

@@ -109,6 +109,16 @@ def image_bytes(stored: StoredImage) -> bytes:
     return data
 
 
+def cubin_kernels(stored: StoredImage) -> tuple[str, ...] | None:
+    """Names of the kernels of a cubin, and nothing else; None where they can't be read."""
+    payload = stored.payload
+    packed = payload.compression is not Compression.NONE
+    try:
+        return _parse_cubin(stored, payload.decode() if packed else None).kernels()
+    except Malformed:
+        return None
+
+
 def _parse_cubin(stored: StoredImage, data: bytes | None) -> cubin.Cubin:
     payload = stored.payload
     view = payload.stored if data is None else payload.stored.of(data)
@@ -231,6 +241,7 @@ def _ptx(stored: StoredImage, detail: Detail) -> dict[str, Any]:
     if detail.kernels:
         prefix.grow(stored.payload.budget.limits.image_bytes)
         facts["kernels"] = ptx.kernels(prefix.data)
+        facts["empty_kernels"] = bool(facts["kernels"]) and ptx.only_empty_kernels(prefix.data)
         facts["symbols"] = undefined_in_ptx(prefix.data)
     return facts
 

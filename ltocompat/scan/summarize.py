@@ -15,7 +15,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import Host, Image, ImageKind, Module, Skipped
 from ltocompat.model.signature import KernelsToCount, ModuleSignature, module_signature
 from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials
-from ltocompat.scan.describe import Detail, describe
+from ltocompat.scan.describe import Detail, cubin_kernels, describe
 from ltocompat.scan.walk import Batch
 
 _MOST_SKIPPED = 20
@@ -29,13 +29,12 @@ _Alike = tuple[tuple[str, ...], ModuleSignature, tuple[tuple[TrialKey, TrialOutc
 class KernelReader:
     """The second pass over one file: reads whether images have kernels, where that is asked for.
 
-    Once a cubin with kernels has settled the verdict on modules that are alike, the others are not
-    read. Alike are only modules of one innermost file: a library is judged the same alone and in a
-    package.
+    Once a module that is not for a GPU turned out to have kernels, those that are alike are not
+    read for that. Alike are only modules of one innermost file: a library is judged the same alone
+    and in a package.
     """
 
     def __init__(self) -> None:
-        self._settled: set[tuple[_Alike, int]] = set()
         self._filled: set[_Alike] = set()
 
     def read(
@@ -68,12 +67,8 @@ class KernelReader:
     ) -> Module:
         images = list(module.images)
         for number in wanted.picked:
-            if (alike, number) in self._settled or _surely_has_kernels(stored.images[number]):
-                continue
-            images[number] = _counted(stored.images[number], images[number])
-            # PTX is little and is counted.
-            if images[number].kind is ImageKind.SASS and images[number].kernels:
-                self._settled.add((alike, number))
+            if not _surely_has_kernels(stored.images[number]):
+                images[number] = _counted(stored.images[number], images[number])
         if alike not in self._filled and _any_kernels(stored, images, wanted.any_of):
             self._filled.add(alike)
         return replace(module, images=tuple(images))
@@ -89,8 +84,7 @@ def _any_kernels(stored: StoredModule, images: list[Image], numbers: Sequence[in
         if _surely_has_kernels(stored.images[number]):
             return True
         if images[number].kernels is None:
-            kernels = describe(stored.images[number], Detail(kernels=True))[0].kernels
-            images[number] = replace(images[number], kernels=kernels)
+            images[number] = _counted(stored.images[number], images[number])
         if images[number].kernels != ():  # None: they can't be read
             return True
     return False
@@ -99,11 +93,11 @@ def _any_kernels(stored: StoredModule, images: list[Image], numbers: Sequence[in
 def _counted(stored: StoredImage, image: Image) -> Image:
     """An image with its kernels.
 
-    Of a cubin nothing else is taken over: others of its signature are not read this far, and what
-    is said of them must not depend on which of them comes first. PTX is always read.
+    Of a cubin nothing else is taken over: large ones of its signature are not read this far.
     """
-    found, _ = describe(stored, Detail(kernels=True))
-    return found if image.kind is ImageKind.PTX else replace(image, kernels=found.kernels)
+    if image.kind is ImageKind.SASS:
+        return replace(image, kernels=cubin_kernels(stored))
+    return describe(stored, Detail(kernels=True))[0]
 
 
 def _surely_has_kernels(stored: StoredImage) -> bool:

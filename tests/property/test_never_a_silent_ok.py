@@ -17,6 +17,7 @@ from pathlib import Path
 from fatbin_writer import KINDS, EntrySpec, entry, region
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rules import image
 from samples import FOLDER
 
 import ltocompat
@@ -24,13 +25,16 @@ from ltocompat.cli import run
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.facts import drivers
 from ltocompat.facts.gpus import find_gpu
+from ltocompat.files.images import ptx
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
+from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.judge_module import ways
 from ltocompat.scan.walk import ScanSettings
+from ltocompat.targets import parse
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -62,7 +66,7 @@ TARGETS = st.builds(
 
 
 def with_kernels(group: ModuleGroup, kernels: bool | None) -> ModuleGroup:
-    images = tuple(image._replace(has_kernels=kernels) for image in group.signature.images)
+    images = tuple(each._replace(has_kernels=kernels) for each in group.signature.images)
     return replace(group, signature=replace(group.signature, images=images))
 
 
@@ -137,6 +141,67 @@ def test_a_gpu_that_no_kernel_is_for_is_not_served_by_what_has_none(
         assert judged([*kernels, *empty], target).verdict >= Verdict.UNKNOWN
 
 
+RETURNS = st.sampled_from(
+    [
+        "ret;",
+        "\tret ;\n",
+        "exit;",
+        "$L__BB0_1:\nret;",
+        ".loc 1 2 3\nret;",
+        ".reg .b32 %r<2>; ret;",
+        "",
+    ]
+)
+WORKS = st.sampled_from(
+    ["st.global.u32 [%rd1], %r1;", "mov.u32 %r1, 1;", "bar.sync 0;", "{ ret; }"]
+)
+PARAMETERS = st.sampled_from(["", "()", "(.param .u64 p)", "(\n.param .u32 a,\n.param .u32 b\n)"])
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(st.tuples(PARAMETERS, st.lists(RETURNS, max_size=3)), min_size=1), WORKS, st.data())
+def test_kernels_that_only_return_are_told_from_those_that_do_something(
+    empty: list[tuple[str, list[str]]], work: str, data: st.DataObject
+) -> None:
+    bodies = [(parameters, list(body)) for parameters, body in empty]
+    assert ptx.only_empty_kernels(ptx_of(bodies))
+    number = data.draw(st.integers(0, len(bodies) - 1))
+    bodies[number][1].append(work)
+    assert not ptx.only_empty_kernels(ptx_of(bodies))
+
+
+def ptx_of(bodies: list[tuple[str, list[str]]]) -> bytes:
+    """PTX of kernels with these parameters and bodies."""
+    kernels = [
+        f".entry k{n}{parameters}\n.maxntid 1, 1, 1\n{{ // none\n{chr(10).join(body)}\n}}\n"
+        for n, (parameters, body) in enumerate(bodies)
+    ]
+    return f".version 8.4\n.target sm_80\n.func f() {{ bar.sync 0; }}\n{''.join(kernels)}".encode()
+
+
+def test_an_empty_kernel_is_all_that_serves_and_is_named() -> None:
+    # nopHardwareDetection of libcublasLt 13.10 made it jit on sm_110, and fail on a B200 with 580.
+    empty = image(ImageKind.PTX, "compute_75", isa="9.3", has_kernels=False, empty_kernels=True)
+    probe = placed(replace(MODULES[0], signature=ModuleSignature((empty,), True)), "registered")
+    sass = ModuleSignature((image(ImageKind.SASS, "sm_90", has_kernels=True),), True)
+    library = [probe, replace(MODULES[0], signature=sass)]
+    for target in parse(["driver=580.95.05,gpu=h100", "driver=615.36.01,gpu=sm_110"]):
+        result = judged(library, target)
+        served = target.gpus[0].name == "h100"
+        assert result.verdict is (Verdict.OK if served else Verdict.FAIL)
+        assert result.coverage.served == int(served)
+        said = [finding.message for finding in result.findings]
+        assert "empty kernels" in said[0] if served else "only return" in said[0]
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.sampled_from(["fatbin/nvcc-13.5-concat.fatbin", "objects/libsaxpy.so"]), TARGETS, TARGETS)
+def test_coverage_depends_on_no_other_target(file: str, target: Target, other: Target) -> None:
+    (alone,) = ltocompat.check(FOLDER / file, [target], route="load")
+    beside, _ = ltocompat.check(FOLDER / file, [target, other], route="load")
+    assert (alone.coverage, alone.verdict) == (beside.coverage, beside.verdict)
+
+
 # PTX ISA version, and the first driver branch that compiles it (PTX ISA manual, release notes).
 ISA_BRANCHES = {"7.8": 520, "8.0": 525, "8.4": 550, "8.7": 570, "9.0": 580, "9.1": 590, "9.2": 595}
 
@@ -162,12 +227,12 @@ def test_ptx_in_a_file_is_refused_by_its_version_whatever_is_in_it(
 
 
 def test_ptx_without_kernels_in_a_package_is_a_note_where_something_else_serves() -> None:
-    ptx = ".version 9.5\n.target sm_80\n.address_size 64\n.func f() { ret; }\n"
+    text = ".version 9.5\n.target sm_80\n.address_size 64\n.func f() { ret; }\n"
     kernel = (FOLDER / "cubin/nvrtc-12.4-sm_90.cubin").read_bytes()
     with tempfile.TemporaryDirectory() as folder:
         package = Path(folder, "package.zip")
         with zipfile.ZipFile(package, "w") as archive:
-            archive.writestr("f.ptx", ptx)
+            archive.writestr("f.ptx", text)
             archive.writestr("k.cubin", kernel)
         target = "driver=580.95.05,gpu=h100"
         (both,) = ltocompat.check(package, [target], route="load")

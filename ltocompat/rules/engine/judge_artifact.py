@@ -8,6 +8,7 @@ from dataclasses import replace
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
 from ltocompat.model.image import Host, ImageKind
+from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Level, Result, Route, Verdict, worst
@@ -30,7 +31,12 @@ from ltocompat.rules.engine.judge_module import (
     possible_ways,
     ways_on,
 )
-from ltocompat.rules.engine.without_kernels import misses_all, notes_of_empty, with_neutral
+from ltocompat.rules.engine.without_kernels import (
+    has_empty_kernels,
+    misses_all,
+    notes_of_empty,
+    with_neutral,
+)
 
 HALVES = ("load", "link")
 
@@ -273,7 +279,8 @@ def _nothing_serves(judged: list[GroupVerdict], gpu: Gpu) -> Finding:
     """Why no module is for a GPU: by the rule that excludes all images, where one does."""
     reasons: dict[str, str] = {}
     obstacles: set[str] = set()
-    judged = [each for each in judged if each.said.how != OTHER_ROUTE]
+    empty = [each.group.example for each in judged if has_empty_kernels(each)]
+    judged = [each for each in judged if each.said.how != OTHER_ROUTE and not each.neutral]
     for group_verdict in judged:
         for image in group_verdict.group.signature.images:
             rule_id, reason = _excluded(image, gpu, group_verdict.way)
@@ -292,13 +299,17 @@ def _nothing_serves(judged: list[GroupVerdict], gpu: Gpu) -> Finding:
         said.id,
         Verdict.FAIL,
         Level.ERROR,
-        f"nothing in it is for {gpu.arch}{end}: {listed}{more}",
+        f"nothing in it is for {gpu.arch}{end}: {listed}{more}{_hollow(empty)}",
         said.remedy,
         "architectures in entry headers",
         said.source,
         sum(each_group_verdict.group.count for each_group_verdict in judged),
         judged[0].group.example,
     )
+
+
+def _hollow(places: list[Place]) -> str:
+    return f"; the kernels of {places[0]} only return" if places else ""
 
 
 def _excluded(image: ImageSignature, gpu: Gpu, way: Route) -> tuple[str, str]:

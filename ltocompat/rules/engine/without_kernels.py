@@ -58,12 +58,23 @@ def notes_of_empty(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[
     empty = [each for each in judged if each.said.without_kernels]
     if empty and len(empty) == len(judged):
         where = "" if gpu is None else f" for {gpu.arch}"
-        yield _note(f"no kernels{where}: it holds device functions and variables at most", empty)
+        what = "empty kernels" if any(map(has_empty_kernels, empty)) else "device functions"
+        yield _note(f"no kernels{where}: it holds {what} and variables at most", empty)
     for group_verdict in empty:
         reason = group_verdict.by_itself
-        if reason and reason.verdict > Verdict.JIT and not group_verdict.group.signature.registered:
-            text = f"without kernels, and not to be loaded by itself: {reason.message}"
-            yield _note(text, [group_verdict])
+        hollow = has_empty_kernels(group_verdict)
+        told = hollow or not group_verdict.group.signature.registered
+        if told and reason and reason.verdict > Verdict.JIT:
+            what = "with empty kernels alone" if hollow else "without kernels"
+            yield _note(
+                f"{what}, and not to be loaded by itself: {reason.message}", [group_verdict]
+            )
+
+
+def has_empty_kernels(group_verdict: GroupVerdict) -> bool:
+    """Whether the modules have kernels that only return, and no others."""
+    said = group_verdict.said
+    return said.without_kernels and any(image.empty_kernels for image in said.picked)
 
 
 def _note(message: str, groups: Sequence[GroupVerdict]) -> Finding:
