@@ -171,7 +171,8 @@ def _nothing_judged(
     """Whether no device code was judged; what has no kernels is judged by their absence."""
     if not judged:
         return all(module_verdict.verdict is None for _, module_verdict in hosts)
-    return bool(not_judged) and all(group_verdict.said.verdict is None for group_verdict in judged)
+    with_kernels = [each for each in judged if not each.said.without_kernels]
+    return bool(not_judged) and all(each.said.verdict is None for each in with_kernels or judged)
 
 
 def _of_whole(
