@@ -371,3 +371,10 @@ def test_modules_of_all_files_in_a_package_are_counted(folder: Path, capsys: Cap
 
 def rules(value: Any) -> set[str]:  # noqa: ANN401 - parsed JSON
     return {found["rule"] for each_value in value["results"] for found in each_value["findings"]}
+
+
+def test_the_reasoning_is_shown_where_it_is_asked_for(capsys: Captured) -> None:
+    assert run(["audit", SASS]) == 0
+    assert "driver >= " not in capsys.readouterr().out
+    assert run(["audit", SASS, "--why"]) == 0
+    assert "driver >= " in capsys.readouterr().out

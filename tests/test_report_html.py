@@ -283,3 +283,18 @@ def test_half_a_verdict_is_said_so() -> None:
     page = page_of([PROD, half])
     assert "not judged: load" in page.get("verdicts").text
     assert "not judged: load" in page.get("why-1").text
+
+
+@pytest.mark.parametrize(
+    ("path", "project"),
+    [
+        ("dist/libx_cu13-26.10.0-py3-none-any.whl", "libx_cu13 26.10.0"),
+        ("dist/lib-x-1.0-h1_0.conda", "lib-x 1.0"),
+        ("lib/libx.so", "libx.so"),
+    ],
+)
+def test_a_tab_shows_project_version_and_the_day(path: str, project: str) -> None:
+    stream = io.StringIO()
+    html.write(REPORT, [PROD, result(Verdict.OK, PROD, H100, path=path)], stream, Options())
+    (title,) = re.findall(r"<title>(.*?)</title>", stream.getvalue())
+    assert re.fullmatch(rf"{re.escape(project)}, 20\d\d-\d\d-\d\d: ltocompat", title)

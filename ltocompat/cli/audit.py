@@ -61,6 +61,7 @@ def audit(
     beside: Beside = None,
     install_linkers: InstallLinkers = False,
     no_cache: NoCache = False,
+    why: Annotated[bool, typer.Option("--why", help="Show the reasoning of each verdict.")] = False,
     allow_empty: AllowEmpty = False,
     strict: Strict = False,
     fail_on: Annotated[
@@ -81,7 +82,7 @@ def audit(
     from ltocompat.commands.policy.baseline import Baseline
     from ltocompat.report.verbs.audit import REPORT
 
-    writing = in_format(form, REPORT, Options(width=terminal_width()), paths or ())
+    writing = in_format(form, REPORT, Options(width=terminal_width(), why=why), paths or ())
     output = Output()
     options = command.AuditOptions(
         tuple(paths or ()),

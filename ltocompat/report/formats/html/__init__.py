@@ -7,6 +7,7 @@ itself, so that even a name that slipped through could load and run nothing.
 from __future__ import annotations
 
 import base64
+import datetime as dt
 import hashlib
 from collections.abc import Iterable
 from importlib.resources import files
@@ -62,7 +63,7 @@ def _pieces(judgements: Judgements) -> Iterable[str]:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f'<meta name="generator" content="ltocompat {VERSION}">\n'
-        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n{sprite()}"
+        f"<title>{_document_title(judgements)}</title>\n<style>{style}</style>\n</head>\n<body>\n{sprite()}"
     )
     links = "".join(f'<li><a href="#{name}">{word}</a></li>' for name, word, _ in sections)
     yield (
@@ -116,6 +117,23 @@ def _title(judgements: Judgements) -> str:
     )
     on = count(len(judgements.targets), "deploy target") if judgements.targets else ANY_TARGET.name
     return f"{what} on {on}"
+
+
+def _document_title(judgements: Judgements) -> str:
+    """What a tab or a bookmark shows: project and version, and when the page was made."""
+    projects = dict.fromkeys(_project(result.path) for result in judgements.results)
+    what = escaped(next(iter(projects))) if len(projects) == 1 else _title(judgements)
+    return f"{what}, {dt.datetime.now(dt.UTC).date()}: ltocompat"
+
+
+def _project(path: str) -> str:
+    """``libx 1.0`` of a wheel or conda package; of any other file its name."""
+    name = path.rsplit("/", 1)[-1]
+    if name.endswith(".whl") and name.count("-") >= 4:
+        return " ".join(name.split("-")[:2])
+    if name.endswith((".conda", ".tar.bz2")) and name.count("-") >= 2:
+        return " ".join(name.rsplit("-", 2)[:2])
+    return name
 
 
 def _lede(judgements: Judgements, found: list[GroupedFinding]) -> str:
