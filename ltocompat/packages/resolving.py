@@ -10,7 +10,7 @@ from functools import reduce
 from ltocompat.facts.toolkit_pins import brought_by_libraries
 from ltocompat.model.target import System
 from ltocompat.packages.values import Dependency, Kind, Package
-from ltocompat.targets.markers import MarkerEnvironment
+from ltocompat.targets.systems import MarkerEnvironment
 from ltocompat.targets.versions.packages import (
     Allowed,
     allowed,

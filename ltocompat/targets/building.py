@@ -11,7 +11,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import DriverVersion, Gpu, System, Target, VersionSet
 from ltocompat.targets.inline import EXAMPLE
-from ltocompat.targets.systems import marker_environment, read_system
+from ltocompat.targets.systems import MarkerEnvironment, read_system
 from ltocompat.targets.versions.drivers import read_driver
 from ltocompat.targets.versions.releases import read_releases
 
@@ -46,7 +46,7 @@ def build(name: str, keys: Mapping[str, str], origin: ValueOrigin) -> Target:
         raise UsageError(f"{name!r} says nothing of a deploy target; write {EXAMPLE}")
     system = read_system(keys["os"]) if "os" in keys else System()
     if "python" in keys:
-        marker_environment(system, keys["python"])
+        MarkerEnvironment.of(system, keys["python"])  # raises where it is no version
     driver = _driver(keys, system, origin)
     libraries = _libraries(keys, system, origin)
     gpus = _gpus(keys["gpu"]) if "gpu" in keys else ()

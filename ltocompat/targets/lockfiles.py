@@ -8,9 +8,9 @@ from typing import Any
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import System, VersionSet
-from ltocompat.targets.markers import MarkerEnvironment
 from ltocompat.targets.pins import LOOKED_FOR, Pin, libraries
 from ltocompat.targets.requirements_txt import read_requirements
+from ltocompat.targets.systems import MarkerEnvironment
 from ltocompat.targets.text_file import read_toml
 from ltocompat.targets.toml_locks import read_pylock, read_uv_lock
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.model.errors import UsageError
-from ltocompat.targets.markers import MarkerEnvironment
 from ltocompat.targets.pins import Pin, is_wanted
+from ltocompat.targets.systems import MarkerEnvironment
 from ltocompat.targets.text_file import read_text
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ltocompat.model.errors import UsageError
-from ltocompat.targets.markers import MarkerEnvironment
 from ltocompat.targets.pins import Pin, is_wanted
+from ltocompat.targets.systems import MarkerEnvironment
 
 Table = dict[str, Any]
 
