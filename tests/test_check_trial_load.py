@@ -33,7 +33,7 @@ DISAGREES = "TRIAL-DISAGREES"
 def outcome(row: Mapping[str, Any], *, loading: str = "eagerly") -> TrialOutcome:
     """A recorded answer as a trial gives it; those were of eager loads."""
     said = f"error {row.get('code')}" if row.get("code") else ""
-    return TrialOutcome("driver of CUDA 13.0", row["outcome"], said=said, loading=loading)
+    return TrialOutcome("driver of CUDA 13.0", row["outcome"], reason=said, loading=loading)
 
 
 def tried(place: str, answer: TrialOutcome) -> ModuleVerdict:

@@ -52,7 +52,7 @@ def test_an_answer_names_the_place_that_is_asked_about(tmp_path: Path) -> None:
     with TrialCache(str(tmp_path / "t")) as cache:
         cache.keep({Question.of(LINKER, request()): REFUSED})
         found = cache.get(Question.of(LINKER, request(name="b.whl::c.so@0x80")))
-    assert found == replace(REFUSED, said="b.whl::c.so@0x80: it is too new")
+    assert found == replace(REFUSED, reason="b.whl::c.so@0x80: it is too new")
 
 
 @pytest.mark.parametrize(

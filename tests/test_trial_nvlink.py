@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
+import platform
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from samples import FOLDER
 
+from ltocompat.commands.check import check
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import Image, ImageKind, Maker, Role
 from ltocompat.model.place import Place
 from ltocompat.targets.linkers import Linker, Tool
+from ltocompat.targets.linkers.cache import InstallOrigin
 from ltocompat.trial import (
     Answer,
     InputKind,
@@ -252,3 +258,51 @@ def test_a_log_that_is_plain_stays_as_it_is() -> None:
     plain = Reason("duplicate symbol", "two inputs define f")
     newer = image(ImageKind.LTOIR, "lto_80", "13.5")
     assert sharpened(plain, (newer,), NVLINK, SmArch(80)) is plain
+
+
+REFUSING = """#!{python} -IS
+import sys
+if sys.argv[1:] == ["--version"]:
+    print("Cuda compilation tools, release 13.5, V13.5.37")
+    sys.exit()
+print("nvlink fatal   : elfLink nvvm error")
+sys.exit(1)
+"""
+
+
+@pytest.fixture
+def refusing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache for trials whose nvlink 13.5.37 refuses everything."""
+    folder = tmp_path / "ltocompat" / "nvlink" / "13.5.37"
+    folder.mkdir(parents=True)
+    program = folder / "nvlink"
+    program.write_text(REFUSING.format(python=sys.executable))
+    program.chmod(0o755)
+    processor = {"x86_64": "x86-64", "aarch64": "AArch64"}[platform.machine()]
+    origin = InstallOrigin(
+        "13.5.37", "nvlink", program.stat().st_size, "", "w.whl", "test", processor
+    )
+    (folder / "origin.json").write_text(json.dumps(asdict(origin)))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [
+        ("nvcc-13.5-rdc-axpy.o", True),
+        ("nvcc-13.5-lto.o", True),
+        ("libaxpy.a", True),
+        ("nvcc-13.5-plain.o", False),  # the runtime loads it: no linker is asked
+    ],
+)
+@pytest.mark.parametrize("cache", [True, False])
+@pytest.mark.usefixtures("refusing")
+def test_the_nvlink_of_a_target_is_asked_about_what_needs_a_device_link(
+    *, name: str, refused: bool, cache: bool
+) -> None:
+    path, target = FOLDER / "objects" / name, "nvlink=13.5,gpu=sm_80"
+    found = [*check(path, [target], trial_link=True, cache=cache)]
+    again = [*check(path, [target], trial_link=True, cache=cache)]
+    assert found == again
+    messages = [finding.message for result in found for finding in result.findings]
+    assert any("nvlink 13.5.37 refuses it" in text for text in messages) == refused

@@ -34,8 +34,9 @@ from ltocompat.scan.progress import Progress, reporter
 from ltocompat.scan.summary_cache import Key, SummaryCache
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import obtain
+from ltocompat.trial.answer_cache import TrialCache
 from ltocompat.trial.narrow_makers import MakerNarrower
-from ltocompat.trial.trials import LinkTrial, TrialCache
+from ltocompat.trial.try_links import LinkTrial
 
 DIST = os.path.join("dist", "*")
 _NO_BASELINE = Baseline()

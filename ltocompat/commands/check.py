@@ -248,7 +248,7 @@ def _tries(
         tries.append(stack.enter_context(_load_trial(targets)).for_file)
     if not tries:
         return None
-    from ltocompat.trial.trials import all_of
+    from ltocompat.trial.module_trial import all_of
 
     return all_of(tries)
 

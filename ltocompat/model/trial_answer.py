@@ -21,14 +21,14 @@ class TrialOutcome:
         outcome: ``accepted`` (only added), ``linked``, ``loaded``, ``refused``, ``crashed`` or
             ``timed out``.
         cause: short name of the reason of a refusal, as logs are read; None when it is not known.
-        said: the reason in one sentence.
+        reason: of a failure, in one sentence.
         loading: of a driver, when it loaded kernels: ``lazily`` or ``eagerly``; None of a linker.
     """
 
     who: str
     outcome: str
     cause: str | None = None
-    said: str = ""
+    reason: str = ""
     loading: str | None = None
 
     @property

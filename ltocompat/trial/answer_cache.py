@@ -124,7 +124,7 @@ class TrialCache(Closing):
                         trial_outcome.who,
                         trial_outcome.outcome,
                         trial_outcome.cause,
-                        _anywhere(trial_outcome.said, question.name),
+                        _anywhere(trial_outcome.reason, question.name),
                     ]
                 ),
                 int(time.time() // _DAY),

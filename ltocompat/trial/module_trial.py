@@ -1,13 +1,36 @@
-"""What a trial of modules is: a question about some modules, and an answer for each."""
+"""What a trial of modules is: a question about some modules, and an answer for each.
+
+Real linkers and drivers are asked while the modules' bytes are at hand.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
-from ltocompat.model.trial_answer import Trials
+from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials
 from ltocompat.scan.walk import Modules
 
 TryModules = Callable[[Modules], Sequence[Trials]]
 """Asks linkers or drivers about modules of one file; what they did with each, in their order."""
 Tries = Callable[[], TryModules]
 """Begins a file: what is asked about it depends on no other file."""
+
+
+def all_of(tries: Sequence[Tries]) -> Tries | None:
+    """Several ways of trying as one; None for none."""
+    if not tries:
+        return None
+
+    def for_file() -> TryModules:
+        return functools.partial(_try_all, [begin() for begin in tries])
+
+    return for_file
+
+
+def _try_all(tries: Sequence[TryModules], modules: Modules) -> list[Trials]:
+    found: list[dict[TrialKey, TrialOutcome]] = [{} for _ in modules]
+    for ask in tries:
+        for answers, more in zip(found, ask(modules), strict=True):
+            answers.update(more)
+    return list(found)

@@ -12,13 +12,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Malformed, Missing
-from ltocompat.model.image import ImageKind, Module
+from ltocompat.model.image import PRELINKED_SECTIONS, ImageKind, Module
 from ltocompat.model.signature import ModuleSignature, module_signature
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials, link_key
@@ -141,7 +141,13 @@ class LinkTrial(Closing):
         self, stored: StoredModule, module: Module, goal: _LinkJob, linked: set[_Linked]
     ) -> Request | None:
         signature = module_signature(module)
-        if Route.LINK not in ways(signature) or (goal.offline and not signature.needs_device_link):
+        if goal.offline:
+            # Whether a device link has used it shows when its file was read to the end: what lies
+            # where relocatable code does is asked about.
+            signature = replace(signature, needs_device_link=module.section in PRELINKED_SECTIONS)
+            if not signature.needs_device_link:
+                return None
+        if Route.LINK not in ways(signature):
             return None
         pick = pick_for_linker(signature, goal.arch, goal.release)
         inputs = inputs_of(stored) if pick.images else ()

@@ -117,11 +117,11 @@ def _outcome(driver: LoadedDriver, answer: LoadAnswer) -> TrialOutcome:
     if answer.outcome is LoadOutcome.LOADED:
         return outcome
     if answer.outcome is LoadOutcome.CRASHED:
-        return replace(outcome, said=str(answer.signal or answer.exit_status))
+        return replace(outcome, reason=str(answer.signal or answer.exit_status))
     if answer.outcome is LoadOutcome.TIMED_OUT:
-        return replace(outcome, said="it used up its time limit")
+        return replace(outcome, reason="it used up its time limit")
     log = next((line.strip() for line in answer.log.splitlines() if line.strip()), "")
     at = f" at kernel {answer.kernel}" if answer.kernel else ""
     name = f" {answer.code_name}" if answer.code_name else ""
     text = f"error {answer.code}{name}{at}"
-    return replace(outcome, cause=str(answer.code), said=f"{text}: {log}" if log else text)
+    return replace(outcome, cause=str(answer.code), reason=f"{text}: {log}" if log else text)

@@ -14,7 +14,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.verdict import Verdict
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets import parse
-from ltocompat.trial.trials import LinkTrial
+from ltocompat.trial.try_links import LinkTrial
 
 pytestmark = pytest.mark.wild
 

@@ -68,9 +68,12 @@ def test_damaged_lto_ir_that_ends_nvlink_is_an_answer(nvlink: Linker, tmp_path: 
 
 
 def wrapped(fatbin: Path, folder: Path) -> Path:
-    """An object with a fatbin where nvcc -rdc=true puts it."""
+    """An object with a fatbin where nvcc -rdc=true puts it, which waits for a device link."""
     source = folder / f"{fatbin.stem}.s"
-    source.write_text(f'.section __nv_relfatbin,"a"\n.align 8\n.incbin "{fatbin}"\n')
+    source.write_text(
+        f'.section __nv_relfatbin,"a"\n.align 8\n.incbin "{fatbin}"\n'
+        ".data\n.quad __cudaRegisterLinkedBinary_x\n"
+    )
     gcc = shutil.which("gcc") or "gcc"
     subprocess.run([gcc, "-c", source, "-o", source.with_suffix(".o")], check=True)
     source.unlink()

@@ -305,7 +305,7 @@ def over(known: VersionSet[Release], found: list[ModuleVerdict]) -> ModuleVerdic
 def _with_trial(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
     """A verdict after a trial: it may lower it and settle an unknown."""
     if tried.outcome in ("crashed", "timed out"):
-        message = f"{tried.subject} {tried.outcome} on it: {tried.said}"
+        message = f"{tried.subject} {tried.outcome} on it: {tried.reason}"
         return _add(judged, tried, TRIAL_REFUSED, Verdict.UNKNOWN, message)
     by_rules = worst(finding.verdict for finding in judged.findings if _about(tried, finding))
     answered = _taken if tried.worked else _refused
@@ -316,7 +316,7 @@ def _refused(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> M
     """After a refusal, which a module that nothing is picked of, or that fails, calls for."""
     if judged.verdict is None or by_rules is Verdict.FAIL:
         return judged
-    message = f"{tried.subject} refuses it: {tried.said}"
+    message = f"{tried.subject} refuses it: {tried.reason}"
     if by_rules is Verdict.UNKNOWN:
         return _add(_settled(judged, tried), tried, TRIAL_REFUSED, Verdict.FAIL, message)
     message = f"by the rules it is {by_rules}, but {message}"
