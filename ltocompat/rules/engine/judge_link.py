@@ -69,7 +69,7 @@ def _refusals(
             verdict,
             LEVELS[verdict],
             f"{tried.subject} {what}{'' if answered else ' on'} the link of all inputs: "
-            f"{tried.said}",
+            f"{tried.reason}",
             source.remedy,
             "a trial link of all inputs",
             source.source,
