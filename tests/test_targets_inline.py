@@ -186,8 +186,8 @@ def test_stock_without_a_known_driver_asks_for_one() -> None:
     assert said(one("stock=13.5,driver=615.10").driver) == ["615.10"]
 
 
-@pytest.mark.parametrize("text", ["compat=13.0", "compat=13-0"])
-def test_a_compat_package_is_written_with_a_point_or_as_its_name_has_it(text: str) -> None:
+@pytest.mark.parametrize("text", ["compat=13.0", "compat=13-0", "compat=580.95.05", "compat=580"])
+def test_a_compat_package_is_written_as_release_as_in_its_name_or_by_its_driver(text: str) -> None:
     assert said(one(text).compat) == ["13.0"]
 
 

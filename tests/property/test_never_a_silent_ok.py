@@ -343,3 +343,23 @@ def test_a_half_that_is_not_judged_is_told_and_never_passes_where_more_is_asked_
         assert usual != 0 or result.verdict < Verdict.UNKNOWN
         assert all(half in text for half in result.not_judged)
         assert "not judged" in text or "not_judged" in text or form == "github"
+
+
+EVERY_LTOIR = sorted((FOLDER / "ltoir").glob("nvrtc-*")) + sorted(
+    (FOLDER / "fatbin-ltoir").glob("nvfatbin-*-of-*")
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(EVERY_LTOIR), st.sampled_from(["gpu=h100", "gpu=b200", "driver=580.95.05"]))
+def test_what_no_linker_links_fails_without_one_and_all_else_is_left_open(
+    path: Path, keys: str
+) -> None:
+    # Of 11.x, every nvJitLink 12.0 to 13.5 refused (tests/data/ltoir_links.json).
+    (result,) = ltocompat.check(path, [keys], route="link")
+    if "11.8" in path.name:
+        assert result.verdict is Verdict.FAIL
+        assert any("LTO-09" in finding.message for finding in result.findings)
+    elif result.coverage.link:
+        assert result.not_judged[-1] == "link"
+    assert not any("Tile IR" in finding.message for finding in result.findings)

@@ -111,7 +111,8 @@ def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
             continue
         ancient = releases[-1] < FIRST_NVJITLINK
         consequence = (
-            "nvJitLink has never linked it; only the driver's own JIT LTO did, which is deprecated"
+            "no nvJitLink or nvlink of CUDA 12 or later links it; whether the driver's own "
+            "cuLink does, which is deprecated, is not known (LTO-09)"
             if ancient
             else "it links in every measured case, but NVIDIA promises it within a major only"
         )

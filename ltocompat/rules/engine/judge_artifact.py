@@ -339,7 +339,7 @@ def _left_open(
         words.append("its links")
     if "load" in halves:
         keys += [key for key, known in (("gpu=", gpu), ("driver=", target.driver)) if not known]
-        words.append("loading it" if keys else "loading its Tile IR")
+        words.append("loading it" if keys else f"loading {_unknown_kind(summary)}")
     lacks = f": the target lacks {' and '.join(keys)}" if keys else ""
     verdict = Verdict.UNKNOWN if alone else Verdict.OK
     rule_ = rule(TARGET_LEAVES_OPEN)
@@ -352,6 +352,16 @@ def _left_open(
         "the keys of the target",
         rule_.source,
     )
+
+
+def _unknown_kind(summary: ArtifactSummary) -> str:
+    """What of an artifact can't be judged though the target says enough."""
+    kinds = {image.kind for group in summary.groups for image in group.signature.images}
+    if ImageKind.TILEIR in kinds:
+        return "its Tile IR"
+    if ImageKind.UNKNOWN in kinds:
+        return "its images of an unknown kind"
+    return "it with a driver that is not known"
 
 
 def _impossible(judged: list[GroupVerdict], route: Route) -> Finding:

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from ltocompat.facts import nvjitlink_minors
 from ltocompat.model.arch import ArchForm, Release
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
@@ -169,11 +170,7 @@ def _linked(
             None, "none", not_judged=frozenset({"link"}), why="it names no architecture"
         )
     if known is None:
-        pick = pick_for_linker(signature, aim.arch, None)
-        how = "none" if pick.missed else "link"
-        unjudged = frozenset({"link"}) if not pick.missed else frozenset[str]()
-        why = str(pick.missed) if pick.missed else "the target names no linker"
-        return ModuleVerdict(None, how, not_judged=unjudged, picked=pick.images, why=why)
+        return _linked_by_any(signature, aim)
     found = []
     for linker in known.values:
         tried = trials.get(link_key(linker, aim.arch, offline=offline))
@@ -188,6 +185,34 @@ def _linked(
         judged = _ruled(subject, target, gpu, linker, "link")
         found.append(judged if tried is None else _with_trial(judged, tried))
     return over(known, found)
+
+
+def _linked_by_any(signature: ModuleSignature, aim: Gpu) -> ModuleVerdict:
+    """A link by a linker that the target doesn't name: what no linker takes fails all the same."""
+    pick = pick_for_linker(signature, aim.arch, None)
+    if pick.missed:
+        return ModuleVerdict(None, "none", picked=pick.images, why=str(pick.missed))
+    subject = Subject(signature, Route.LINK, aim, pick.images)
+    refused = [
+        Evaluation(requirement, Verdict.FAIL, f"{requirement.subject}: {requirement.consequence}")
+        for requirement in requirements_of(subject)
+        if requirement.component is Component.LINKER
+        and all(requirement.constraint.judge(linker) is Verdict.FAIL for linker in _every_linker())
+    ]
+    if not refused:
+        why = "the target names no linker"
+        unjudged = frozenset({"link"})
+        return ModuleVerdict(None, "link", not_judged=unjudged, picked=pick.images, why=why)
+    findings = tuple(map(finding_of, refused))
+    why = f"{signature.images[0]}: no linker takes it"
+    return ModuleVerdict(Verdict.FAIL, "link", findings, picked=pick.images, why=why)
+
+
+@functools.cache
+def _every_linker() -> tuple[Release, ...]:
+    """The releases of all linkers that are known, and one after them."""
+    known = nvjitlink_minors()
+    return (*known, Release(known[-1].major + 1, 0))
 
 
 def _own_target(signature: ModuleSignature) -> Gpu | None:

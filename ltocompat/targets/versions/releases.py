@@ -17,6 +17,9 @@ from ltocompat.targets.versions.comparisons import (
     read_numbers,
 )
 
+# Below this a version is that of a CUDA release, not of the driver that a package holds.
+_LEAST_BRANCH = 100
+
 TITLES = {
     "nvjitlink": "nvJitLink",
     "nvrtc": "NVRTC",
@@ -45,7 +48,8 @@ def read_releases(part: str, text: str, source: str) -> VersionSet[Release]:
 
     Args:
         part: ``nvjitlink``, ``nvrtc``, ``nvlink`` or ``compat``.
-        text: one version, a range or several; cuda-compat packages also as ``13-0``.
+        text: one version, a range or several; cuda-compat packages also as ``13-0``, or by the
+            driver in them, ``580.95.05``, as the folder of the package shows it.
         source: who says so.
 
     Raises:
@@ -104,6 +108,8 @@ def _releases(part: str, word: str) -> tuple[Release, ...]:
             f"{word!r} is not a version of {TITLES[part]}; write it like 12.4, 12.4.127 or "
             f"'{part}>=12.4,<13'"
         )
+    if part == "compat" and numbers[0] >= _LEAST_BRANCH:
+        return (_of_driver(numbers[0], word),)
     if len(numbers) > 1:
         return (existing(part, Release(*numbers[:2])),)
     minors = tuple(
@@ -115,6 +121,18 @@ def _releases(part: str, word: str) -> tuple[Release, ...]:
             f"one of {_listed(part)}"
         )
     return minors
+
+
+def _of_driver(branch: int, word: str) -> Release:
+    """The package that a driver of this branch comes in: 13.0 of 580.95.05."""
+    release = drivers.branch_cuda(branch)
+    if release is None:
+        known = ", ".join(map(str, drivers.driver_branches()))
+        raise UsageError(
+            f"driver {word} is of no branch that is known; write its cuda-compat "
+            f"package, like compat=13.0, or a driver of one of the branches {known}"
+        )
+    return release
 
 
 def _in_range(part: str, text: str) -> tuple[Release, ...]:
