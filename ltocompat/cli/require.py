@@ -20,6 +20,10 @@ def require(
         list[str],
         typer.Argument(metavar="PATH...", help="Files, folders, places (libx.a::m.o@0x40) or -."),
     ],
+    together: Annotated[
+        bool,
+        typer.Option("--together", help="Say what one link of all that these paths hold needs."),
+    ] = False,
     trial_link: TrialLink = False,
     install_linkers: InstallLinkers = False,
     form: Format = None,
@@ -34,6 +38,7 @@ def require(
         trial_link=trial_link,
         install_linkers=install_linkers,
         progress=output.progress,
+        together=together,
     )
     writing = in_format(form, REPORT, Options(width=terminal_width()), paths)
     return run_verb(command.run, options, writing, RequireStatus(), output)

@@ -18,7 +18,7 @@ from ltocompat.model.failure import Failure
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
-from ltocompat.model.verdict import Route
+from ltocompat.model.verdict import Result, Route
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.judge_module import ways
 from ltocompat.scan.progress import Progress
@@ -93,14 +93,15 @@ def _goes(summary: ArtifactSummary, route: Route) -> bool:
 def _grid(
     summary: ArtifactSummary, what: str, targets: Sequence[Target], route: Route, *, tried: bool
 ) -> Matrix:
-    only = [group for group in summary.groups if route in ways(group.signature)]
-    part = ArtifactSummary(
-        summary.path, only, summary.skipped, summary.skipped_count, summary.options
-    )
-    rows = (results(part, target, route) for target in targets)
+    rows = (_cells(summary, target, route) for target in targets)
     cells = tuple(tuple(row if tried else map(advising_trials, row)) for row in rows)
     columns = tuple(map(str, targets[0].gpus))
     return Matrix(summary.path, what, tuple(t.name for t in targets), columns, cells, tried)
+
+
+def _cells(summary: ArtifactSummary, target: Target, route: Route) -> Iterator[Result]:
+    """What ``check`` says on the target: its line of this route, or its only one."""
+    return (result for result in results(summary, target) if result.route in (route, None))
 
 
 def _gpus() -> tuple[Gpu, ...]:

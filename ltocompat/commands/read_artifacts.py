@@ -80,11 +80,15 @@ class SurveyOptions:
     progress: Callable[[Progress], None] | None = None
 
     def read(
-        self, *, tries: Tries | None = None, narrower: MakerNarrower | None = None
+        self,
+        *,
+        tries: Tries | None = None,
+        narrower: MakerNarrower | None = None,
+        one_link: bool = False,
     ) -> Iterator[ArtifactSummary | Failure]:
         """The summaries; a path that can't be read is a ``Failure`` among them."""
         settings = ScanSettings(limits=self.limits, progress=reporter(self.progress))
-        scan = ScanOptions(settings, tries=tries, narrower=narrower)
+        scan = ScanOptions(settings, tries=tries, narrower=narrower, one_link=one_link)
         return with_failures(functools.partial(summaries, self.paths, scan))
 
 

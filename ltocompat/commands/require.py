@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ltocompat.commands.failures import OnError, answers
 from ltocompat.commands.read_artifacts import SurveyOptions
+from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
 from ltocompat.model.failure import Failure
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import Required
@@ -21,6 +22,8 @@ from ltocompat.scan.progress import Progress
 class RequireOptions(SurveyOptions):
     """Whose needs to tell; the attributes are the arguments of ``require``."""
 
+    together: bool = False
+
 
 def require(
     *paths: str | os.PathLike[str],
@@ -28,6 +31,7 @@ def require(
     install_linkers: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[Progress], None] | None = None,
+    together: bool = False,
     on_error: OnError | None = None,
 ) -> Iterator[Required]:
     """Say what every file at these paths asks of drivers, GPUs and nvJitLinks.
@@ -38,6 +42,7 @@ def require(
         install_linkers: install nvJitLinks that are needed and not at hand.
         limits: what reading one file may cost.
         progress: called as files are read.
+        together: say what one link of all that the paths hold asks.
         on_error: gets what goes wrong with one of the paths; None: it is raised.
 
     Raises:
@@ -45,7 +50,7 @@ def require(
         UsageError: nothing lies at a place.
         Missing: an nvJitLink that must be asked is not at hand.
     """
-    options = RequireOptions(paths, trial_link, install_linkers, limits, progress)
+    options = RequireOptions(paths, trial_link, install_linkers, limits, progress, together)
     return answers(run(options), on_error)
 
 
@@ -63,5 +68,13 @@ def run(options: RequireOptions) -> Iterator[Required | Failure]:
 
             ask = functools.partial(obtain, install_missing=options.install_linkers)
             narrower = stack.enter_context(MakerNarrower(ask))
-        for summary in options.read(narrower=narrower):
-            yield summary if isinstance(summary, Failure) else required(summary)
+        parts: list[ArtifactSummary] = []
+        for summary in options.read(narrower=narrower, one_link=options.together):
+            if isinstance(summary, Failure):
+                yield summary
+            elif options.together:
+                parts.append(summary)
+            else:
+                yield required(summary)
+        if parts:
+            yield required(together_as_one(parts))

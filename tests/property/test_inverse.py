@@ -193,6 +193,9 @@ def pasted_linkers_link(summary: ArtifactSummary, start: int) -> None:
             for service, floor in rows(answer, start, STEP)
             if floor.driver and floor.nvjitlink and floor.nvjitlink <= admitted[0]
         ]
+        ended = [row for row in linked if (row[1].last_nvjitlink or admitted[0]) < admitted[0]]
+        assert all(f"sm_{service.number}" in line.note for service, _ in ended), line
+        linked = [row for row in linked if row not in ended]
         for service, floor in linked:
             for release in admitted:
                 result = checked.on(service.number, floor.route, None, release)

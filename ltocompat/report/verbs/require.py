@@ -142,10 +142,10 @@ def _span(first: DriverVersion | Release | None, last: DriverVersion | Release |
 
 
 def _ends(last: DriverVersion | Release) -> bool:
-    """Whether a version is followed by others that are not promised to do."""
+    """Whether a version is followed by others that are known not to do as well."""
     if isinstance(last, DriverVersion):
         return last.branch < driver_branches()[-1]
-    return any(last < minor and minor.major == last.major for minor in nvjitlink_minors())
+    return last < max(nvjitlink_minors())
 
 
 def _line(line: PasteLine) -> tuple[str, ...]:

@@ -273,12 +273,17 @@ def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> It
     suffix = "-cu12" if floor.major == _OLDEST_TOOLKIT.major else ""
     how = "no trial could tell" if linker.tried else "--trial-link tells"
     notes = [] if linker.exact else [f"perhaps {linker.possible} is enough; {how}"]
-    later: dict[Release, list[str]] = {}
+    others: dict[str, list[str]] = {}
     for service in services:
         for route in service.routes:
-            if route.nvjitlink is not None and route.driver and route.nvjitlink > floor:
-                later.setdefault(route.nvjitlink, []).append(_arch(service))
-    notes += [f"{', '.join(archs)} from {release}" for release, archs in later.items()]
+            first, last = route.nvjitlink, route.last_nvjitlink
+            if first is None or route.driver is None:
+                continue
+            if first > floor:
+                others.setdefault(f"from {first}", []).append(_arch(service))
+            elif last is not None and last < floor:
+                others.setdefault(f"with {first} to {last}", []).append(_arch(service))
+    notes += [f"{', '.join(archs)} {versions}" for versions, archs in others.items()]
     note = "; ".join(notes)
     yield PasteLine("pip", f"nvidia-nvjitlink{suffix}>={floor},<{linker.ceiling}", note)
     yield PasteLine("conda", f"libnvjitlink >={floor},<{linker.ceiling}", note)
