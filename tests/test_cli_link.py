@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import subprocess
-import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 from report_values import valid_json
 from samples import FOLDER
+
+from ltocompat import cli
 
 LTOIR = FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir"
 SCRAMBLED = FOLDER / "fatbin-ltoir" / "nvfatbin-13.3-of-13.3-lto_80.fatbin"
@@ -18,14 +20,13 @@ SCRAMBLED = FOLDER / "fatbin-ltoir" / "nvfatbin-13.3-of-13.3-lto_80.fatbin"
 
 def run(tmp_path: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """With a cache of trials that is empty."""
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "LD_LIBRARY_PATH": ""}
-    return subprocess.run(
-        [sys.executable, "-m", "ltocompat", *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = [*map(str, arguments)]
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        patch.setenv("LD_LIBRARY_PATH", "")
+        code = cli.run(words)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
 
 @pytest.mark.parametrize(

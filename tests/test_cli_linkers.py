@@ -207,15 +207,16 @@ def test_the_size_is_said_first() -> None:
 
 
 @pytest.mark.parametrize("group", ["linkers", "nvjitlink"])
-@pytest.mark.parametrize("arguments", [[], ["list"], ["install"], ["remove"]])
-def test_help_of_a_group_imports_nothing_slow(group: str, arguments: list[str]) -> None:
+def test_help_of_a_group_imports_nothing_slow(group: str) -> None:
     code = (
-        "import sys; from ltocompat.cli import run; code = run(sys.argv[1:]);"
-        "bad = {'ltocompat.facts', 'ltocompat.targets.linkers', 'elftools'} & {*sys.modules};"
-        "assert not bad, bad; sys.exit(code)"
+        "import sys; from ltocompat.cli import run\n"
+        "for words in ([], ['list'], ['install'], ['remove']):\n"
+        "    assert run([sys.argv[1], *words, '--help']) == 0\n"
+        "    bad = {'ltocompat.facts', 'ltocompat.targets.linkers', 'elftools'} & {*sys.modules}\n"
+        "    assert not bad, bad\n"
     )
-    command = [sys.executable, "-c", code, group, *arguments, "--help"]
+    command = [sys.executable, "-c", code, group]
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
     assert done.returncode == 0, done.stderr
-    assert f"Usage: ltocompat {group}" in done.stdout
+    assert done.stdout.count(f"Usage: ltocompat {group}") == 4
