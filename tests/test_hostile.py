@@ -99,7 +99,7 @@ def test_five_hundred_mutations(sample: Sample) -> None:
 
 
 def zstd_entry(decoded: int, declared: int | None = None) -> bytes:
-    payload = b".version 8.4\n".ljust(decoded)
+    payload = b".version 8.4\n.target sm_80\n".ljust(decoded)
     data = bytearray(entry(EntrySpec(KINDS["ptx"], payload, compression="zstd")))
     if declared is not None:
         data[0x38:0x40] = declared.to_bytes(8, "little")
@@ -126,18 +126,20 @@ def test_a_lying_size_is_found_out_without_decoding_it_all() -> None:
 
 
 def test_many_images_hit_the_total() -> None:
-    data = entry(EntrySpec(KINDS["ptx"], b".version 8.4\n" + bytes(4000), compression="zstd"))
+    data = entry(
+        EntrySpec(KINDS["ptx"], b".version 8.4\n.target sm_80\n" + bytes(4000), compression="zstd")
+    )
     found = skipped_of(region([data] * 20), limits=Limits(total_bytes=10_000))
     assert {s.limit for s in found} == {"total_bytes"}
 
 
 def test_a_region_with_too_many_entries_is_not_walked_to_its_end() -> None:
-    data = region([entry(EntrySpec(KINDS["ptx"], b".version 8.4\n"))] * 50)
+    data = region([entry(EntrySpec(KINDS["ptx"], b".version 8.4\n.target sm_80\n"))] * 50)
     assert limit_hit(data, Limits(entries=10)) == "entries"
 
 
 def test_time_is_limited() -> None:
-    data = region([entry(EntrySpec(KINDS["ptx"], b".version 8.4\n"))])
+    data = region([entry(EntrySpec(KINDS["ptx"], b".version 8.4\n.target sm_80\n"))])
     assert limit_hit(data, Limits(seconds=-1.0)) == "seconds"
 
 
@@ -149,7 +151,7 @@ def test_a_flood_of_skipped_places_is_folded() -> None:
 
 
 def test_archives_inside_archives_end() -> None:
-    data = region([entry(EntrySpec(KINDS["ptx"], b".version 8.4\n"))])
+    data = region([entry(EntrySpec(KINDS["ptx"], b".version 8.4\n.target sm_80\n"))])
     for _ in range(9):
         header = b"m/".ljust(16) + b"0".ljust(32) + str(len(data)).encode().ljust(10) + b"`\n"
         data = b"!<arch>\n" + header + data + b"\n" * (len(data) % 2)

@@ -374,9 +374,9 @@ def _hurt_cubin(data: bytes, dice: random.Random) -> bytes:
 
 def _hurt_entry(changed: bytearray, dice: random.Random) -> None:
     """The only entry of a fatbin, whose header is behind the 16 bytes of the region's."""
-    # region: magic, version, header, body; entry: kind, constant, header, payload, version, SM,
+    # region: version, header, body; entry: kind, constant, header, payload, version, SM,
     # flags (``a`` and ``f`` in the third byte), size
-    where = dice.choice((0, 4, 6, 8, 16, 18, 20, 24, 40, 42, 44, 56, 57, 58, 72))
+    where = dice.choice((4, 4, 6, 8, 16, 18, 20, 24, 40, 42, 44, 56, 57, 58, 72))
     changed[where] = _other(changed[where], dice)
 
 

@@ -61,7 +61,7 @@ def test_regions_read_back_as_written(regions: list[list[EntrySpec]]) -> None:
 
 @given(st.lists(specs(), min_size=1, max_size=4), st.sampled_from(["none", "lz4", "zstd"]))
 def test_concatenated_entries_read_back(inner: list[EntrySpec], compression: str) -> None:
-    plain = EntrySpec(KINDS["ptx"], b".version 8.4\n")
+    plain = EntrySpec(KINDS["ptx"], b".version 8.4\n.target sm_80\n")
     data = region([entry(plain), concatenated(inner, compression)])
     first, *images = images_of(data)
     assert first.place.entry == (0,)

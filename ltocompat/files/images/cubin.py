@@ -33,6 +33,7 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 
 _ABI_GENERATION = {7: 1, 8: 2}
 _ET_REL = 1
+_ET_EXEC = 2
 _SHT_NOBITS = 8
 _SHT_SYMTAB = 2
 _SHT_NV_INFO = 0x70000000
@@ -81,6 +82,8 @@ def parse_header(head: bytes) -> CubinHeader:
      names) = _HEADER.unpack_from(head)  # fmt: skip
     if machine != MACHINE:
         raise Malformed(f"an ELF file for machine {machine} is no cubin, which is for {MACHINE}")
+    if kind not in (_ET_REL, _ET_EXEC):
+        raise Malformed(f"a cubin is relocatable or executable; this one is of ELF type {kind}")
     generation = _ABI_GENERATION.get(ident[8], 0)
     first = generation == 1
     number, suffix = (flags & 0xFF, flags & 0x800) if first else (flags >> 8 & 0xFF, flags & 0x8)

@@ -32,6 +32,7 @@ HEAD_SIZE = 0x100
 
 _HEADER = struct.Struct("<4s8BHHII")
 _TAG = struct.Struct("<HH")
+_KEY_SIZE = 4
 _TAG_LIST = 0x18
 _TAG_ARCH = 1
 _TAG_ACCELERATED = 0x20
@@ -67,7 +68,8 @@ def parse(head: bytes) -> LtoIr:
     container, ir, debug, llvm = (fields[i : i + 2] for i in (1, 3, 5, 7))
     tag_list, compiled, key, body = fields[9:]
     # Versions are for those to judge who know which linker reads them.
-    if tag_list != _TAG_LIST or not _TAG_LIST < key < body <= HEAD_SIZE or len(head) <= key:
+    known = tag_list == _TAG_LIST < key and body == key + _KEY_SIZE <= HEAD_SIZE
+    if not known or len(head) <= key:
         raise Malformed(f"an LTO-IR header with fields unlike any known: {head[:24].hex(' ')}")
     versions = LtoIrVersions(*(f"{major}.{minor}" for major, minor in (container, ir, llvm, debug)))
     return LtoIr(versions, _arch(head[_TAG_LIST:key]), compiled == 0, body)

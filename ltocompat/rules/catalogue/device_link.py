@@ -77,6 +77,9 @@ def _linker_text(name: str) -> str:
     return f"{what}; without it the linker says: undefined reference to `{name}'"
 
 
+_GENERATION_2_FOR_ALL = 13
+
+
 @FAMILY.rule("BLD-02", Level.ERROR)
 def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker takes SASS that is no newer than itself."""
@@ -87,7 +90,12 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             continue
         yield Requirement(
             Component.LINKER,
-            LinkerOfCubin(cuda, tolerated=makers.only_cuda_13_writes(image)),
+            LinkerOfCubin(
+                cuda,
+                tolerated=makers.only_cuda_13_writes(image),
+                # measured for sm_100: 12.8 links functions of 13.x, 12.9 refuses them
+                doubtful=image.has_kernels is False and cuda.major >= _GENERATION_2_FOR_ALL,
+            ),
             "BLD-02",
             f"SASS of CUDA {cuda}",
             "a linker takes SASS only up to its own release (12.5 to 12.9 were seen to take that "
@@ -99,9 +107,26 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
 
 
 def _across_family(subject: Subject, image: ImageSignature) -> Iterator[Requirement]:
-    """One release of nvJitLink links SASS of the family of sm_100 for its own number alone."""
-    target = subject.link_target.number
-    if image.arch is not None and image.arch.number < target and target in _FAMILY_OF_100:
+    """SASS of the family of sm_100: of a fatbin for its own number, one release takes no other."""
+    arch, aim = image.arch, subject.link_target
+    if arch is None:
+        return
+    target = aim.number
+    across = arch.number < target and target in _FAMILY_OF_100
+    # measured: 12.8 to 13.5; from 13.0 on `f` in an entry header serves its own number alone, too
+    family = arch.suffix == "f" and (arch.number != target or aim.suffix == "a")
+    if image.in_fatbin and (across or family):
+        lone = across and len(subject.signature.images) == 1
+        yield Requirement(
+            Component.LINKER,
+            Always(Verdict.FAIL if lone else Verdict.UNKNOWN, trial_decides=True),
+            "BLD-02",
+            f"SASS {arch} in a fatbin for {aim}",
+            "nvJitLink takes it out of a fatbin for its own number alone",
+            "link the bare cubin, or compile SASS for the target",
+            "architecture in the entry header",
+        )
+    elif across:
         yield Requirement(
             Component.LINKER,
             LinkerOtherThan(floors.linker("family-sass-gap-linker")),

@@ -182,11 +182,13 @@ class LinkerOfCubin(Constraint):
     Attributes:
         writer: release of that tool.
         tolerated: the cubin is one that later linkers of 12.x take although they are older.
+        doubtful: one that some of them take, and others refuse.
     """
 
     components: ClassVar = frozenset({Component.LINKER})
     writer: Release
     tolerated: bool = False
+    doubtful: bool = False
 
     def __str__(self) -> str:
         return f">= {self.writer}"
@@ -197,6 +199,8 @@ class LinkerOfCubin(Constraint):
             return Verdict.OK
         tolerant = floors.linker("generation-2-linker-exception")
         seen = self.tolerated and value.major == tolerant.major and value >= tolerant
+        if self.doubtful and value.major == tolerant.major and value >= tolerant:
+            return Verdict.UNKNOWN
         return Verdict.UNDOCUMENTED if seen else Verdict.FAIL
 
     def floor(self) -> Floor[Release]:
