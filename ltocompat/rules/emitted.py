@@ -22,6 +22,9 @@ BYTES_UNREAD = "IMG-02"
 NO_KERNELS = "IMG-03"
 """Modules without kernels: nothing of them runs by itself."""
 
+SLIVER_SERVED = "IMG-04"
+"""Hardly any of an artifact's kernels are for a GPU."""
+
 TARGET_LEAVES_OPEN = "TGT-01"
 """The deploy target lacks keys that a verdict needs."""
 

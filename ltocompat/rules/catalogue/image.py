@@ -37,6 +37,10 @@ FAMILY.declare("IMG-02", Level.WARNING)
 FAMILY.declare("IMG-03", Level.NOTE)
 
 
+# A GPU that one of thousands of modules is for is hardly served (without_kernels).
+FAMILY.declare("IMG-04", Level.NOTE)
+
+
 # A target that says too little leaves a half of the way unjudged (judge_artifact).
 FAMILY.declare("TGT-01", Level.WARNING)
 

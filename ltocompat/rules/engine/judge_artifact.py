@@ -34,6 +34,7 @@ from ltocompat.rules.engine.judge_module import (
 from ltocompat.rules.engine.without_kernels import (
     has_empty_kernels,
     misses_all,
+    note_of_sliver,
     notes_of_empty,
     with_neutral,
 )
@@ -185,6 +186,7 @@ def _of_whole(
         yield _nothing_serves(judged, gpu)
     yield from _lacking(judged, target, gpu)
     yield from notes_of_empty(judged, gpu)
+    yield from note_of_sliver(judged, gpu)
 
 
 def _lacking(judged: list[GroupVerdict], target: Target, gpu: Gpu | None) -> Iterator[Finding]:
