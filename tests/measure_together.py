@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +37,9 @@ ARCHES = {
 }
 TARGETS = ("80", "86", "90", "90a", "100", "100a", "100f", "103", "120")
 KINDS = {"sass": ("CUBIN", 1), "final": ("CUBIN", 1), "ptx": ("PTX", 2), "ltoir": ("LTOIR", 3)}
+# LTO-IR that uses an instruction of its family, which no byte of its header shows.
+FAMILY = {"family": ("LTOIR", 3)}
+FAMILY_TARGETS = ("100", "100a", "100f", "103", "103f", "120")
 SEED, LINKS_OF_EACH_SIZE = 12, {1: 1000, 2: 1000, 3: 600}
 
 
@@ -59,6 +63,14 @@ def inputs() -> Iterator[Input]:
         yield from (Input(kind, release, arch) for kind in KINDS for arch in arches)
 
 
+def family_links() -> Iterator[tuple[tuple[Input, ...], str, str]]:
+    """Each of the family-specific inputs alone, for each target and nvJitLink."""
+    for release in ("12.9", "13.0", "13.5"):
+        for target in FAMILY_TARGETS:
+            for minor in map(str, nvjitlink_minors()):
+                yield (Input("family", release, "100f"),), target, minor
+
+
 def compiled(what: Input, packages: PackageCache, folder: Path) -> bytes:
     """Its bytes: a kernel and a function, whose names no other input has."""
     work = folder / str(what)
@@ -66,11 +78,13 @@ def compiled(what: Input, packages: PackageCache, folder: Path) -> bytes:
     output = work / "out"
     if not output.exists():
         name = str(what).replace("-", "_").replace(".", "_")
+        special = "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;"
+        first = f'asm volatile("{special}"); ' if what.kind in FAMILY else ""
         (work / "in.cu").write_text(
             f'extern "C" __device__ int f_{name}(int x) {{ return 3 * x; }}\n'
-            f'extern "C" __global__ void k_{name}(int *p) {{ *p = f_{name}(*p); }}\n'
+            f'extern "C" __global__ void k_{name}(int *p) {{ {first}*p = f_{name}(*p); }}\n'
         )
-        want, _ = KINDS[what.kind]
+        want, _ = {**KINDS, **FAMILY}[what.kind]
         flags = [f"-arch={'sm' if want == 'CUBIN' else 'compute'}_{what.arch}"]
         flags += ["-rdc=true"] if what.kind != "final" else []
         flags += ["-dlto"] if want == "LTOIR" else []
@@ -164,10 +178,10 @@ def main() -> None:
         str(minor): obtain(str(minor), install_missing=True).path for minor in nvjitlink_minors()
     }
     rows = {}
-    for codes, target, minor in mixtures():
+    for codes, target, minor in chain(mixtures(), family_links()):
         given = [
             (
-                KINDS[code.kind][1],
+                {**KINDS, **FAMILY}[code.kind][1],
                 compiled(code, packages, folder / "inputs") + b"\0" * (code.kind == "ptx"),
                 str(code),
             )

@@ -1,6 +1,6 @@
 """One link of several inputs is judged as nvJitLink links them, alone and side by side.
 
-tests/data/together_links.json has what nvJitLink 12.0 .. 13.5 did with 2,491 mixtures, which
+tests/data/together_links.json has what nvJitLink 12.0 .. 13.5 did with 2,761 mixtures, which
 tests/measure_together.py compiled and linked without any code of this package;
 device_links.json has what nvlink -dlto did with objects of different options
 (tests/measure_device_links.py).
@@ -36,6 +36,7 @@ DEVICE_LINKS: dict[str, dict[str, str]] = json.loads(
     (DATA / "device_links.json").read_text("utf-8")
 )["links"]
 FIRST_WITH_FAMILY = Release(12, 9)
+LTOIR = ("ltoir", "family")  # the second uses an instruction of its family
 
 
 class Measured(NamedTuple):
@@ -64,7 +65,7 @@ def code(name: str) -> ImageSignature:
     """An input as its header shows it: bare LTO-IR shows the suffix ``a``, and never ``f``."""
     what, release, arch = name.split("-")
     bare: dict[str, object] = {"in_fatbin": False, "has_kernels": True}
-    if what == "ltoir":
+    if what in LTOIR:
         return image(ImageKind.LTOIR, arch.removesuffix("f"), release, **bare)
     if what == "ptx":
         return image(ImageKind.PTX, arch, release, isa=written_by(release), **bare)
@@ -78,25 +79,28 @@ def written_by(release: str) -> str:
     return {"12.0": "8.0", "12.4": "8.4", "12.9": "8.8", "13.0": "9.0", "13.5": "9.5"}[release]
 
 
-def summary(row: Measured) -> ArtifactSummary:
+def files(row: Measured) -> list[ArtifactSummary]:
     groups = [
         ModuleGroup(ModuleSignature((code(name),), registered=None), {}, 1, Place(name))
         for name in row.inputs
     ]
-    return together_as_one([ArtifactSummary("made-up", [group]) for group in groups])
+    return [ArtifactSummary("made-up", [group]) for group in groups]
+
+
+def target_of(row: Measured) -> Target:
+    release = VersionSet(row.linker, (Release.parse(row.linker),), Quantifier.ALL, "measured")
+    return Target(name="row", nvjitlink=release, gpus=(find_gpu(row.target),))
 
 
 def judged(row: Measured) -> Result:
-    release = VersionSet(row.linker, (Release.parse(row.linker),), Quantifier.ALL, "measured")
-    target = Target(name="row", nvjitlink=release, gpus=(find_gpu(row.target),))
-    (result,) = results(summary(row), target, Route.LINK)
+    (result,) = results(together_as_one(files(row)), target_of(row))
     return result
 
 
 def may_be_refused_for_its_instructions(name: str, target: str) -> bool:
     """LTO-IR that has, or may have, a suffix, on its way to a target that lacks it."""
     what, release, arch = name.split("-")
-    if what != "ltoir" or (target == f"sm_{arch}" and arch.endswith("a")):
+    if what not in LTOIR or (target == f"sm_{arch}" and arch.endswith("a")):
         return False
     hidden = int(arch.rstrip("af")) >= 100 and Release.parse(release) >= FIRST_WITH_FAMILY
     return arch.endswith("a") or hidden
@@ -138,6 +142,19 @@ def test_few_links_are_unknown_but_for_suffixes() -> None:
     assert counts[Verdict.FAIL] > 1000
     assert len(plain) > 1500
     assert all(judged(row).verdict is not Verdict.UNKNOWN for row in plain)
+
+
+@pytest.mark.parametrize("wanted", [Route.LINK, None])
+def test_one_file_is_judged_by_its_linker_on_the_line_of_the_link(wanted: Route | None) -> None:
+    """``--route link`` and the line that nobody asked for say what nvJitLink did."""
+    for row in ALONE:
+        final = row.inputs[0].startswith("final")
+        (file,) = files(row)
+        found = list(results(file, target_of(row), wanted))
+        loaded_only = final and wanted is None
+        linked = [] if loaded_only else [each for each in found if each.route is not Route.LOAD]
+        assert len(linked) == (not loaded_only), row
+        assert all(agrees(row, result.verdict) for result in linked), row
 
 
 def orders(row: Measured) -> list[Measured]:
