@@ -71,6 +71,14 @@ def family_links() -> Iterator[tuple[tuple[Input, ...], str, str]]:
                 yield (Input("family", release, "100f"),), target, minor
 
 
+def first_linkers() -> Iterator[tuple[tuple[Input, ...], str, str]]:
+    """LTO-IR with the first nvJitLinks, two of which don't compare architectures."""
+    for arch in BEFORE_BLACKWELL:
+        for target in ("80", "86", "90"):
+            for minor in ("12.0", "12.1", "12.2"):
+                yield (Input("ltoir", "12.0", arch),), target, minor
+
+
 def compiled(what: Input, packages: PackageCache, folder: Path) -> bytes:
     """Its bytes: a kernel and a function, whose names no other input has."""
     work = folder / str(what)
@@ -178,7 +186,7 @@ def main() -> None:
         str(minor): obtain(str(minor), install_missing=True).path for minor in nvjitlink_minors()
     }
     rows = {}
-    for codes, target, minor in chain(mixtures(), family_links()):
+    for codes, target, minor in chain(mixtures(), family_links(), first_linkers()):
         given = [
             (
                 {**KINDS, **FAMILY}[code.kind][1],

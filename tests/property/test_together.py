@@ -1,6 +1,6 @@
 """One link of several inputs is judged as nvJitLink links them, alone and side by side.
 
-tests/data/together_links.json has what nvJitLink 12.0 .. 13.5 did with 2,761 mixtures, which
+tests/data/together_links.json has what nvJitLink 12.0 .. 13.5 did with 2,794 mixtures, which
 tests/measure_together.py compiled and linked without any code of this package;
 device_links.json has what nvlink -dlto did with objects of different options
 (tests/measure_device_links.py).
@@ -155,6 +155,24 @@ def test_one_file_is_judged_by_its_linker_on_the_line_of_the_link(wanted: Route 
         linked = [] if loaded_only else [each for each in found if each.route is not Route.LOAD]
         assert len(linked) == (not loaded_only), row
         assert all(agrees(row, result.verdict) for result in linked), row
+
+
+def above(name: str, target: str) -> bool:
+    """Whether LTO-IR is for a higher architecture than the target of its link."""
+    what, _, arch = name.split("-")
+    return what == "ltoir" and int(arch.rstrip("af")) > int(target.strip("sm_af"))
+
+
+def test_what_linkers_do_not_check_is_never_promised() -> None:
+    unchecked = [
+        row for row in ROWS if row.linked and any(above(n, row.target) for n in row.inputs)
+    ]
+    assert {row.linker for row in unchecked} == {"12.0", "12.1"}
+    verdicts = {judged(row).verdict for row in unchecked}
+    assert verdicts == {
+        Verdict.UNDOCUMENTED,
+        Verdict.UNKNOWN,
+    }  # of lto_90a, the instructions decide
 
 
 def orders(row: Measured) -> list[Measured]:
