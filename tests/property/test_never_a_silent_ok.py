@@ -223,6 +223,7 @@ def test_ptx_in_a_file_is_refused_by_its_version_whatever_is_in_it(
         path.write_text(text, encoding="utf-8")
         (result,) = ltocompat.check(path, [f"driver={branch}.999.0,gpu=sm_90"], route="load")
     assert (result.verdict is Verdict.FAIL) == (branch < ISA_BRANCHES[isa])
+    assert not result.coverage.served
     assert result.findings
 
 
