@@ -64,3 +64,10 @@ def test_a_filter_that_matches_nothing_says_so(verb: str, capsys: Captured) -> N
         assert "no image matches; list all without --kind" in capsys.readouterr().err
     assert run([verb, str(CUBIN), "--made-by", "13.0", *VERBS[verb]]) == 0
     assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["inspect", "extract", "require"])
+def test_a_file_that_was_read_in_part_is_3_beside_what_was_found(verb: str) -> None:
+    """The first of its images is whole."""
+    part = str(FOLDER / "broken" / "region-body-cut.fatbin")
+    assert run([verb, part, *VERBS[verb]]) == 3
