@@ -55,7 +55,10 @@ def draft(release: str, index: Index, tables: Tables) -> None:
         DraftError: the release stands in the tables, the index lacks it, or it renames something.
     """
     if any(row["cuda"] == release for row in tables.rows("ltoir", "release")):
-        raise DraftError(f"{release} stands in ltoir.toml; remove its rows to draft them anew")
+        raise DraftError(
+            f"{release} stands in the tables; .github/CONTRIBUTING.md, Add a CUDA release, says "
+            "which rows to remove to draft it anew"
+        )
     pins = [
         pin
         for version in index.versions("cuda-toolkit", release)
@@ -168,8 +171,11 @@ def _result_names(release: str, before: str, package: str, index: Index, tables:
                 f"nvJitLink.h {version} calls result {code} {names.get(code)}, which was {name}: "
                 f'give the row of {name} in nvjitlink_results.toml `last = "{before}"`'
             )
-    tables.substitute("nvjitlink_results", rf'(?<= \.\. ){before}(?=")', release)
-    tables.substitute("nvjitlink_results", r"(?<=\d)\.(?=\n\n\[\[)", f", {version}.")
+    text = tables.text("nvjitlink_results")
+    if f' .. {release}"' not in text:  # a release that is drafted anew has gone on already
+        tables.substitute("nvjitlink_results", rf'(?<= \.\. ){before}(?=")', release)
+    if f" {version}." not in text:
+        tables.substitute("nvjitlink_results", r"(?<=\d)\.(?=\n\n\[\[)", f", {version}.")
     for code in sorted(names.keys() - known.keys()):
         row = {"code": code, "name": names[code], "first": release}
         row |= {"source": f"nvJitLink.h {release} .. {release}", "date": _today()}
