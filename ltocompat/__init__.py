@@ -61,7 +61,7 @@ if TYPE_CHECKING:
         Service,
     )
     from ltocompat.model.target import DriverVersion, Gpu, Quantifier, System, Target, VersionSet
-    from ltocompat.model.verdict import Coverage, Finding, Level, Result, Route, Verdict
+    from ltocompat.model.verdict import Coverage, Extent, Finding, Level, Result, Route, Verdict
     from ltocompat.packages.promise import Promise
     from ltocompat.scan.filters import ArchFilter
     from ltocompat.scan.progress import Progress
@@ -91,6 +91,7 @@ __all__ = [
     "Disagreement",
     "DriverVersion",
     "Explained",
+    "Extent",
     "Extracted",
     "Finding",
     "Gpu",
@@ -198,6 +199,7 @@ _LAZY = {
     "Target": "ltocompat.model.target",
     "VersionSet": "ltocompat.model.target",
     "Coverage": "ltocompat.model.verdict",
+    "Extent": "ltocompat.model.verdict",
     "Finding": "ltocompat.model.verdict",
     "Level": "ltocompat.model.verdict",
     "Result": "ltocompat.model.verdict",

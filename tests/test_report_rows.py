@@ -16,7 +16,7 @@ import verdict_values as values
 from report_values import HOSTILE
 from verdict_values import EDGE, H100, PROD, finding, result
 
-from ltocompat.model.verdict import Level, Verdict
+from ltocompat.model.verdict import Extent, Level, Verdict
 from ltocompat.report import Failure, Options, writer
 from ltocompat.report.formats.csv_rows import HEAD
 from ltocompat.report.grouped_findings import Judgement
@@ -72,6 +72,15 @@ def test_a_row_of_csv_has_a_cell_for_each_head_and_is_no_formula() -> None:
     assert all(len(row) == len(HEAD) for row in rows)
     assert [row[HEAD.index("rule")] for row in rows] == ["unreadable", "PTX-01"]
     assert rows[1][0] == '\'=cmd|x,"y"'
+
+
+def test_a_finding_says_of_how_many_judged_modules_it_is() -> None:
+    found = result(Verdict.FAIL, PROD, H100, extent=Extent(3, 1617))
+    everywhere = result(Verdict.FAIL, PROD, H100, extent=Extent(3, 3))
+    assert f"{found.findings[0].message} (3 of 1,617 modules)" in text_of("concise", [PROD, found])
+    assert "modules)" not in text_of("concise", [PROD, everywhere])
+    _, row = csv.reader(io.StringIO(text_of("csv", [PROD, found])))
+    assert (row[HEAD.index("modules")], row[HEAD.index("judged")]) == ("3", "1617")
 
 
 def test_a_line_of_json_is_a_finding_or_an_error() -> None:

@@ -20,7 +20,7 @@ from ltocompat.model.requirement import (
     Service,
 )
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
-from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Route, Verdict
+from ltocompat.model.verdict import LEVELS, Coverage, Extent, Finding, Result, Route, Verdict
 
 H100 = Gpu("h100", SmArch.parse("sm_90"), data_center=True)
 L4 = Gpu("l4", SmArch.parse("sm_89"), data_center=True)
@@ -106,7 +106,7 @@ def one_target() -> list[Target | Result]:
         ONE,
         result(Verdict.OK, ONE, H100, findings=notes),
         result(Verdict.OK, ONE, L4),
-        result(Verdict.FAIL, ONE, T4),
+        result(Verdict.FAIL, ONE, T4, extent=Extent(3, 1617)),
     ]
 
 

@@ -115,6 +115,30 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
+class Extent:
+    """How much of an artifact has its verdict.
+
+    Attributes:
+        modules: number of modules that have it; 0 where it is the artifact's as a whole.
+        judged: number of modules that are for the GPU and were judged.
+    """
+
+    modules: int = 0
+    judged: int = 0
+
+    @property
+    def partial(self) -> bool:
+        """Some of the modules have the verdict, and others fare better."""
+        return 0 < self.modules < self.judged
+
+    def __str__(self) -> str:
+        return f"{self.modules:,} of {self.judged:,} modules"
+
+
+WHOLE = Extent()
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """The verdict on one artifact, target and GPU.
 
@@ -128,6 +152,7 @@ class Result:
         not_judged: halves that the target says too little for: ``load``, ``link``.
         findings: worst first.
         why: the reasoning, a sentence a line.
+        extent: how many of the modules have the verdict.
     """
 
     path: str
@@ -139,6 +164,7 @@ class Result:
     not_judged: tuple[str, ...]
     findings: tuple[Finding, ...]
     why: tuple[str, ...]
+    extent: Extent = WHOLE
 
     @property
     def without_device_code(self) -> bool:

@@ -28,6 +28,7 @@ class FindingRow:
         gpus: GPUs there, each once.
         routes: ``load``, ``link``; empty where modules go one way only.
         modules: how many modules it holds for; 0 for the artifact or target as a whole.
+        judged: how many modules of the artifact were judged: the most on any of the GPUs.
         message: what is wrong.
         remedy: what to do.
         evidence: the bytes that say so.
@@ -45,6 +46,7 @@ class FindingRow:
     gpus: tuple[str, ...]
     routes: tuple[str, ...]
     modules: int
+    judged: int
     message: str
     remedy: str
     evidence: str
@@ -81,6 +83,7 @@ def _row(group: GroupedFinding, seen: Counter[str]) -> FindingRow:
         gpus=tuple(dict.fromkeys(escape(cell.gpu) for cell in group.cells if cell.gpu)),
         routes=tuple(dict.fromkeys(cell.route for cell in group.cells if cell.route)),
         modules=group.module_count,
+        judged=group.judged,
         message=escape(brief(finding.message)),
         remedy=escape(brief("; or ".join(group.remedies))),
         evidence=escape(brief(finding.evidence)),

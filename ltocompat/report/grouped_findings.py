@@ -63,6 +63,7 @@ class GroupedFinding:
         cells: targets, GPUs and routes.
         messages: what is wrong; several where findings were joined.
         remedies: what to do; of several cells each once.
+        judged: modules of an artifact that were judged: the most of any cell.
     """
 
     finding: Finding
@@ -71,6 +72,7 @@ class GroupedFinding:
     cells: dict[Cell, None] = field(default_factory=dict)
     messages: dict[str, None] = field(default_factory=dict)
     remedies: dict[str, None] = field(default_factory=dict)
+    judged: int = 0
     _in_cell: dict[tuple[str, Cell], int] = field(default_factory=dict)
 
     def add(self, result: Result, finding: Finding) -> None:
@@ -82,6 +84,7 @@ class GroupedFinding:
         if finding.example is not None:
             self.places.setdefault((finding.example.path, finding.example.members), finding.example)
         self.cells.setdefault(cell)
+        self.judged = max(self.judged, result.extent.judged)
         self.messages.setdefault(finding.message)
         if finding.remedy:
             self.remedies.setdefault(finding.remedy)
@@ -107,6 +110,7 @@ class GroupedFinding:
         self.cells |= other.cells
         self.messages |= other.messages
         self.remedies |= other.remedies
+        self.judged = max(self.judged, other.judged)
 
     def _raise_modules(self, path: str, modules: int) -> None:
         self.modules[path] = max(self.modules.get(path, 0), modules)

@@ -129,6 +129,24 @@ def test_without_kernels_a_module_harms_nobody_beside_others_that_serve(
         assert both.verdict is alone.verdict
 
 
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.tuples(st.sampled_from(MODULES), st.integers(1, 900)), min_size=1), TARGETS)
+def test_a_verdict_says_how_many_of_the_modules_have_it_by_themselves(
+    several: list[tuple[ModuleGroup, int]], target: Target
+) -> None:
+    groups = [
+        replace(with_kernels(placed(group, "registered"), True), count=count)
+        for group, count in several
+    ]
+    alone = [(judged([group], target), group.count) for group in groups]
+    for_gpu = [(result, count) for result, count in alone if not result.coverage.none]
+    result = judged(groups, target)
+    assert result.extent.judged == sum(count for _, count in for_gpu)
+    assert result.extent.modules == sum(
+        count for each, count in for_gpu if each.verdict is result.verdict
+    )
+
+
 @settings(deadline=None, max_examples=200)
 @given(ARTIFACTS, ARTIFACTS, TARGETS)
 def test_a_gpu_that_no_kernel_is_for_is_not_served_by_what_has_none(

@@ -29,6 +29,13 @@ class Coverage(Record):
     none: Count
 
 
+class Extent(Record):
+    """How many of the modules have the verdict of the result."""
+
+    modules: Annotated[Count, described("0: it is the artifact's as a whole.")]
+    judged: Annotated[Count, described("Modules that are for the GPU and were judged.")]
+
+
 class Finding(Record):
     """What a rule says of modules of the artifact."""
 
@@ -61,3 +68,4 @@ class Result(Record):
     ]
     findings: tuple[Finding, ...]
     why: Annotated[tuple[str, ...], described("The reasoning, a sentence each.")]
+    extent: Extent

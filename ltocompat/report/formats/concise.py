@@ -34,5 +34,10 @@ def _line(row: FindingRow) -> str:
     remedy = f". Remedy: {row.remedy}" if row.remedy else ""
     return (
         f"{row.place}: {row.level}: {row.verdict} {row.rule} on {row.target}{gpus}: "
-        f"{row.message}{remedy}"
+        f"{row.message}{_extent(row)}{remedy}"
     )
+
+
+def _extent(row: FindingRow) -> str:
+    """`` (1 of 794 modules)``, where others fare better."""
+    return f" ({row.modules:,} of {row.judged:,} modules)" if 0 < row.modules < row.judged else ""

@@ -27,6 +27,7 @@ HEAD = (
     "remedy",
     "evidence",
     "fingerprint",
+    "judged",
 )
 _FORMULA = ("=", "+", "-", "@")
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ltocompat.model.place import Place
 from ltocompat.model.target import Target
-from ltocompat.model.verdict import Coverage, Result, Verdict
+from ltocompat.model.verdict import Coverage, Extent, Result, Verdict
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
 from ltocompat.report.finding_blocks import CellWords, finding_blocks
@@ -43,17 +43,24 @@ class _CellVerdict(NamedTuple):
     verdict: Verdict
     coverage: Coverage
     not_judged: tuple[str, ...]
+    extent: Extent
     forgiven: str = ""
 
     @property
     def verdict_word(self) -> str:
-        """``ok``, ``fail (known)``."""
-        return f"{self.verdict} ({self.forgiven})" if self.forgiven else str(self.verdict)
+        """``ok``, ``fail 1 of 794 modules``, ``fail (known)``."""
+        word = f"{self.verdict} {self.extent}" if self._in_part else str(self.verdict)
+        return f"{word} ({self.forgiven})" if self.forgiven else word
+
+    @property
+    def _in_part(self) -> bool:
+        """Whether to tell how many modules have it: what works is told by who is served."""
+        return self.verdict > Verdict.JIT and self.extent.partial
 
     def word(self) -> str:
-        """``ok 1,617/2,638``, ``fail``, ``ok, not judged: load``."""
+        """``ok 1,617/2,638``, ``fail 1 of 794 modules``, ``fail``, ``ok, not judged: load``."""
         word = self.verdict_word
-        if self.verdict < Verdict.UNKNOWN and self.coverage.modules > 1:
+        if self.verdict < Verdict.UNKNOWN and self.coverage.modules > 1 and not self._in_part:
             word += f" {self.coverage.served:,}/{self.coverage.modules:,}"
         return word + (f", not judged: {', '.join(self.not_judged)}" if self.not_judged else "")
 
@@ -69,7 +76,9 @@ class _Artifact:
 
     def add(self, result: Result, forgiven: str) -> None:
         self.modules = max(self.modules, result.coverage.modules)
-        cell = _CellVerdict(result.verdict, result.coverage, result.not_judged, forgiven)
+        cell = _CellVerdict(
+            result.verdict, result.coverage, result.not_judged, result.extent, forgiven
+        )
         self.cells[cell_of(result)] = cell
         self.results.append(result)
 

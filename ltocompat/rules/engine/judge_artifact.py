@@ -11,7 +11,17 @@ from ltocompat.model.image import Host, ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
-from ltocompat.model.verdict import LEVELS, Coverage, Finding, Level, Result, Route, Verdict, worst
+from ltocompat.model.verdict import (
+    LEVELS,
+    Coverage,
+    Extent,
+    Finding,
+    Level,
+    Result,
+    Route,
+    Verdict,
+    worst,
+)
 from ltocompat.rules.catalogue import RULES, rule
 from ltocompat.rules.emitted import (
     ABSENT_FROM_DEVICE_LINK,
@@ -98,6 +108,7 @@ def _result(
     ]
     not_judged = frozenset[str]().union(*(part.not_judged for part in parts))
     findings = _counted(judged, apart=summary.apart)
+    of_modules = len(findings)
     findings += [
         replace(each_finding, example=host.place)
         for host, each_module_verdict in hosts
@@ -113,6 +124,8 @@ def _result(
         findings.append(_left_open(summary, target, gpu, not_judged, alone=nothing))
     known += [Verdict.UNKNOWN] if nothing else []
     verdict = worst((*known, *(finding.verdict for finding in findings)))
+    around = [finding.verdict for finding in findings[of_modules:]]
+    around += [needs.verdict for _, needs in hosts if needs.verdict is not None]
     findings.sort(key=lambda finding: (-finding.verdict, -finding.module_count, finding.rule))
     return Result(
         summary.path,
@@ -124,6 +137,7 @@ def _result(
         tuple(half for half in HALVES if half in not_judged),
         tuple(findings),
         tuple(_reasons(judged, hosts)),
+        _extent(judged, verdict, of_whole=summary.one_link or worst(around) is verdict),
     )
 
 
@@ -256,6 +270,16 @@ def _coverage(judged: list[GroupVerdict]) -> Coverage:
         counts.get("without kernels", 0),
         counts.get("none", 0),
     )
+
+
+def _extent(judged: list[GroupVerdict], verdict: Verdict, *, of_whole: bool) -> Extent:
+    """How many modules have the verdict; one ``of_whole`` says nothing of single modules."""
+    counts: dict[Verdict, int] = {}
+    for each in judged:
+        if each.said.verdict is not None:
+            counts[each.said.verdict] = counts.get(each.said.verdict, 0) + each.group.count
+    bad = verdict is not Verdict.OK
+    return Extent(0 if of_whole and bad else counts.get(verdict, 0), sum(counts.values()))
 
 
 def _counted(judged: list[GroupVerdict], *, apart: bool) -> list[Finding]:

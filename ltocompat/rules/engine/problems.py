@@ -41,7 +41,9 @@ def with_problems(result: Result, problems: Sequence[Problem]) -> Result:
         key=lambda finding: (-finding.verdict, -finding.module_count, finding.rule),
     )
     verdict = worst((result.verdict, *(problem.verdict for problem in problems)))
-    return replace(result, verdict=verdict, findings=tuple(findings))
+    of_whole = any(problem.verdict is verdict for problem in problems)
+    extent = replace(result.extent, modules=0) if of_whole else result.extent
+    return replace(result, verdict=verdict, findings=tuple(findings), extent=extent)
 
 
 def machine_result(name: str, target: Target, problems: Iterable[Problem], looked: str) -> Result:

@@ -137,7 +137,9 @@ def _cell(result: Result | None, why: str) -> str:
         return '<td><span class="none" aria-label="not judged">\u2013</span></td>'
     coverage = result.coverage
     more = ""
-    if result.verdict < Verdict.UNKNOWN and coverage.modules > 1:
+    if result.verdict > Verdict.JIT and result.extent.partial:
+        more = f"<small>{result.extent}</small>"
+    elif result.verdict < Verdict.UNKNOWN and coverage.modules > 1:
         more = f"<small>{coverage.served:,} of {coverage.modules:,}</small>"
     if result.not_judged:
         more += f"<small>not judged: {', '.join(result.not_judged)}</small>"
