@@ -81,6 +81,16 @@ def test_the_driver_does_what_the_verdict_says(place: str) -> None:
         assert code == predicted(module, module_verdict), row
 
 
+@pytest.mark.parametrize("place", MEASURED["broken"])
+def test_of_a_damaged_file_nothing_is_said_that_the_driver_contradicts(place: str) -> None:
+    row: dict[str, Any] = MEASURED["broken"][place]
+    module, module_verdict = judged(place)
+    if module_verdict.verdict in (Verdict.OK, Verdict.JIT):
+        assert row["outcome"] == "loaded", row
+    elif module_verdict.verdict is None and module.images:
+        assert row["outcome"] == "refused", row
+
+
 def test_what_stands_apart_is_measured() -> None:
     assert set(MEASURED["modules"]) >= APART
 

@@ -164,11 +164,13 @@ def test_equal_images_ask_once() -> None:
 
 
 def test_a_picked_image_with_a_problem_is_unknown() -> None:
-    (corrupt, _) = sample("broken/zstd-cut.fatbin")
+    (corrupt, sound) = sample("broken/zstd-cut.fatbin")
     (found,) = rule("IMG-01").requirements(loading(corrupt, on="sm_80"))
     assert found.constraint.judge(None) is Verdict.UNKNOWN
     assert "did not decompress full frame" in found.consequence
-    assert not list(rule("IMG-01").requirements(loading(corrupt, on="sm_70")))
+    assert not list(rule("IMG-01").requirements(loading(corrupt, sound, on="sm_90")))
+    # Where nothing is picked, it may be for the damage.
+    assert list(rule("IMG-01").requirements(loading(corrupt, on="sm_70")))
 
 
 def test_no_requirement_has_an_empty_part_and_each_belongs_to_its_rule() -> None:

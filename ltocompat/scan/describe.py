@@ -77,6 +77,7 @@ def describe(stored: StoredImage, detail: Detail) -> tuple[Image, Skipped | None
         "relocatable": stored.relocatable,
         "debug": stored.debug,
     }
+    facts["problems"] = (*stored.problems, *facts.get("problems", ()))
     image = Image(
         place=stored.place,
         kind=stored.kind,
@@ -205,17 +206,17 @@ def _cubin_facts(
     number = header.virtual if header.generation == 1 else notes.virtual
     virtual = SmArch(number, "", ArchForm.VIRTUAL) if number else None
     entry_arch = stored.arch
-    contradiction = (
-        (f"its entry says {entry_arch}, but the cubin inside is for {header.arch}",)
-        if entry_arch and entry_arch.number != header.arch.number
-        else ()
-    )
+    contradictions = [] if header.problem is None else [header.problem]
+    if entry_arch and entry_arch.number != header.arch.number:
+        contradictions.append(
+            f"its entry says {entry_arch}, but the cubin inside is for {header.arch}"
+        )
     return {
         "arch": entry_arch or arch,
         "made_by": makers,
         "cubin": CubinFacts(header.generation, virtual),
         "relocatable": header.relocatable,
-        "problems": contradiction,
+        "problems": tuple(contradictions),
     }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import struct
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -330,6 +331,68 @@ CODES = st.sampled_from(["cubin/nvrtc-12.4-sm_90.cubin", "cubin/nvrtc-12.0-sm_90
 FRAGMENTS = st.sampled_from(["12.0", "12.4", "13.0", "13.5"])
 KEYS = st.sets(st.sampled_from(["driver=580.95.05", "gpu=h100", "nvjitlink=13.5"]), min_size=1)
 FORMATS = ("table", "markdown", "json", "sarif", "github", "html")
+
+
+def of_damaged(data: bytes, target: str) -> Result:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x.fatbin")
+        path.write_bytes(data)
+        (result,) = ltocompat.check(path, [target], route="link" if "link" in target else "load")
+    return result
+
+
+# What no writer writes into the header of an entry: real linkers refuse it, or leave the entry out;
+# with options outside of the header, nvJitLink and the driver die.
+FLAGS_AT, SM_AT, OPTIONS_AT = 16 + 0x28, 16 + 0x1C, 16 + 0x14
+LIES = st.one_of(
+    st.sampled_from(
+        [1 << bit for bit in (7, 8, 9, 10, 11, 12, 14, 17, 18, 19, 22, 23, *range(25, 32))]
+    ).map(lambda flag: (FLAGS_AT, "<I", flag | 0x11)),
+    st.just((FLAGS_AT, "<I", 0x10)),
+    st.just((FLAGS_AT, "<I", 0x300011)),
+    st.just((FLAGS_AT, "<I", 0x10011)),
+    st.just((SM_AT, "<I", 0)),
+    st.integers(57, 1 << 31).map(lambda at: (OPTIONS_AT, "<I", at)),
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.sampled_from(
+        [
+            ("ptx", "ptx/nvrtc-12.4-compute_80.ptx"),
+            ("sass", "cubin/nvrtc-12.4-sm_80.cubin"),
+            ("ltoir", "ltoir/nvrtc-12.4-lto_80.ltoir"),
+        ]
+    ),
+    LIES,
+    st.sampled_from(
+        ["driver=580.95.05,gpu=sm_80", "nvjitlink=13.0,gpu=sm_80", "nvjitlink=13.0,gpu=sm_90"]
+    ),
+)
+def test_an_entry_whose_header_lies_is_unknown_whatever_is_picked(
+    code: tuple[str, str], lie: tuple[int, str, int], target: str
+) -> None:
+    kind, file = code
+    payload = (FOLDER / file).read_bytes()
+    version = {"ptx": (8, 4), "sass": (1, 7), "ltoir": (1, payload[5])}[kind]
+    data = bytearray(region([entry(EntrySpec(KINDS[kind], payload, sm=80, version=version))]))
+    struct.pack_into(lie[1], data, lie[0], lie[2])
+    result = of_damaged(bytes(data), target)
+    assert result.verdict in (Verdict.UNKNOWN, Verdict.FAIL)
+    if result.verdict is Verdict.FAIL:  # for another reason than that nothing in it is picked
+        assert not any("nothing in it" in finding.message for finding in result.findings)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(1, 1 << 40), st.sampled_from(["sm_80", "sm_90", "sm_75"]))
+def test_nothing_of_a_region_that_goes_on_past_the_file_is_judged(more: int, gpu: str) -> None:
+    payload = (FOLDER / "cubin/nvrtc-12.4-sm_80.cubin").read_bytes()
+    data = bytearray(region([entry(EntrySpec(KINDS["sass"], payload, version=(1, 7)))]))
+    struct.pack_into("<Q", data, 8, len(data) - 16 + more)
+    result = of_damaged(bytes(data), f"driver=580.95.05,gpu={gpu}")
+    assert result.verdict is Verdict.UNKNOWN
+    assert {finding.rule for finding in result.findings} == {"IMG-01", "IMG-02"}
 
 
 def asked(path: Path, target: str, *options: str) -> tuple[int, str]:

@@ -17,7 +17,8 @@ class StoredImage(NamedTuple):
     ``arch``, ``debug``, ``host_os``, ``options`` and ``identifier`` are what the entry header says;
     None around an image that has no entry. ``version`` is the entry's code version (major, minor).
     ``compression`` is how the file keeps it; the payload of an image inside a concatenated entry is
-    decoded already. ``entry_header`` is the whole header of an entry, as stored.
+    decoded already. ``entry_header`` is the whole header of an entry, as stored. ``problems`` are
+    sentences about an entry header, or a region around it, that contradicts itself.
     """
 
     place: Place
@@ -36,6 +37,7 @@ class StoredImage(NamedTuple):
     options: str | None = None
     identifier: str | None = None
     entry_header: bytes | None = None
+    problems: tuple[str, ...] = ()
 
 
 class StoredModule(NamedTuple):

@@ -32,15 +32,18 @@ _ENTRY_READ = 256
 
 KIND_CONCATENATED = 0x100
 KIND_RELOCATABLE_PTX = 0x40
+_KIND_LTOIR = 0x08
 _KINDS = {
     0x01: ImageKind.PTX,
     0x02: ImageKind.SASS,
-    0x08: ImageKind.LTOIR,
+    _KIND_LTOIR: ImageKind.LTOIR,
     KIND_RELOCATABLE_PTX: ImageKind.PTX,
     0x80: ImageKind.TILEIR,
 }
 
+_FLAG_64_BIT = 0x1
 _FLAG_DEBUG = 0x2
+_FLAGS_PRODUCER = 0x4 | 0x8
 _FLAG_HOSTS = {0x10: "linux", 0x20: "mac", 0x40: "windows"}
 _FLAG_LZ4 = 0x2000
 _FLAG_ZSTD = 0x8000
@@ -49,6 +52,19 @@ _FLAG_ACCELERATED = 0x100000
 _FLAG_FAMILY = 0x200000
 _FLAGS_SUFFIX = _FLAG_ACCELERATED | _FLAG_FAMILY
 _FLAG_COMPAT_BLOB = 0x1000000
+_FLAGS_KNOWN = (
+    _FLAG_64_BIT
+    | _FLAG_DEBUG
+    | _FLAGS_PRODUCER
+    | sum(_FLAG_HOSTS)
+    | _FLAG_LZ4
+    | _FLAG_ZSTD
+    | _FLAG_SCRAMBLED
+    | _FLAGS_SUFFIX
+    | _FLAG_COMPAT_BLOB
+)
+# Tile IR is for no architecture, and a concatenated entry for those of its images.
+_KINDS_WITH_ARCH = (0x01, 0x02, _KIND_LTOIR, KIND_RELOCATABLE_PTX)
 
 
 class EntryHeader(NamedTuple):
@@ -176,6 +192,37 @@ def _options(header: bytes, fields: EntryHeader) -> str | None:
     return text.decode("utf-8", "replace").strip() or None
 
 
+def _problems(entry: FatbinEntry) -> tuple[str, ...]:
+    """Sentences about a header unlike those of every writer; nobody knows what readers do then.
+
+    nvJitLink refuses such an entry or dies of it, and the driver passes over some and dies of
+    others.
+    """
+    fields = entry.fields
+    flags = fields.flags
+    found = []
+    if flags & ~_FLAGS_KNOWN:
+        found.append(f"its entry has flags of no known meaning, {flags & ~_FLAGS_KNOWN:#x}")
+    if not flags & _FLAG_64_BIT:
+        found.append("its entry says that it is no 64-bit code")
+    if flags & _FLAGS_SUFFIX == _FLAGS_SUFFIX:
+        found.append("its entry says both a and f, of which an architecture has one at most")
+    if not fields.sm and fields.kind in _KINDS_WITH_ARCH:
+        found.append("its entry names no architecture")
+    packed = entry.compression is not Compression.NONE
+    if flags & _FLAG_SCRAMBLED and not (packed and fields.kind == _KIND_LTOIR):
+        found.append("its entry says that it is scrambled, which compressed LTO-IR alone is")
+    if not packed and (fields.compressed_size or fields.decoded_size):
+        found.append("its entry has the sizes of compressed code, and says that it is not")
+    descriptor_end = fields.options_offset + _OPTIONS.size
+    if fields.options_offset and descriptor_end > fields.header_size:
+        found.append(
+            f"its entry keeps its options at {fields.options_offset:#x}, outside of its header of "
+            f"{fields.header_size} bytes"
+        )
+    return tuple(found)
+
+
 def stored_images(
     view: ByteView, entry: FatbinEntry, place: Place, section: str | None, budget: Budget
 ) -> Iterator[StoredImage]:
@@ -223,12 +270,13 @@ def _stored(entry: FatbinEntry, payload: Payload, place: Place, section: str | N
         compression=payload.compression,
         version=(fields.version_major, fields.version_minor),
         arch=_arch(fields.sm, flags & _FLAGS_SUFFIX, kind) if fields.sm else None,
-        scrambled=bool(flags & _FLAG_SCRAMBLED),
+        scrambled=bool(flags & _FLAG_SCRAMBLED) and kind is ImageKind.LTOIR,
         relocatable=True if fields.kind == KIND_RELOCATABLE_PTX else None,
         debug=bool(flags & _FLAG_DEBUG),
         host_os=next((name for bit, name in _FLAG_HOSTS.items() if flags & bit), None),
         options=entry.options,
         identifier=entry.identifier,
+        problems=_problems(entry),
     )
 
 
@@ -264,10 +312,12 @@ def _concatenated(
         stored = data.sub(fields.header_size, fields.payload_size)
         payload = Payload(stored, Compression.NONE, None, budget)
         place = outer.place.at(outer.place.offset or 0, *outer.place.entry, number)
-        yield _stored(inner, payload, place, outer.section)._replace(
+        image = _stored(inner, payload, place, outer.section)
+        yield image._replace(
             # Each image takes its share of the stored bytes, so that sizes add up to the file's.
             stored_size=outer.payload.stored.size * stored.size // max(data.size, 1),
             compression=outer.compression,
+            problems=(*outer.problems, *image.problems),
         )
         position += size
 

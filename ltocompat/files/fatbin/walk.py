@@ -145,6 +145,9 @@ class FatbinWalk:
         if region.broken is not None:
             accounted = max(region.walked, min(region.size, view.size))
             unread.append(Skipped(place, region.broken, accounted - region.walked, region.limit))
+            if region.limit is None:  # readers take all of a region, or none of it
+                problem = f"its region is damaged: {region.broken}"
+                images = [image._replace(problems=(problem, *image.problems)) for image in images]
         return _Reading(offset + region.walked, offset + accounted, images, unread)
 
     def _pass(self, start: int, end: int) -> None:

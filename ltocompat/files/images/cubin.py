@@ -32,6 +32,7 @@ _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 
 _ABI_GENERATION = {7: 1, 8: 2}
+_OS_ABI = {7: 0x33, 8: 0x41}
 _ET_REL = 1
 _ET_EXEC = 2
 _SHT_NOBITS = 8
@@ -58,6 +59,7 @@ class CubinHeader(NamedTuple):
         toolkit: 10 * major + minor of the tool that made the file (generation 1), else None.
         relocatable: ``ET_REL``: needs a device link.
         extent: size in bytes up to the end of the section and program header tables.
+        problem: why it is unlike the header of every writer, None where it is not.
     """
 
     generation: int
@@ -68,6 +70,7 @@ class CubinHeader(NamedTuple):
     section_table: tuple[int, int, int]
     names_index: int
     extent: int
+    problem: str | None = None
 
 
 def parse_header(head: bytes) -> CubinHeader:
@@ -101,7 +104,14 @@ def parse_header(head: bytes) -> CubinHeader:
         section_table=(shoff, shentsize, shnum),
         names_index=names,
         extent=max(tables),
+        problem=_problem(*ident[7:9]),
     )
+
+
+def _problem(os_abi: int, version: int) -> str | None:
+    if _OS_ABI.get(version, os_abi) == os_abi:
+        return None
+    return f"a cubin of ELF ABI version {version} has OS ABI {os_abi:#x}, not {_OS_ABI[version]:#x}"
 
 
 class CubinSection(NamedTuple):

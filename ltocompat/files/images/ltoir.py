@@ -49,7 +49,7 @@ class LtoIr(NamedTuple):
     """
 
     versions: LtoIrVersions
-    arch: SmArch | None
+    arch: SmArch
     linked: bool
     body: int
 
@@ -71,8 +71,11 @@ def parse(head: bytes) -> LtoIr:
     known = tag_list == _TAG_LIST < key and body == key + _KEY_SIZE <= HEAD_SIZE
     if not known or len(head) <= key:
         raise Malformed(f"an LTO-IR header with fields unlike any known: {head[:24].hex(' ')}")
+    arch = _arch(head[_TAG_LIST:key])
+    if arch is None:
+        raise Malformed("an LTO-IR header whose tags name no architecture")
     versions = LtoIrVersions(*(f"{major}.{minor}" for major, minor in (container, ir, llvm, debug)))
-    return LtoIr(versions, _arch(head[_TAG_LIST:key]), compiled == 0, body)
+    return LtoIr(versions, arch, compiled == 0, body)
 
 
 def _arch(tags: bytes) -> SmArch | None:

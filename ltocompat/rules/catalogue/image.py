@@ -15,7 +15,8 @@ FAMILY = Family("image")
 @FAMILY.rule("IMG-01", Level.WARNING)
 def image_contradicts_itself(subject: Subject) -> Iterator[Requirement]:
     """Of an image that contradicts itself or can't be read, nothing is certain."""
-    for image in subject.picked:
+    # Where nothing is picked, a header that lies may be the reason.
+    for image in subject.picked or subject.signature.images:
         if image.problem is not None:
             yield Requirement(
                 Component.NONE,

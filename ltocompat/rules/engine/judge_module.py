@@ -130,6 +130,8 @@ def _loaded_by_rules(signature: ModuleSignature, target: Target, gpu: Gpu | None
         )
     pick = pick_for_driver(signature, gpu.arch.number)
     subject = Subject(signature, Route.LOAD, gpu, pick.images, pick.missed)
+    if pick.missed and _damaged(signature):
+        return _ruled(subject, target, gpu, None, "damaged")
     if pick.missed is Missed.NOT_FOR_GPU and _without_kernels(signature.images):
         why = f"{pick.missed}, and it has no kernels"
         return ModuleVerdict(None, "none", why=why, without_kernels=True)
@@ -142,6 +144,11 @@ def _loaded_by_rules(signature: ModuleSignature, target: Target, gpu: Gpu | None
         judged = replace(judged, how="without kernels", without_kernels=True)
     seen = _seen_by_old_drivers(signature, judged)
     return judged if seen is None else _loaded_by_rules(seen, target, gpu)
+
+
+def _damaged(signature: ModuleSignature) -> bool:
+    """Whether headers by which images are picked can't be trusted, so that nothing is excluded."""
+    return any(image.problem is not None for image in signature.images)
 
 
 def _seen_by_old_drivers(
@@ -178,6 +185,11 @@ def _linked(
         pick = pick_for_linker(left, aim.arch, linker)
         if pick.missed:  # of what it is too old to know, the newest linker says whom it is for
             pick = pick_for_linker(left, aim.arch, None)
+        if pick.missed and _damaged(left):
+            subject = Subject(left, Route.LINK, aim, (), pick.missed, linker, offline)
+            judged = _ruled(subject, target, gpu, linker, "damaged")
+            found.append(judged if tried is None else _with_trial(judged, tried))
+            continue
         if pick.missed:
             found.append(ModuleVerdict(None, "none", why=str(pick.missed)))
             continue
