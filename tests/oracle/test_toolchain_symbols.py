@@ -20,7 +20,7 @@ from ltocompat.scan.device_symbols import of_cubin, of_ptx
 
 # What each example costs is a handful of processes.
 few = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

@@ -8,6 +8,7 @@ device_links.json has what nvlink -dlto did with objects of different options
 
 from __future__ import annotations
 
+import functools
 import json
 from collections import Counter
 from itertools import combinations, permutations
@@ -92,6 +93,7 @@ def target_of(row: Measured) -> Target:
     return Target(name="row", nvjitlink=release, gpus=(find_gpu(row.target),))
 
 
+@functools.cache  # several laws look at all rows
 def judged(row: Measured) -> Result:
     (result,) = results(together_as_one(files(row)), target_of(row))
     return result

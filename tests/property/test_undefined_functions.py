@@ -16,7 +16,7 @@ from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.scan.walk import ScanSettings
 
 TARGET = "driver=580.159.04,gpu=h100"
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=10, deadline=None)
 
 
 def loaded(path: Path) -> Result:
