@@ -68,6 +68,8 @@ def test_json_says_all_of_a_result() -> None:
         "source": "CUDA Compatibility guide",
         "module_count": 3,
         "example": "lib/libx.so@0x1f40.3",
+        "kernels": [],
+        "kernel_count": 0,
     }
     assert (value["target"], value["gpu"], value["route"]) == ("prod", "h100", None)
     assert value["coverage"]["served"] == 1617

@@ -156,6 +156,8 @@ def hostile_results() -> list[Target | Result]:
         evidence=HOSTILE,
         source=HOSTILE,
         example=Place(HOSTILE, (HOSTILE,), 0x40),
+        kernels=(HOSTILE,),
+        kernel_count=7,
     )
     gpu = goal.gpus[0]
     return [

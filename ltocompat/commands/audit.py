@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from ltocompat.commands.check import Paths
 from ltocompat.commands.failures import OnError, answers, with_failures
+from ltocompat.commands.name_kernels import with_kernel_names
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
 from ltocompat.commands.policy.baseline import Baseline, read_baseline, write_baseline
 from ltocompat.commands.policy.gate import Audited, audited
@@ -271,7 +272,8 @@ def _audited(
             known = without_provided(summary, policy, package_of(summary.path))
             requirement = required(known)
             yield requirement
-            for result in results_of(known, policy, packages, requirement):
+            found = list(results_of(known, policy, packages, requirement))
+            for result in with_kernel_names(found, options.limits):
                 yield audited(result, policy, scope.baseline)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.commands.deployment_target import DeploymentTarget, PlainTarget
 from ltocompat.commands.failures import OnError, answers, with_failures
+from ltocompat.commands.name_kernels import with_kernel_names
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.commands.trial_advice import advising_trials
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
@@ -152,7 +153,7 @@ def _judged(
             if shipped and not options.together:
                 problems = packages.problems(summary)
                 verdicts += [result_of(summary.path, problems)] if problems else []
-            for verdict in verdicts:
+            for verdict in with_kernel_names(verdicts, options.limits):
                 if options.trial_link or isinstance(verdict, Failure):
                     yield verdict
                 else:

@@ -73,6 +73,8 @@ class Finding:
         example: the first of them, None for a finding about the target.
         about_loading: it is about what a driver does later, of which a trial link says nothing.
         decided_by_trial: a trial link would settle it.
+        kernels: names of kernels of the first module, where they were read: the first of them.
+        kernel_count: how many kernels that module has; 0 where they were not read.
     """
 
     rule: str
@@ -86,6 +88,8 @@ class Finding:
     example: Place | None = None
     about_loading: bool = False
     decided_by_trial: bool = False
+    kernels: tuple[str, ...] = ()
+    kernel_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

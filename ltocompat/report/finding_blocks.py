@@ -9,11 +9,13 @@ from ltocompat.model.verdict import Level, Verdict
 from ltocompat.report.document import Block, Code, Items, Paragraph
 from ltocompat.report.grouped_findings import GroupedFinding
 from ltocompat.report.matrix_cells import Cell
-from ltocompat.report.text import count
+from ltocompat.report.text import clip, count
 
 _MOST_FINDINGS = 20
 _MOST_NOTES = 6
 _MOST_NAMED = 4  # artifacts of one finding
+_MOST_KERNELS = 3  # of the first module of a finding
+_NAME = 60  # characters of the name of a kernel
 
 CellWords = Callable[[Iterable[Cell]], str]
 """Names some cells in few words; empty where there is only one."""
@@ -65,9 +67,22 @@ def _where(group: GroupedFinding) -> tuple[str, ...]:
     number = count(group.module_count, "module") if group.module_count > 1 else ""
     if example is None:
         return (f" ({number} in " if number else " (in ", *_artifacts(group), ")")
+    kernels = tuple(_kernels(group))
     if len(group.modules) > 1:
-        return (f" ({number} in ", *_artifacts(group), ", first at ", Code(example), ")")
-    return (f" ({number}, first at " if number else " (at ", Code(example), ")")
+        return (f" ({number} in ", *_artifacts(group), ", first at ", Code(example), *kernels, ")")
+    return (f" ({number}, first at " if number else " (at ", Code(example), *kernels, ")")
+
+
+def _kernels(group: GroupedFinding) -> Iterator[str]:
+    """``: kernels a, b and 5 more``, of the first module."""
+    finding = group.finding
+    names = finding.kernels[:_MOST_KERNELS]
+    if names:
+        yield ": kernel " if finding.kernel_count == 1 else ": kernels "
+    for position, name in enumerate(names):
+        yield from (", ", Code(clip(name, _NAME))) if position else (Code(clip(name, _NAME)),)
+    if finding.kernel_count > len(names):
+        yield f" and {finding.kernel_count - len(names):,} more"
 
 
 def _artifacts(group: GroupedFinding) -> Iterator[str]:

@@ -48,6 +48,11 @@ class Finding(Record):
     source: Annotated[str, described("Where the rule comes from.")]
     module_count: Annotated[Count, described("0: it is about the target.")]
     example: Annotated[str | None, described("Place of the first of them: libx.a::m.o@0x1f40.3")]
+    kernels: Annotated[
+        tuple[str, ...],
+        described("The first kernels of that module, mangled; empty where they were not read."),
+    ]
+    kernel_count: Annotated[Count, described("How many it has; 0 where they were not read.")]
 
 
 class Result(Record):

@@ -137,4 +137,6 @@ def _finding(finding: Finding) -> v1_verdict.Finding:
         source=finding.source,
         module_count=finding.module_count,
         example=None if finding.example is None else str(finding.example),
+        kernels=finding.kernels,
+        kernel_count=finding.kernel_count,
     )

@@ -99,6 +99,10 @@ def _facts(
     if places:
         more = len(places) - _MOST_PLACES
         yield "First at", listed + (f"<br>and {more:,} more" if more > 0 else "")
+    if finding.kernels:
+        more = finding.kernel_count - len(finding.kernels)
+        listed = "<br>".join(map(code, finding.kernels))
+        yield "Kernels of the first", listed + (f"<br>and {more:,} more" if more > 0 else "")
     if finding.evidence:
         yield "Evidence", escaped(finding.evidence)
     if finding.source:
