@@ -6,22 +6,26 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from libraries_made import build
+from rules import image
 from samples import FOLDER
 
 import ltocompat
 from ltocompat.commands.explain import explain
-from ltocompat.model.image import Host, Module
+from ltocompat.model.arch import Release
+from ltocompat.model.image import Host, ImageKind, Module
 from ltocompat.model.signature import module_signature
+from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.catalogue import RULES, rule
-from ltocompat.rules.rule import Component, Requirement, Subject
+from ltocompat.rules.rule import Component, Link, Requirement, Subject
 from ltocompat.rules.selection import pick_for_driver
 
 OBJECTS = FOLDER / "objects"
@@ -287,3 +291,26 @@ def test_what_was_built_without_device_link_does_not_link(built: Built) -> None:
     found = [host for object_ in objects for host in hosts(object_)]
     expected = {name for host in found for name in host.undefined_registrations}
     assert set(_MISSING.findall(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "user", "second", "expected"),
+    [  # nvJitLink 12.6 links the first; 12.8, 13.0 and 13.3 don't; all link the others
+        (ImageKind.PTX, ImageKind.SASS, ImageKind.PTX, Verdict.UNKNOWN),
+        (ImageKind.PTX, ImageKind.PTX, ImageKind.PTX, Verdict.UNDOCUMENTED),
+        (ImageKind.SASS, ImageKind.PTX, ImageKind.SASS, Verdict.UNDOCUMENTED),
+        (ImageKind.PTX, ImageKind.SASS, ImageKind.SASS, Verdict.UNDOCUMENTED),
+    ],
+)
+def test_two_definitions_in_ptx_that_sass_uses_are_linked_by_some_alone(
+    first: ImageKind, user: ImageKind, second: ImageKind, expected: Verdict
+) -> None:
+    helper, caller = DeviceSymbols(defined=("f",)), DeviceSymbols(undefined_functions=("f",))
+    kinds = ((first, helper), (user, caller), (second, helper))
+    images = Counter(image(kind, "sm_90", "12.0", symbols=symbols) for kind, symbols in kinds)
+    link = Link(tuple(images.items()), (), None, Release(13, 0), offline=False, certain=True)
+    of_link = rule("BLD-09").of_link
+    assert of_link is not None
+    (found,) = of_link(link)
+    assert found.constraint.judge(Release(13, 0)) is expected
+    assert found.constraint.judge(Release(12, 5)) is Verdict.FAIL

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ltocompat.model.image import Host, ImageKind, Role
 from ltocompat.model.signature import ImageSignature
@@ -234,17 +234,36 @@ def defined_twice_in_a_link(link: Link) -> Iterator[Requirement]:
     names = defined_twice(known) if link.certain else ()
     if not names:
         return
-    tolerated = LinkerTolerating(floors.linker("duplicate-linker"))
+    needed = _needed_across_kinds(link, names)
+    tolerated = LinkerTolerating(floors.linker("duplicate-linker"), always=not needed)
+    newer = (
+        f"of newer ones some fail where PTX defines it twice and SASS uses it ({needed[0]})"
+        if needed
+        else "newer ones take the first definition, and say so in their log at most"
+    )
     yield Requirement(
         Component.NONE if link.offline else Component.LINKER,
         Always(Verdict.FAIL) if link.offline else tolerated,
         "BLD-09",
         f"{image_helpers.listed(names)}, which more than one input defines,",
-        "nvlink and nvJitLink before 12.6 refuse the link; newer ones take the first definition, "
-        "and say so in their log at most",
+        f"nvlink and nvJitLink before 12.6 refuse the link; {newer}",
         "link one of them, or give the others another name (static, a namespace)",
         "symbols of the cubins and PTX",
     )
+
+
+def _needed_across_kinds(link: Link, names: Sequence[str]) -> tuple[str, ...]:
+    """Those among the names that PTX defines more than once, and SASS leaves undefined."""
+    known = [(image, count) for image, count in link.images if image.symbols is not None]
+    of_ptx = [(i.symbols, count) for i, count in known if i.symbols and i.kind is ImageKind.PTX]
+    in_ptx = {*defined_twice(of_ptx)}
+    used = {
+        name
+        for image, _ in known
+        if image.symbols and image.kind is ImageKind.SASS
+        for name in image.symbols.undefined
+    }
+    return tuple(name for name in names if name in in_ptx & used)
 
 
 @FAMILY.of_link("BLD-10", Level.ERROR)

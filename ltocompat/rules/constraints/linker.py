@@ -87,17 +87,25 @@ class LinkerOtherThan(Constraint):
 
 @dataclass(frozen=True, slots=True)
 class LinkerTolerating(Constraint):
-    """A linker that takes what none is promised to take, as those of this release or newer do."""
+    """A linker that takes what none is promised to take, as those of this release or newer do.
+
+    Attributes:
+        since: the first release that takes it.
+        always: every one from then on does, so far; else only some, or not in each case.
+    """
 
     components: ClassVar = frozenset({Component.LINKER})
     since: Release
+    always: bool = True
 
     def __str__(self) -> str:
         return f">= {self.since}"
 
     def judge(self, value: Release) -> Verdict:
-        """``fail`` before it, ``undocumented`` from then on."""
-        return Verdict.FAIL if value < self.since else Verdict.UNDOCUMENTED
+        """``fail`` before it, ``undocumented`` or ``unknown`` from then on."""
+        if value < self.since:
+            return Verdict.FAIL
+        return Verdict.UNDOCUMENTED if self.always else Verdict.UNKNOWN
 
     def floor(self) -> Unbounded:
         """None: no release makes it right."""
