@@ -106,6 +106,7 @@ def newest_sm() -> int:
     return max(_sms())
 
 
+@functools.lru_cache(maxsize=256)
 def linker_targets(release: Release) -> frozenset[int]:
     """The architectures that nvJitLink and nvlink of a release can make code for.
 

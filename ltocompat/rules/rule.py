@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.image import Host
+from ltocompat.model.image import Host, ImageKind
 from ltocompat.model.link_options import Disagreement
 from ltocompat.model.project import rule_url
 from ltocompat.model.signature import ImageSignature, ModuleSignature
@@ -167,7 +168,7 @@ class Subject:
     """What a rule looks at: a module, a GPU, and the route between them.
 
     Attributes:
-        signature: the module.
+        signature: the module, as ``beside_picked`` leaves it.
         route: how it gets onto the GPU.
         gpu: the GPU.
         picked: the images that the driver or the linker picks; empty when there is none.
@@ -188,6 +189,28 @@ class Subject:
     def link_target(self) -> SmArch:
         """The target of a link for this GPU."""
         return self.gpu.arch
+
+
+def beside_picked(
+    signature: ModuleSignature, picked: tuple[ImageSignature, ...]
+) -> ModuleSignature:
+    """The module as rules see it: of what is not picked they see the kind and where it lies.
+
+    Hundreds of modules that differ in other images alone are so judged once. Where nothing is
+    picked, rules see all of it.
+    """
+    if not picked:
+        return signature
+    used = set(map(id, picked))
+    others = (image for image in signature.images if id(image) not in used)
+    seen = {(image.kind, image.prelinked, image.in_fatbin): None for image in others}
+    return replace(signature, images=(*picked, *(_outline(*each) for each in seen)))
+
+
+@functools.cache
+def _outline(kind: ImageKind, prelinked: bool, in_fatbin: bool) -> ImageSignature:  # noqa: FBT001
+    """What rules see of an image that is not picked."""
+    return ImageSignature(kind, None, prelinked=prelinked, in_fatbin=in_fatbin)
 
 
 @dataclass(frozen=True, slots=True)

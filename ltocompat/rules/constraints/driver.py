@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -182,6 +183,7 @@ class KernelStillServes(Constraint):
         return Unbounded.ANY
 
 
+@functools.lru_cache(maxsize=256)
 def driver_cuda(driver: DriverVersion) -> Release | None:
     """The CUDA release of a driver's branch; Windows drivers count by the branch below them.
 

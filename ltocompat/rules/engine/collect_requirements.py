@@ -19,7 +19,15 @@ from ltocompat.rules.catalogue import RULES, requirements_of
 from ltocompat.rules.engine.find_floors import Checked, LineFloors, line_floors, linkers
 from ltocompat.rules.engine.fold_floors import least_version
 from ltocompat.rules.engine.judge_module import ways
-from ltocompat.rules.rule import Component, Constraint, Floor, Requirement, Subject, Unbounded
+from ltocompat.rules.rule import (
+    Component,
+    Constraint,
+    Floor,
+    Requirement,
+    Subject,
+    Unbounded,
+    beside_picked,
+)
 from ltocompat.rules.selection import pick_for_driver, pick_for_linker
 
 # Architectures that no toolkit since 12.0 targets are left out: nothing made today serves them.
@@ -188,7 +196,8 @@ def _subjects(groups: Iterable[ModuleGroup], row: _Row) -> Iterator[tuple[Subjec
                 linker = row.linker
                 pick = pick_for_linker(signature, gpu.arch, linker)
             if pick.images:
-                yield Subject(signature, route, gpu, pick.images, None, linker), group
+                seen = beside_picked(signature, pick.images)
+                yield Subject(seen, route, gpu, pick.images, None, linker), group
 
 
 def _linker_floor(

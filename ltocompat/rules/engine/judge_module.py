@@ -16,7 +16,7 @@ from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict, worst
 from ltocompat.rules.catalogue import requirements_of, rule
 from ltocompat.rules.emitted import TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.engine.evaluate import Evaluation, evaluate
-from ltocompat.rules.rule import ABOUT_LOADING, Component, Subject
+from ltocompat.rules.rule import ABOUT_LOADING, Component, Subject, beside_picked
 from ltocompat.rules.selection import Missed, pick_for_driver, pick_for_linker
 
 OTHER_ROUTE = "other route"
@@ -129,7 +129,8 @@ def _loaded_by_rules(signature: ModuleSignature, target: Target, gpu: Gpu | None
             None, "none", not_judged=frozenset({"load"}), why="the target names no GPU"
         )
     pick = pick_for_driver(signature, gpu.arch.number)
-    subject = Subject(signature, Route.LOAD, gpu, pick.images, pick.missed)
+    seen = beside_picked(signature, pick.images)
+    subject = Subject(seen, Route.LOAD, gpu, pick.images, pick.missed)
     if pick.missed and _damaged(signature):
         return _ruled(subject, target, gpu, None, "damaged")
     if pick.missed is Missed.NOT_FOR_GPU and _without_kernels(signature.images):
@@ -142,8 +143,8 @@ def _loaded_by_rules(signature: ModuleSignature, target: Target, gpu: Gpu | None
     judged = _ruled(subject, target, gpu, None, how)
     if pick.images and _without_kernels(pick.images):
         judged = replace(judged, how="without kernels", without_kernels=True)
-    seen = _seen_by_old_drivers(signature, judged)
-    return judged if seen is None else _loaded_by_rules(seen, target, gpu)
+    left = _seen_by_old_drivers(signature, judged)
+    return judged if left is None else _loaded_by_rules(left, target, gpu)
 
 
 def _damaged(signature: ModuleSignature) -> bool:
@@ -193,7 +194,8 @@ def _linked(
         if pick.missed:
             found.append(ModuleVerdict(None, "none", why=str(pick.missed)))
             continue
-        subject = Subject(left, Route.LINK, aim, pick.images, None, linker, offline)
+        seen = beside_picked(left, pick.images)
+        subject = Subject(seen, Route.LINK, aim, pick.images, None, linker, offline)
         judged = _ruled(subject, target, gpu, linker, "link")
         found.append(judged if tried is None else _with_trial(judged, tried))
     return over(known, found)
@@ -204,7 +206,7 @@ def _linked_by_any(signature: ModuleSignature, aim: Gpu) -> ModuleVerdict:
     pick = pick_for_linker(signature, aim.arch, None)
     if pick.missed:
         return ModuleVerdict(None, "none", picked=pick.images, why=str(pick.missed))
-    subject = Subject(signature, Route.LINK, aim, pick.images)
+    subject = Subject(beside_picked(signature, pick.images), Route.LINK, aim, pick.images)
     refused = [
         Evaluation(requirement, Verdict.FAIL, f"{requirement.subject}: {requirement.consequence}")
         for requirement in requirements_of(subject)
@@ -236,6 +238,7 @@ def _own_target(signature: ModuleSignature) -> Gpu | None:
     return Gpu(str(newest), newest)
 
 
+@functools.lru_cache(maxsize=8192)  # modules that differ in what is not picked are judged alike
 def _ruled(
     subject: Subject, target: Target, gpu: Gpu | None, linker: Release | None, how: str
 ) -> ModuleVerdict:
