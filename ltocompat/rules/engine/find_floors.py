@@ -173,12 +173,10 @@ def _with_linker(
 def _coverage(checked: Checked, gpu: Gpu, route: Route | None) -> tuple[int, int]:
     """How many modules some linker makes serve, and how many it links.
 
-    What a linker picks differs from major to major.
+    What a linker picks differs from release to release: the first two link bare LTO-IR for GPUs
+    older than it, and later ones don't.
     """
-    newest_of_major = {release.major: release for release in linkers()}
-    found = [
-        checked.lines(gpu, None, release)[route].coverage for release in newest_of_major.values()
-    ]
+    found = [checked.lines(gpu, None, release)[route].coverage for release in linkers()]
     return max(each.served for each in found), max(each.link for each in found)
 
 
