@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import pytest
-from generated_artifacts import ARTIFACTS
+from generated_artifacts import ARTIFACTS, GROUPS, artifact
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.requirements import Requirement
@@ -19,6 +19,7 @@ from ltocompat.facts import drivers, nvjitlink_minors
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, own_linker
+from ltocompat.model.image import ImageKind
 from ltocompat.model.requirement import PasteLine, Required, RouteFloor, Service
 from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route, Verdict
@@ -193,7 +194,7 @@ def pasted_linkers_link(summary: ArtifactSummary, start: int) -> None:
             for service, floor in rows(answer, start, STEP)
             if floor.driver and floor.nvjitlink and floor.nvjitlink <= admitted[0]
         ]
-        ended = [row for row in linked if (row[1].last_nvjitlink or admitted[0]) < admitted[0]]
+        ended = [row for row in linked if (row[1].last_nvjitlink or admitted[-1]) < admitted[-1]]
         assert all(f"sm_{service.number}" in line.note for service, _ in ended), line
         linked = [row for row in linked if row not in ended]
         for service, floor in linked:
@@ -278,6 +279,24 @@ def test_every_nvjitlink_that_a_pasted_line_admits_links(
 @some
 def test_every_driver_that_a_pasted_line_admits_loads(summary: ArtifactSummary, start: int) -> None:
     pasted_drivers_load(summary, start)
+
+
+OF_THE_FIRST_LINKERS = [
+    group
+    for group in GROUPS
+    for image in group.signature.images
+    if image.kind is ImageKind.LTOIR
+    and not image.in_fatbin
+    and image.made_by[0].releases[:1] == (Release(12, 0),)
+][:1]
+"""Bare LTO-IR that nvJitLink 12.0 and 12.1 alone link for older GPUs."""
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_inverse_holds_for_what_the_first_linkers_alone_link(law: Law) -> None:
+    waiting = next(group for group in GROUPS if group.signature.needs_device_link)
+    law(artifact(OF_THE_FIRST_LINKERS, []), 0)
+    law(artifact([waiting, *OF_THE_FIRST_LINKERS], []), 0)
 
 
 @pytest.mark.slow

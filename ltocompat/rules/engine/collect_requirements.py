@@ -283,6 +283,7 @@ def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> It
     how = "no trial could tell" if linker.tried else "--trial-link tells"
     notes = [] if linker.exact else [f"perhaps {linker.possible} is enough; {how}"]
     others: dict[str, list[str]] = {}
+    newest = max(release for release in linkers() if release.major < linker.ceiling)
     for service in services:
         for route in service.routes:
             first, last = route.nvjitlink, route.last_nvjitlink
@@ -290,7 +291,7 @@ def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> It
                 continue
             if first > floor:
                 others.setdefault(f"from {first}", []).append(_arch(service))
-            elif last is not None and last < floor:
+            elif last is not None and last < newest:
                 others.setdefault(f"with {first} to {last}", []).append(_arch(service))
     notes += [f"{', '.join(archs)} {versions}" for versions, archs in others.items()]
     note = "; ".join(notes)
