@@ -9,7 +9,7 @@ import pytest
 import samples
 import zstandard
 from fatbin_writer import KINDS, EntrySpec, entry, region
-from reading import records_of, skipped_of
+from reading import images_of, records_of, skipped_of
 from samples import Sample
 
 from ltocompat.model.image import Artifact, Skipped
@@ -165,3 +165,12 @@ def test_a_frame_that_promises_more_memory_than_there_is() -> None:
     data = bytearray(region([entry(spec)]))
     data += huge
     end(bytes(data))
+
+
+def test_ltoir_of_sm_110_bears_its_old_number_and_contradicts_nothing() -> None:
+    ltoir = bytearray((samples.FOLDER / "ltoir/nvrtc-13.0-lto_80.ltoir").read_bytes())
+    ltoir[26:28] = (10 * 101).to_bytes(2, "little")
+    for sm, problems in ((110, 0), (101, 0), (100, 1)):
+        spec = EntrySpec(KINDS["ltoir"], bytes(ltoir), sm=sm, version=(1, ltoir[5]))
+        (image,) = images_of(region([entry(spec)]))
+        assert len(image.problems) == problems

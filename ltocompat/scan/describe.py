@@ -34,6 +34,8 @@ _MARKS_PER_SECTION = 512
 # Once that fails, a frame as small as this is decoded whole: one call, and no growing copy.
 _SMALL_FRAME = 64 << 10
 _PTX_COMMENT_LIMIT = 1 << 20
+# CUDA 13.0 renamed sm_101 to sm_110; LTO-IR keeps the old number inside.
+_SM_110 = {101, 110}
 
 
 class Detail(NamedTuple):
@@ -296,7 +298,8 @@ def _contradictions(
     text = _version(stored)
     if text is not None and text != version:
         found.append(f"its entry says {what} {text}, but the image inside {version}")
-    if stored.arch and arch and stored.arch.number != arch.number:
+    numbers = {each.number for each in (stored.arch, arch) if each is not None}
+    if len(numbers) > 1 and numbers != _SM_110:
         found.append(f"its entry says {stored.arch}, but the image inside is for {arch}")
     return tuple(found)
 
