@@ -13,11 +13,12 @@ from typing import Generic
 
 from ltocompat.facts import drivers, nvjitlink_minors
 from ltocompat.model.arch import Release
-from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.artifact_summary import ArtifactSummary, own_linker
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Finding, Result, Route, Verdict, worst
+from ltocompat.rules.engine.driver_classes import Answers, answers_to, constraints_on_drivers
 from ltocompat.rules.engine.judge_artifact import results
-from ltocompat.rules.rule import VersionT
+from ltocompat.rules.rule import Constraint, VersionT
 
 _SOURCE = "require"
 
@@ -96,12 +97,14 @@ class Checked:
     def __init__(self, summary: ArtifactSummary) -> None:
         self._summary = summary
         self._kept: dict[tuple[object, ...], dict[Route | None, Result]] = {}
+        self._asked: dict[tuple[str, Release], tuple[Constraint, ...]] = {}
 
     def lines(
         self, gpu: Gpu, driver: DriverVersion | None, linker: Release
     ) -> dict[Route | None, Result]:
         """The verdict of each route; under None, where every module has but one."""
-        key = (gpu.name, driver, linker)
+        # What is wanted is verdicts, rules and coverage; only messages name the driver.
+        key = (gpu.name, self._class_of(gpu, driver, linker), linker)
         if key not in self._kept:
             target = Target(
                 name=_SOURCE, driver=_only(driver), nvjitlink=_only(linker), gpus=(gpu,)
@@ -109,6 +112,16 @@ class Checked:
             found = results(self._summary, target)
             self._kept[key] = {result.route: result for result in found}
         return self._kept[key]
+
+    def _class_of(self, gpu: Gpu, driver: DriverVersion | None, linker: Release) -> Answers | None:
+        """What is the same of all drivers that no rule tells apart; None where none is given."""
+        if driver is None:
+            return None
+        if (gpu.name, linker) not in self._asked:
+            own = own_linker(self._summary)
+            used = Release.parse(own.version) if own is not None and own.version else linker
+            self._asked[gpu.name, linker] = constraints_on_drivers(self._summary, gpu, used)
+        return answers_to(self._asked[gpu.name, linker], driver)
 
 
 @dataclass(frozen=True, slots=True)
