@@ -72,6 +72,13 @@ def test_concatenated_entries_read_back(inner: list[EntrySpec], compression: str
         assert image.size == len(spec.payload)
 
 
+def test_a_fatbin_whose_payload_ends_as_a_zip_does_is_a_fatbin() -> None:
+    text = b".version 8.4\n.target sm_80\n".ljust(34)  # the record ends with the file
+    directory_end = b"PK\x05\x06".ljust(22, b"\0")
+    (image,) = images_of(region([entry(EntrySpec(KINDS["ptx"], text + directory_end))]))
+    assert image.kind is ImageKind.PTX
+
+
 @given(st.lists(specs(), min_size=1, max_size=3), st.binary(min_size=1, max_size=100))
 def test_bytes_behind_the_last_region_are_skipped_with_a_reason(
     entry_specs: list[EntrySpec], junk: bytes

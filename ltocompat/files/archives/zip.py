@@ -41,7 +41,8 @@ _METHODS = {
     14: Packing.ZIP_LZMA,
     93: Packing.ZSTD,
 }
-_HOSTS = (b"\x7fEL", b"MZ")
+# What begins as a program or as a fatbin is one, whatever its payload ends with.
+_NO_ARCHIVES = (b"\x7fEL", b"MZ", b"\x50\xed\x55\xba")
 # Descriptors of members (24 bytes) and alignment; no device code is as short.
 _SMALL_GAP = 64
 _LONGEST_LINK = 4096
@@ -51,11 +52,11 @@ class ZipFormat:
     """Zip archives; stored members are viewed in place."""
 
     def sniff(self, view: ByteView) -> bool:
-        """Whether this is a zip; one behind something that is no program is recognised too."""
+        """Whether this is a zip; one behind other bytes is recognised, too."""
         head = view.peek(0, 4)
         if head in (LOCAL_MAGIC, END_MAGIC):
             return True
-        return not head.startswith(_HOSTS) and is_whole(view)
+        return not head.startswith(_NO_ARCHIVES) and is_whole(view)
 
     def members(
         self, view: ByteView, place: Place, wanted: Place, budget: Budget
