@@ -88,13 +88,15 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
         cuda = makers.writer(image)
         if cuda is None:
             continue
+        tolerated = makers.only_cuda_13_writes(image)
+        of_13 = cuda.major >= _GENERATION_2_FOR_ALL
         yield Requirement(
             Component.LINKER,
             LinkerOfCubin(
                 cuda,
-                tolerated=makers.only_cuda_13_writes(image),
+                tolerated=tolerated,
                 # measured for sm_100: 12.8 links functions of 13.x, 12.9 refuses them
-                doubtful=image.has_kernels is False and cuda.major >= _GENERATION_2_FOR_ALL,
+                doubtful=image.has_kernels is False and of_13 and not tolerated,
             ),
             "BLD-02",
             f"SASS of CUDA {cuda}",
