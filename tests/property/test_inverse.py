@@ -41,7 +41,7 @@ STARTS = st.integers(0, STEP - 1)
 
 Law = Callable[[ArtifactSummary, int], None]
 
-many = settings(max_examples=1000)
+many = settings(max_examples=40)
 some = settings(max_examples=20)
 
 
@@ -303,5 +303,5 @@ def test_the_inverse_holds_for_what_the_first_linkers_alone_link(law: Law) -> No
 @pytest.mark.parametrize("law", LAWS)
 @given(summary=ARTIFACTS, start=STARTS)
 @many
-def test_the_inverse_holds_for_thousands(law: Law, summary: ArtifactSummary, start: int) -> None:
+def test_the_inverse_holds_for_more(law: Law, summary: ArtifactSummary, start: int) -> None:
     law(summary, start)
