@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from samples import FOLDER
 
 import ltocompat
+from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.model.arch import Release
+from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Route
+from ltocompat.rules.engine.kernel_counts import kernels_to_count
+from ltocompat.rules.selection import pick_for_linker
+from ltocompat.scan.walk import ScanSettings
+from ltocompat.targets import parse
 
 FILES = sorted(
     path
@@ -43,6 +51,25 @@ def vars_of(target: ltocompat.Target, what: str) -> tuple[object, ...]:
 @pytest.mark.parametrize("path", FILES[::9], ids=lambda path: path.name)
 def test_a_cell_is_check_on_that_target(path: Path) -> None:
     holds(path, 4)
+
+
+@pytest.mark.parametrize("linker", ["12.8", "13.5"])
+def test_check_counts_the_kernels_of_what_a_linker_takes_as_a_cell_does(linker: str) -> None:
+    """A cell is made with all kernels counted; some linkers take SASS only without any."""
+    found = 0
+    for summary in summaries([str(FOLDER / "objects")], ScanOptions(ScanSettings())):
+        for group in summary.groups:
+            # While a file is read it is not known yet what waits for a device link.
+            signature = replace(group.signature, needs_device_link=False)
+            for gpu in ("sm_80", "sm_86", "sm_90", "sm_100"):
+                (target,) = parse([f"nvjitlink={linker},gpu={gpu}"])
+                counted = kernels_to_count(signature, [target]).picked
+                picked = pick_for_linker(signature, target.gpus[0].arch, Release.parse(linker))
+                sass = [n for n, i in enumerate(signature.images) if i in picked.images]
+                sass = [n for n in sass if signature.images[n].kind is ImageKind.SASS]
+                assert {*sass} <= {*counted}
+                found += len(sass)
+    assert found
 
 
 @pytest.mark.slow

@@ -172,7 +172,7 @@ def _linked(
 ) -> ModuleVerdict:
     offline = signature.needs_device_link and target.nvlink is not None
     known = target.nvlink if offline else target.nvjitlink
-    aim = gpu or _own_target(signature)
+    aim = gpu or own_target(signature)
     if aim is None:
         return ModuleVerdict(
             None, "none", not_judged=frozenset({"link"}), why="it names no architecture"
@@ -229,7 +229,7 @@ def _every_linker() -> tuple[Release, ...]:
     return (*known, Release(known[-1].major + 1, 0))
 
 
-def _own_target(signature: ModuleSignature) -> Gpu | None:
+def own_target(signature: ModuleSignature) -> Gpu | None:
     """Where no GPU is named, the link for the newest architecture of the module itself."""
     archs = [image.arch for image in signature.images if image.arch is not None]
     if not archs:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import KernelsToCount, ModuleSignature
+from ltocompat.model.signature import ImageSignature, KernelsToCount, ModuleSignature
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Route
-from ltocompat.rules.engine.judge_module import ways
-from ltocompat.rules.selection import Missed, pick_for_driver
+from ltocompat.rules.engine.judge_module import own_target, ways
+from ltocompat.rules.selection import Missed, pick_for_driver, pick_for_linker
 
 
 def kernels_to_count(
@@ -17,9 +17,9 @@ def kernels_to_count(
 ) -> KernelsToCount:
     """Whose kernels decide about verdicts and coverage on these targets; None: on any.
 
-    Those of what a driver picks. Of a module that is not for a GPU it decides whether it has any:
-    compilers leave modules without kernels everywhere. It makes no difference what else is among
-    the targets.
+    Those of what a driver picks, and of SASS that a linker does. Of a module that is not for a GPU
+    it decides whether it has any: compilers leave modules without kernels everywhere. It makes no
+    difference what else is among the targets.
 
     Args:
         signature: of the module, as its headers show it.
@@ -35,16 +35,32 @@ def kernels_to_count(
 
 
 def _for_targets(signature: ModuleSignature, targets: Iterable[Target]) -> KernelsToCount:
-    if Route.LOAD not in ways(signature):
-        return KernelsToCount()
     found: set[int] = set()
     missed = False
-    for gpu in {gpu.arch.number for target in targets for gpu in target.gpus}:
-        pick = pick_for_driver(signature, gpu)
-        missed = missed or pick.missed is Missed.NOT_FOR_GPU
-        found |= {signature.images.index(image) for image in pick.images}
+    for target in targets:
+        found |= {signature.images.index(image) for image in _linked_sass(signature, target)}
+        for gpu in target.gpus if Route.LOAD in ways(signature) else ():
+            pick = pick_for_driver(signature, gpu.arch.number)
+            missed = missed or pick.missed is Missed.NOT_FOR_GPU
+            found |= {signature.images.index(image) for image in pick.images}
     code = _code_images(signature)
     return KernelsToCount(tuple(sorted(found & {*code})), code if missed else ())
+
+
+def _linked_sass(signature: ModuleSignature, target: Target) -> Iterator[ImageSignature]:
+    """SASS that the target's linkers pick: some releases take it only without kernels.
+
+    Whether a module waits for a device link is not known yet: its object shows it at its end.
+    """
+    if not any(image.kind is ImageKind.SASS and image.relocatable for image in signature.images):
+        return
+    linkers = {
+        release for known in (target.nvjitlink, target.nvlink) if known for release in known.values
+    }
+    for gpu in target.gpus or filter(None, (own_target(signature),)):
+        for linker in linkers:
+            picked = pick_for_linker(signature, gpu.arch, linker).images
+            yield from (image for image in picked if image.kind is ImageKind.SASS)
 
 
 def _code_images(signature: ModuleSignature) -> tuple[int, ...]:
