@@ -61,9 +61,9 @@ def explain(text: str) -> tuple[Explained, ...]:
         UsageError: no rule is called so, and none knows the text.
     """
     named = {entry.id.upper(): entry for entry in explain_all()}
-    said = text.strip()
-    if said.upper() in named:
-        return (named[said.upper()],)
+    words = text.strip()
+    if words.upper() in named:
+        return (named[words.upper()],)
     if len(text) > _LONGEST:
         half = _LONGEST // 2
         text = f"{text[:half]}\n{text[-half:]}"
@@ -74,7 +74,7 @@ def explain(text: str) -> tuple[Explained, ...]:
         if each_entry.id not in {other.id for other in by_id}
     ]
     if not by_id and not by_text:
-        raise UsageError(_unknown(said))
+        raise UsageError(_unknown(words))
     return (*by_id, *by_text)
 
 

@@ -167,8 +167,8 @@ def _linkers(wanted: Sequence[str], *, install_missing: bool) -> list[Linker]:
                 "no nvJitLink is at hand; get one with: ltocompat linkers install nvjitlink=13.5"
             )
         return [max(at_hand, key=lambda linker: linker.numbers)]
-    asked = [split(text) for text in wanted]
-    return [obtain(version, install_missing=install_missing, tool=tool) for tool, version in asked]
+    pairs = [split(text) for text in wanted]
+    return [obtain(version, install_missing=install_missing, tool=tool) for tool, version in pairs]
 
 
 def _together(

@@ -37,20 +37,20 @@ def constraints_on_drivers(
         linker: what links it.
     """
     signatures = dict.fromkeys(group.signature for group in summary.groups)
-    asked = [r for signature in signatures for r in _of_module(signature, gpu, linker)]
-    asked += [
+    requirements = [r for signature in signatures for r in _of_module(signature, gpu, linker)]
+    requirements += [
         requirement
         for host in summary.hosts
         for rule in RULES
         for requirement in (rule.of_host(host) if rule.of_host else ())
     ]
-    of_drivers = (r.constraint for r in asked if r.component in _OF_DRIVERS)
+    of_drivers = (r.constraint for r in requirements if r.component in _OF_DRIVERS)
     return tuple(dict.fromkeys(of_drivers))
 
 
 def answers_to(constraints: tuple[Constraint, ...], driver: DriverVersion) -> Answers:
     """What tells drivers apart: those with equal answers get equal verdicts."""
-    return tuple((asked.judge(driver), asked.noted(driver)) for asked in constraints)
+    return tuple((constraint.judge(driver), constraint.noted(driver)) for constraint in constraints)
 
 
 def _of_module(signature: ModuleSignature, gpu: Gpu, linker: Release) -> Iterator[Requirement]:

@@ -16,12 +16,12 @@ class GroupVerdict(NamedTuple):
 
     Attributes:
         neutral: they have no kernels, and what the rules say of them by themselves counts for
-            nothing: ``said`` has no verdict.
+            nothing: ``module_verdict`` has no verdict.
         by_itself: the worst of what they say, else None.
     """
 
     group: ModuleGroup
-    said: ModuleVerdict
+    module_verdict: ModuleVerdict
     way: Route
     neutral: bool = False
     by_itself: Finding | None = None
@@ -29,8 +29,8 @@ class GroupVerdict(NamedTuple):
     @property
     def for_gpu(self) -> bool:
         """Whether they are for the GPU, or may be: something was judged or left open."""
-        judged = self.said.verdict is not None or bool(self.said.not_judged)
-        return judged or self.said.serves_elsewhere
+        judged = self.module_verdict.verdict is not None or bool(self.module_verdict.not_judged)
+        return judged or self.module_verdict.serves_elsewhere
 
 
 def note(

@@ -98,12 +98,12 @@ def _result(
 ) -> Result:
     judged = with_neutral(judged)
     hosts = [
-        (host, said)
+        (host, host_verdict)
         for host in summary.hosts
-        if (said := judge_host(host, target, gpu)) is not None
+        if (host_verdict := judge_host(host, target, gpu)) is not None
     ]
     parts = [
-        *(group_verdict.said for group_verdict in judged),
+        *(group_verdict.module_verdict for group_verdict in judged),
         *(module_verdict for _, module_verdict in hosts),
     ]
     not_judged = frozenset[str]().union(*(part.not_judged for part in parts))
@@ -116,7 +116,11 @@ def _result(
     ]
     findings += _of_whole(summary, judged, target, gpu)
     findings += findings_of_link(summary, judged, target, gpu)
-    if route is not None and judged and all(part.said.how == OTHER_ROUTE for part in judged):
+    if (
+        route is not None
+        and judged
+        and all(part.module_verdict.how == OTHER_ROUTE for part in judged)
+    ):
         findings.append(_impossible(judged, route))
     known = [each_part.verdict for each_part in parts if each_part.verdict is not None]
     nothing = _nothing_judged(judged, hosts, not_judged)
@@ -160,7 +164,7 @@ def _judge_in_link(
     possible = possible_ways(group.signature)
     way = route or (Route.LINK if Route.LINK in possible else Route.LOAD)
     found = _judge(group, target, gpu, way, asked=True)
-    missed = found.said.how == "none" and not found.said.not_judged
+    missed = found.module_verdict.how == "none" and not found.module_verdict.not_judged
     if way is not Route.LINK or gpu is None or not missed or group.signature.needs_device_link:
         return found
     images = group.signature.images
@@ -176,8 +180,8 @@ def _judge_in_link(
         "architectures of the images",
         source.source,
     )
-    said = replace(found.said, verdict=Verdict.FAIL, findings=(refused,))
-    return found._replace(said=said)
+    failed = replace(found.module_verdict, verdict=Verdict.FAIL, findings=(refused,))
+    return found._replace(module_verdict=failed)
 
 
 def _nothing_judged(
@@ -186,8 +190,10 @@ def _nothing_judged(
     """Whether no device code was judged; what has no kernels is judged by their absence."""
     if not judged:
         return all(module_verdict.verdict is None for _, module_verdict in hosts)
-    with_kernels = [each for each in judged if not each.said.without_kernels]
-    return bool(not_judged) and all(each.said.verdict is None for each in with_kernels or judged)
+    with_kernels = [each for each in judged if not each.module_verdict.without_kernels]
+    return bool(not_judged) and all(
+        each.module_verdict.verdict is None for each in with_kernels or judged
+    )
 
 
 def _of_whole(
@@ -211,11 +217,11 @@ def _lacking(judged: list[GroupVerdict], target: Target, gpu: Gpu | None) -> Ite
     missing = [
         each_group_verdict
         for each_group_verdict in waiting
-        if each_group_verdict.said.how == "none"
+        if each_group_verdict.module_verdict.how == "none"
     ]
     if gpu is None or not missing or len(missing) == len(waiting):
         return
-    said = rule(ABSENT_FROM_DEVICE_LINK)
+    source = rule(ABSENT_FROM_DEVICE_LINK)
     # nvlink goes on without them; nvJitLink takes no object that has nothing for its target.
     refused = target.nvlink is None and target.nvjitlink is not None
     verdict = Verdict.FAIL if refused else Verdict.UNKNOWN
@@ -225,13 +231,13 @@ def _lacking(judged: list[GroupVerdict], target: Target, gpu: Gpu | None) -> Ite
         else "are left out of the device link, and what is called in them is then undefined"
     )
     yield Finding(
-        said.id,
+        source.id,
         verdict,
         LEVELS[verdict],
         f"objects without code for {gpu.arch} {end}",
-        said.remedy,
+        source.remedy,
         "architectures in entry headers",
-        said.source,
+        source.source,
         sum(group_verdict.group.count for group_verdict in missing),
         missing[0].group.example,
     )
@@ -241,7 +247,7 @@ def _reasons(judged: list[GroupVerdict], hosts: list[tuple[Host, ModuleVerdict]]
     if not judged:
         yield "it holds no device code"
     yield from dict.fromkeys(
-        _why(group_verdict.group, group_verdict.said) for group_verdict in judged
+        _why(group_verdict.group, group_verdict.module_verdict) for group_verdict in judged
     )
     for _, needs in hosts:
         word = "not judged" if needs.verdict is None else needs.verdict
@@ -259,8 +265,8 @@ def _why(group: ModuleGroup, judged: ModuleVerdict) -> str:
 def _coverage(judged: list[GroupVerdict]) -> Coverage:
     counts: dict[str, int] = {}
     for group_verdict in judged:
-        counts[group_verdict.said.how] = (
-            counts.get(group_verdict.said.how, 0) + group_verdict.group.count
+        counts[group_verdict.module_verdict.how] = (
+            counts.get(group_verdict.module_verdict.how, 0) + group_verdict.group.count
         )
     return Coverage(
         sum(counts.values()),
@@ -276,8 +282,10 @@ def _extent(judged: list[GroupVerdict], verdict: Verdict, *, of_whole: bool) -> 
     """How many modules have the verdict; one ``of_whole`` says nothing of single modules."""
     counts: dict[Verdict, int] = {}
     for each in judged:
-        if each.said.verdict is not None:
-            counts[each.said.verdict] = counts.get(each.said.verdict, 0) + each.group.count
+        if each.module_verdict.verdict is not None:
+            counts[each.module_verdict.verdict] = (
+                counts.get(each.module_verdict.verdict, 0) + each.group.count
+            )
     bad = verdict is not Verdict.OK
     return Extent(0 if of_whole and bad else counts.get(verdict, 0), sum(counts.values()))
 
@@ -291,7 +299,7 @@ def _counted(judged: list[GroupVerdict], *, apart: bool) -> list[Finding]:
     for group_verdict in judged:
         group = group_verdict.group
         inside = group.example.members if apart else ()
-        for finding in group_verdict.said.findings:
+        for finding in group_verdict.module_verdict.findings:
             key = (finding.rule, finding.verdict, finding.message, inside)
             before = found.get(key)
             found[key] = replace(
@@ -307,7 +315,9 @@ def _nothing_serves(judged: list[GroupVerdict], gpu: Gpu) -> Finding:
     reasons: dict[str, str] = {}
     obstacles: set[str] = set()
     empty = [each.group.example for each in judged if has_empty_kernels(each)]
-    judged = [each for each in judged if each.said.how != OTHER_ROUTE and not each.neutral]
+    judged = [
+        each for each in judged if each.module_verdict.how != OTHER_ROUTE and not each.neutral
+    ]
     for group_verdict in judged:
         for image in group_verdict.group.signature.images:
             rule_id, reason = _excluded(image, gpu, group_verdict.way)
@@ -316,20 +326,20 @@ def _nothing_serves(judged: list[GroupVerdict], gpu: Gpu) -> Finding:
     (only,) = obstacles if len(obstacles) == 1 else (NOTHING_SERVES,)
     route = judged[0].way
     objects = all(group_verdict.group.signature.needs_device_link for group_verdict in judged)
-    said = rule(
+    source = rule(
         ABSENT_FROM_DEVICE_LINK if objects else only if route is Route.LINK else NOTHING_SERVES
     )
     end = " (error 209, no kernel image is available)" if route is Route.LOAD else ""
     listed = "; ".join(f"{image} {reason}" for image, reason in list(reasons.items())[:4])
     more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""
     return Finding(
-        said.id,
+        source.id,
         Verdict.FAIL,
         Level.ERROR,
         f"nothing in it is for {gpu.arch}{end}: {listed}{more}{_hollow(empty)}",
-        said.remedy,
+        source.remedy,
         "architectures in entry headers",
-        said.source,
+        source.source,
         sum(each_group_verdict.group.count for each_group_verdict in judged),
         judged[0].group.example,
     )
@@ -414,15 +424,15 @@ def _impossible(judged: list[GroupVerdict], route: Route) -> Finding:
 def _unreadable(summary: ArtifactSummary) -> Finding:
     first = next(iter(summary.skipped), None)
     reason = f": {first.reason}" if first else ""
-    said = rule(BYTES_UNREAD)
+    source = rule(BYTES_UNREAD)
     return Finding(
         BYTES_UNREAD,
         Verdict.UNKNOWN,
         Level.ERROR,
         f"{_places(summary.skipped_count)} can't be read and may hold device code{reason}",
-        said.remedy,
+        source.remedy,
         "the bytes there",
-        said.source,
+        source.source,
         summary.skipped_count,
         first.place if first else None,
     )

@@ -28,7 +28,9 @@ def findings_of_link(
     summary: ArtifactSummary, judged: Sequence[GroupVerdict], target: Target, gpu: Gpu | None
 ) -> tuple[Finding, ...]:
     """What rules find in all that is linked, for the releases that the target's linker can be."""
-    linked = [each for each in judged if each.way is Route.LINK and each.said.how == "link"]
+    linked = [
+        each for each in judged if each.way is Route.LINK and each.module_verdict.how == "link"
+    ]
     offline = any(each.group.signature.needs_device_link for each in linked) and target.nvlink
     known = target.nvlink if offline else target.nvjitlink
     if not linked or known is None:
@@ -39,7 +41,7 @@ def findings_of_link(
     ]
     example = (_beside_ltoir(linked) or linked[0]).group.example
     folded = list(_folded(known, found))
-    verdicts = (each.said.verdict for each in judged if each.way is Route.LINK)
+    verdicts = (each.module_verdict.verdict for each in judged if each.way is Route.LINK)
     by_rules = worst(
         (*(v for v in verdicts if v is not None), *(finding.verdict for finding in folded))
     )
@@ -52,8 +54,8 @@ def _refusals(
 ) -> Iterator[Finding]:
     """What linkers said that were given all of it, and did not link it."""
     keys = [] if gpu is None else [link_key(linker, gpu.arch) for linker in known.values]
-    asked = [summary.link_trials[key] for key in keys if key in summary.link_trials]
-    for tried in asked:
+    answers = [summary.link_trials[key] for key in keys if key in summary.link_trials]
+    for tried in answers:
         if tried.worked:
             continue
         answered = tried.outcome == "refused"
@@ -61,7 +63,7 @@ def _refusals(
             continue
         expected = by_rules is Verdict.UNKNOWN or tried.cause in _UNSEEN or not answered
         source = rule(TRIAL_REFUSED if expected else TRIAL_DISAGREES)
-        certain = answered and (known.every or not any(each.worked for each in asked))
+        certain = answered and (known.every or not any(each.worked for each in answers))
         verdict = Verdict.FAIL if certain else Verdict.UNKNOWN
         what = "refuses" if answered else tried.outcome
         yield Finding(
@@ -86,7 +88,7 @@ def _link(
 ) -> Link:
     counts: dict[ImageSignature, int] = {}
     for each in linked:
-        for image in each.said.picked:
+        for image in each.module_verdict.picked:
             counts[image] = counts.get(image, 0) + each.group.count
     archs = {image.arch for image in counts if image.kind is ImageKind.LTOIR}
     options = [image for image in summary.options if image.arch in archs]
@@ -114,11 +116,11 @@ def _folded(known: VersionSet[Release], found: list[list[Finding]]) -> Iterator[
     """Each rule once, over all releases."""
     for rule_id in dict.fromkeys(finding.rule for each in found for finding in each):
         of_rule = [tuple(finding for finding in each if finding.rule == rule_id) for each in found]
-        said = [ModuleVerdict(worst(f.verdict for f in each), "link", each) for each in of_rule]
-        yield from over(known, said).findings
+        verdicts = [ModuleVerdict(worst(f.verdict for f in each), "link", each) for each in of_rule]
+        yield from over(known, verdicts).findings
 
 
 def _beside_ltoir(linked: Sequence[GroupVerdict]) -> GroupVerdict | None:
     """The first module without LTO-IR, where others have some."""
-    plain = [each for each in linked if each.said.picked[0].kind is not ImageKind.LTOIR]
+    plain = [each for each in linked if each.module_verdict.picked[0].kind is not ImageKind.LTOIR]
     return plain[0] if plain and len(plain) < len(linked) else None

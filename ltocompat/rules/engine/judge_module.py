@@ -369,9 +369,9 @@ def _taken(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> Mod
         if judged.not_judged:
             return judged
         message = f"by the rules nothing in it is picked, but {tried.subject} {tried.outcome} it"
-        told = _add(judged, tried, TRIAL_DISAGREES, Verdict.UNKNOWN, message)
+        with_note = _add(judged, tried, TRIAL_DISAGREES, Verdict.UNKNOWN, message)
         # It serves as little as before: a trial betters nothing.
-        return replace(told, verdict=None)
+        return replace(with_note, verdict=None)
     if by_rules is Verdict.FAIL:
         message = f"by the rules it fails, but {tried.subject} {tried.outcome} it"
         return _add(judged, tried, TRIAL_DISAGREES, Verdict.FAIL, message)

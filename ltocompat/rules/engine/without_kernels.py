@@ -23,7 +23,9 @@ def with_neutral(judged: Sequence[GroupVerdict]) -> list[GroupVerdict]:
     """
     served = _serves(judged)
     return [
-        _neutral(each) if each.said.without_kernels and _is_neutral(each, served=served) else each
+        _neutral(each)
+        if each.module_verdict.without_kernels and _is_neutral(each, served=served)
+        else each
         for each in judged
     ]
 
@@ -35,28 +37,28 @@ def _is_neutral(group_verdict: GroupVerdict, *, served: bool) -> bool:
 
 def _serves(judged: Sequence[GroupVerdict]) -> bool:
     """Whether kernels get onto the GPU, or may."""
-    return any(each.for_gpu and not each.said.without_kernels for each in judged)
+    return any(each.for_gpu and not each.module_verdict.without_kernels for each in judged)
 
 
 def _neutral(group_verdict: GroupVerdict) -> GroupVerdict:
-    said = group_verdict.said
-    by_itself = max(said.findings, key=lambda finding: finding.verdict, default=None)
-    why = said.why if said.how == "none" else "no kernels in it"
-    left = replace(said, verdict=None, findings=(), not_judged=frozenset(), why=why)
-    return group_verdict._replace(said=left, neutral=True, by_itself=by_itself)
+    module_verdict = group_verdict.module_verdict
+    by_itself = max(module_verdict.findings, key=lambda finding: finding.verdict, default=None)
+    why = module_verdict.why if module_verdict.how == "none" else "no kernels in it"
+    left = replace(module_verdict, verdict=None, findings=(), not_judged=frozenset(), why=why)
+    return group_verdict._replace(module_verdict=left, neutral=True, by_itself=by_itself)
 
 
 def misses_all(judged: Sequence[GroupVerdict]) -> bool:
     """Whether none of the kernels is for the GPU; where there are no kernels, none of the code."""
     counted = [each for each in judged if not each.neutral]
-    counted = [each for each in counted if not each.said.without_kernels] or counted
-    missing = any(each.said.how == "none" for each in counted)
+    counted = [each for each in counted if not each.module_verdict.without_kernels] or counted
+    missing = any(each.module_verdict.how == "none" for each in counted)
     return missing and not any(each.for_gpu for each in counted)
 
 
 def notes_of_empty(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
     """That no kernels are served, and what in a library or package would not load by itself."""
-    empty = [each for each in judged if each.said.without_kernels]
+    empty = [each for each in judged if each.module_verdict.without_kernels]
     if empty and len(empty) == len(judged):
         where = "" if gpu is None else f" for {gpu.arch}"
         what = "empty kernels" if any(map(has_empty_kernels, empty)) else "device functions"
@@ -64,8 +66,8 @@ def notes_of_empty(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[
     for group_verdict in empty:
         reason = group_verdict.by_itself
         hollow = has_empty_kernels(group_verdict)
-        told = hollow or not group_verdict.group.signature.registered
-        if told and reason and reason.verdict > Verdict.JIT:
+        is_told = hollow or not group_verdict.group.signature.registered
+        if is_told and reason and reason.verdict > Verdict.JIT:
             what = "with empty kernels alone" if hollow else "without kernels"
             yield _note(
                 f"{what}, and not to be loaded by itself: {reason.message}", [group_verdict]
@@ -74,7 +76,7 @@ def notes_of_empty(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[
 
 def note_of_sliver(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
     """That hardly any of the kernels are for the GPU."""
-    counted = [each for each in judged if not each.said.without_kernels]
+    counted = [each for each in judged if not each.module_verdict.without_kernels]
     every = sum(each.group.count for each in counted)
     serving = [each for each in counted if each.for_gpu]
     served = sum(each.group.count for each in serving)
@@ -86,8 +88,10 @@ def note_of_sliver(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[
 
 def has_empty_kernels(group_verdict: GroupVerdict) -> bool:
     """Whether the modules have kernels that only return, and no others."""
-    said = group_verdict.said
-    return said.without_kernels and any(image.empty_kernels for image in said.picked)
+    module_verdict = group_verdict.module_verdict
+    return module_verdict.without_kernels and any(
+        image.empty_kernels for image in module_verdict.picked
+    )
 
 
 def _note(message: str, groups: Sequence[GroupVerdict]) -> Finding:
