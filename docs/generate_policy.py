@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import typer
+from generated_page import write_or_check
 
 from ltocompat.cli import app
 from ltocompat.commands.policy.key_list import TABLES, PolicyKey
@@ -97,22 +97,5 @@ def _variables() -> Iterator[tuple[str, str]]:
     yield from _OTHERS
 
 
-def main() -> int:
-    """Write the page; with --check, only say whether it is current (0) or not (1)."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; 1 if it is not current"
-    )
-    options = parser.parse_args()
-    wanted = page()
-    if not options.check:
-        PAGE.write_text(wanted, encoding="utf-8")
-        return 0
-    current = PAGE.exists() and PAGE.read_text("utf-8") == wanted
-    if not current:
-        sys.stderr.write(f"{PAGE.name} is not current; write it with: python {sys.argv[0]}\n")
-    return int(not current)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(PAGE, page(), __doc__))

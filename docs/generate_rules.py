@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-import difflib
 import importlib
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from generated_page import write_or_check
 
 from ltocompat.rules.catalogue import FAMILIES
 from ltocompat.rules.prose import rules_left_out
@@ -87,27 +87,5 @@ def _code(text: str) -> str:
     return f"{fence}{inner}{fence}"
 
 
-def main() -> int:
-    """Write the page; with --check, only say whether it is current (0) or not (1)."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; 1 if it is not current"
-    )
-    options = parser.parse_args()
-    wanted = page()
-    if not options.check:
-        PAGE.write_text(wanted, encoding="utf-8")
-        return 0
-    present = PAGE.read_text("utf-8") if PAGE.exists() else ""
-    sys.stdout.writelines(
-        difflib.unified_diff(
-            present.splitlines(keepends=True), wanted.splitlines(keepends=True), "present", "wanted"
-        )
-    )
-    if present != wanted:
-        sys.stderr.write(f"{PAGE.name} is not current; write it with: python {sys.argv[0]}\n")
-    return int(present != wanted)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(PAGE, page(), __doc__))

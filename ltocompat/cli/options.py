@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -45,24 +45,19 @@ MadeBy = Annotated[
     ),
 ]
 _ONE_OF_SEVERAL = "repeat it for several, at most one of them without a file (default: table)."
-Format = Annotated[
-    list[str] | None,
-    typer.Option(
+
+
+def _format_option(names: Sequence[str]) -> Any:  # noqa: ANN401 - typer says no type of its options
+    return typer.Option(
         "--format",
         metavar="FORMAT[=FILE]",
-        help=f"{', '.join(FORMATS)} (json lists everything); {_ONE_OF_SEVERAL}",
-        autocompletion=lambda: list(FORMATS),
-    ),
-]
-FindingFormat = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--format",
-        metavar="FORMAT[=FILE]",
-        help=f"{', '.join(FINDING_FORMATS)} (json lists everything); {_ONE_OF_SEVERAL}",
-        autocompletion=lambda: list(FINDING_FORMATS),
-    ),
-]
+        help=f"{', '.join(names)} (json lists everything); {_ONE_OF_SEVERAL}",
+        autocompletion=lambda: list(names),
+    )
+
+
+Format = Annotated[list[str] | None, _format_option(FORMATS)]
+FindingFormat = Annotated[list[str] | None, _format_option(FINDING_FORMATS)]
 Linkers = Annotated[
     list[str] | None,
     typer.Option(
