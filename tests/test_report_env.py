@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import machines
@@ -45,6 +46,16 @@ def test_facts_with_sources_then_libraries_then_findings(
 ) -> None:
     text = written("table", REPORT, [looked_at(make, tmp_path)], Options(width=120))
     assert text.replace(str(tmp_path), "ROOT") == snapshot
+
+
+def test_a_variable_of_thousands_of_characters_pads_no_row_to_its_length(tmp_path: Path) -> None:
+    found = looked_at(machines.nothing, tmp_path)
+    long = ("NVIDIA_REQUIRE_CUDA", "cuda>=13.0" + " brand=tesla,driver>=470,driver<471" * 100)
+    found = replace(found, environment=replace(found.environment, variables=(long,)))
+    lines = written("table", REPORT, [found]).splitlines()
+    assert max(map(len, lines)) < 200
+    assert "NVIDIA_REQUIRE_CUDA=cuda>=13.0 brand=tesla" in "\n".join(lines)
+    assert long[1] in written("json", REPORT, [found])
 
 
 @pytest.mark.parametrize("make", MACHINES, ids=lambda make: make.__name__)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import Block, Code, Column, Items, Table
 from ltocompat.report.grouped_findings import FindingReport, Judgement
+from ltocompat.report.text import clip
 
 if TYPE_CHECKING:
     from ltocompat.commands.env import Surroundings
@@ -27,6 +28,8 @@ _LIBRARIES = (
     Column("picked by", width=12),
     Column("path", width=24, middle=True),
 )
+# NVIDIA_REQUIRE_CUDA of NVIDIA's images has 4,000 characters, to which all rows would be padded.
+_LONGEST_VARIABLE = 120
 _NAMES = {"nvJitLink": "nvJitLink", "nvrtc": "NVRTC", "nvvm": "libNVVM"}
 
 
@@ -67,7 +70,7 @@ def _facts(found: Environment) -> Iterator[tuple[str, str, str]]:
         yield "GPU", "none", ""
     yield from _installed(found)
     for name, value in found.variables:
-        yield "variable", f"{name}={value}", "environment"
+        yield "variable", clip(f"{name}={value}", _LONGEST_VARIABLE), "environment"
 
 
 def _installed(found: Environment) -> Iterator[tuple[str, str, str]]:
