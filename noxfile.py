@@ -46,6 +46,25 @@ def wild(session: nox.Session) -> None:
 
 
 @nox.session
+def laws(session: nox.Session) -> None:
+    """The laws on examples that are drawn anew each time."""
+    _install(session)
+    explore = "--hypothesis-profile=explore"
+    session.run(
+        "python",
+        "-m",
+        "pytest",
+        "-n",
+        "auto",
+        explore,
+        "-m",
+        "not wild",
+        "tests/property",
+        *session.posargs,
+    )
+
+
+@nox.session
 def benchmarks(session: nox.Session) -> None:
     """Every benchmark, each a ratio against a peer in the same run."""
     _install(session)
