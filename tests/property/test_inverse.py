@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import pytest
-from generated_artifacts import ARTIFACTS, GROUPS, artifact
+from generated_artifacts import ARTIFACTS, GROUPS, IMAGES, WHERE, artifact
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.requirements import Requirement
@@ -18,9 +18,10 @@ from packaging.requirements import Requirement
 from ltocompat.facts import drivers, nvjitlink_minors
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
-from ltocompat.model.artifact_summary import ArtifactSummary, own_linker
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
 from ltocompat.model.image import ImageKind
 from ltocompat.model.requirement import PasteLine, Required, RouteFloor, Service
+from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.rules.engine.collect_requirements import required
@@ -297,6 +298,19 @@ def test_the_inverse_holds_for_what_the_first_linkers_alone_link(law: Law) -> No
     waiting = next(group for group in GROUPS if group.signature.needs_device_link)
     law(artifact(OF_THE_FIRST_LINKERS, []), 0)
     law(artifact([waiting, *OF_THE_FIRST_LINKERS], []), 0)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_inverse_holds_for_what_old_linkers_alone_serve_beside_unread_bytes(law: Law) -> None:
+    with_suffix = next(
+        image
+        for image in IMAGES
+        if str(image.arch) == "lto_90a" and image.made_by[0].releases[-1] < Release(13, 0)
+    )
+    entry = ModuleSignature((with_suffix._replace(in_fatbin=True),), None, False)
+    summary = artifact([ModuleGroup(entry, {}, 1, WHERE)], [], unread=True)
+    hopper = [service.number for service, _ in rows(required(summary), 0, 1)].index(90)
+    law(summary, hopper % STEP)
 
 
 @pytest.mark.slow

@@ -49,6 +49,9 @@ def newest_run(
 ) -> Floor[VersionT] | None:
     """The newest versions side by side that do as well as any; None where all fail.
 
+    A version with which nothing is for the GPU comes after every one that serves it and does not
+    fail, whatever bytes that nobody could read leave open.
+
     Args:
         versions: oldest first.
         judged: what ``check`` says of one.
@@ -57,10 +60,14 @@ def newest_run(
     """
 
     def verdict(index: int) -> Verdict:
-        left = (f for f in judged(versions[index]).findings if not fixed(f))
+        result = judged(versions[index])
+        if serves and not result.coverage.served:
+            return Verdict.FAIL
+        left = (f for f in result.findings if not fixed(f))
         return worst(f.verdict for f in left if _key(f) not in constant)
 
     constant: frozenset[tuple[str, Verdict, str]] = frozenset()
+    serves: bool = any(_serves(judged(version)) for version in versions)
     if any(f.verdict is Verdict.FAIL and fixed(f) for f in judged(versions[-1]).findings):
         return None
     newest_first = range(len(versions))[::-1]
@@ -80,6 +87,11 @@ def newest_run(
         f.rule for f in objections if f.verdict > limit and not fixed(f) and _key(f) not in constant
     }
     return Floor(versions[first], versions[last], versions[possible], limit, tuple(sorted(set_by)))
+
+
+def _serves(result: Result) -> bool:
+    """Whether something gets onto the GPU, and nothing fails."""
+    return result.coverage.served > 0 and result.verdict < Verdict.FAIL
 
 
 def _key(finding: Finding) -> tuple[str, Verdict, str]:
