@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from importlib import resources
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -247,6 +248,55 @@ def test_what_a_linker_can_target(cuda: str, yes: set[int], no: set[int]) -> Non
     targets = gpus.linker_targets(Release.parse(cuda))
     assert yes <= targets
     assert not no & targets
+
+
+NAMES = tomllib.loads((Path(__file__).parent / "data" / "gpu_names.toml").read_text())
+
+
+@pytest.mark.parametrize("arch", NAMES)
+def test_every_name_of_the_kernel_driver_is_known(arch: str) -> None:
+    found = {name: str(find_gpu(name).arch) for name in NAMES[arch]}
+    assert found == dict.fromkeys(NAMES[arch], arch)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        # MIG, as CUDA and nvidia-smi name an instance.
+        ("NVIDIA A100-SXM4-80GB MIG 1g.10gb", 80),
+        ("NVIDIA H100 80GB HBM3 MIG 3g.40gb", 90),
+        ("A100 MIG 1g.5gb+me", 80),
+        ("NVIDIA H200 MIG 1c.3g.71gb", 90),
+        ("h100-mig-1g.10gb", 90),
+        # vGPU types: the board, the size, the kind; on MIG with the slices.
+        ("GRID A100D-80C", 80),
+        ("NVIDIA A100-1-5CME", 80),
+        ("GRID V100DX-32C", 70),
+        ("GRID RTX6000-24Q", 75),
+        ("GRID RTX8000P-48Q", 75),
+        ("NVIDIA RTX6000-Ada-48Q", 89),
+        ("NVIDIA RTXA6000-48Q", 86),
+        ("NVIDIA L40S-48Q", 89),
+        ("H100XM-80C", 90),
+        ("A16-16Q", 86),
+        ("GRID T4-16Q", 75),
+        ("GRID P40-24Q", 61),
+        ("NVIDIA RTX Pro 6000 Blackwell DC-1-24Q", 120),
+        # Boards and systems.
+        ("B100", 100),
+        ("GB300 NVL72", 103),
+        ("DGX H100", 90),
+        ("NVIDIA DGX Station A100", 80),
+        ("Jetson AGX Orin Developer Kit", 87),
+        ("NVIDIA Jetson Orin Nano Engineering Reference Developer Kit Super", 87),
+        ("Orin (nvgpu)", 87),
+        ("NVIDIA Thor", 110),
+    ],
+)
+def test_a_board_a_slice_and_a_virtual_gpu_have_the_architecture_of_the_chip(
+    text: str, number: int
+) -> None:
+    assert find_gpu(text).arch == SmArch(number)
 
 
 def test_every_model_is_of_a_known_architecture() -> None:

@@ -30,6 +30,11 @@ def said(known: VersionSet[T] | None) -> list[str]:
     return [str(value) for value in known.values]
 
 
+def values(target: Target) -> list[object]:
+    parts = (target.driver, target.nvjitlink, target.nvrtc)
+    return [*(part and part.values for part in parts), target.gpus]
+
+
 def sentence(text: str, where: Path | None = None) -> str:
     with pytest.raises(UsageError) as caught:
         parse([text], where=str(where or "."))
@@ -46,6 +51,50 @@ def test_keys_say_what_a_target_has() -> None:
     assert target.nvrtc is None
     assert target.compat is None
     assert target.name == "driver=550.54.15,nvjitlink=12.4,gpu=h100+sm_80"
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("cuda=12.4", "stock=12.4"),
+        ("12.4", "stock=12.4"),
+        ("R550", "driver=550"),
+        ("550.54.15", "driver=550.54.15"),
+        ("driver=R550", "driver=550"),
+        ("h100", "gpu=h100"),
+        ("h100+a100", "gpu=h100+a100"),
+        ("12.4,h100,a100", "stock=12.4,gpu=h100+a100"),
+        ("R550,nvjitlink=12.4,sm_90", "driver=550,nvjitlink=12.4,gpu=sm_90"),
+        ("NVIDIA A100-SXM4-80GB MIG 1g.10gb", "gpu=NVIDIA A100-SXM4-80GB MIG 1g.10gb"),
+    ],
+)
+def test_a_value_that_tells_what_it_is_needs_no_key(text: str, same: str) -> None:
+    assert values(one(text)) == values(one(same))
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("gpu=hopper", [90]),
+        ("gpu=blackwell", [100, 103, 120, 121]),
+        ("gpu=blackwell,os=linux-aarch64", [100, 103, 110, 120, 121]),
+        ("gpu=Ada Lovelace", [89]),
+        ("gpu=jetson", [87, 110]),
+        ("gpu=jetson,driver=450", [32, 53, 62, 72]),
+        ("gpu=datacenter", [75, 80, 86, 89, 90, 100, 103, 107, 120]),
+        ("gpu=data-centre,driver=450", [30, 35, 37, 50, 52, 60, 61, 70, 75, 80]),
+        ("gpu=geforce,driver=550", [50, 52, 61, 70, 75, 86, 89]),
+        ("gpu=all", [75, 80, 86, 89, 90, 100, 103, 107, 120, 121]),
+        ("gpu=all,driver=525", [50, 52, 60, 61, 70, 75, 80, 86, 89, 90]),
+        # What a driver doesn't know is judged where it is asked for by name.
+        ("driver=550,gpu=blackwell", [100, 103, 120, 121]),
+        ("hopper,sm_120", [90, 120]),
+    ],
+)
+def test_a_group_is_one_gpu_for_each_architecture_that_its_driver_runs(
+    text: str, numbers: list[int]
+) -> None:
+    assert [gpu.arch.number for gpu in one(text).gpus] == numbers
 
 
 def test_each_fact_says_where_it_comes_from() -> None:
@@ -182,7 +231,9 @@ def test_a_toolkit_before_12_has_no_nvjitlink() -> None:
 
 
 def test_stock_without_a_known_driver_asks_for_one() -> None:
-    assert "no driver is known to come with CUDA 13.5" in sentence("stock=13.5")
+    assert "names the driver that comes with CUDA 13.5 for linux; give one" in sentence(
+        "stock=13.5"
+    )
     assert said(one("stock=13.5,driver=615.10").driver) == ["615.10"]
 
 
@@ -212,7 +263,13 @@ def test_a_path_is_not_a_deploy_target(tmp_path: Path) -> None:
         ("driver=550,driver=560", "driver is given twice"),
         ("driver=", "driver has no value"),
         ("driver=abc", "'abc' is not a driver; write driver=550.54.15"),
-        ("driver=550,h100", "'h100' in 'driver=550,h100' has no key"),
+        ("driver=550,prod", "'prod' in 'driver=550,prod' has no key"),
+        ("driver=12.4", "'12.4' is a CUDA release, not a driver; write cuda=12.4"),
+        ("driver>=12.4", "is a CUDA release, not a driver"),
+        ("stock=12.4,cuda=12.6", "stock is given twice"),
+        ("cuda>=12.4", "cuda can't be compared, as in cuda>=12.4"),
+        ("rtx 6000", "can be Quadro RTX 6000 (sm_75), RTX 6000 Ada (sm_89) or"),
+        ("gpu=hoper", "did you mean hopper?"),
         ("gpu>=80", "gpu can't be compared"),
         ("gpu=h100+", "has an empty name"),
         ("os=beos", "'beos' is not an operating system"),

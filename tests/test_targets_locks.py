@@ -33,7 +33,7 @@ def written(tmp_path: Path, content: str, keys: str = ",python=3.11") -> Target:
     return locked("requirements.txt", keys, tmp_path)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", [*FORMATS, "poetry.lock", "conda-lock.yml", "pixi.lock"])
 def test_markers_are_evaluated_for_the_system_of_the_target(name: str) -> None:
     lock = LOCKS / "by_system" / name
     assert said(locked(lock).nvjitlink) == ["12.4"]
@@ -201,6 +201,10 @@ def test_extras_of_a_pylock_are_read_one_at_a_time(tmp_path: Path) -> None:
     ("name", "content", "part"),
     [
         ("r.txt", "numpy==2.0\n", "has no nvidia-nvjitlink, nvidia-cuda-nvrtc"),
+        ("c.yml", "package: 3", "'3' stands where a list belongs"),
+        ("c.yml", "package: [3]", "'3' stands where a table belongs"),
+        ("c.yml", "a: [", "is not a YAML file"),
+        ("pixi.lock", "environments: {default: 3}", "'3' stands where a table belongs"),
         ("r.txt", "nvidia-nvjitlink==13.0.88; sys_platform == 'x'", "for linux and Python 3."),
         ("r.txt", "Package Version\n------- -------\n", "r.txt:1: 'Package Version' is not a"),
         ("r.txt", "-r none.txt\n", "there is no file"),
@@ -214,7 +218,7 @@ def test_extras_of_a_pylock_are_read_one_at_a_time(tmp_path: Path) -> None:
         ("uv.lock", "version = 1\n[[package]]\nname = 3\n", "'3' stands where a text belongs"),
         ("pylock.toml", 'lock-version = "1.0"\n', "has no nvidia-nvjitlink"),
     ],
-    ids=range(13),
+    ids=range(17),
 )
 def test_a_lock_that_says_nothing_ends_in_a_sentence(
     tmp_path: Path, name: str, content: str, part: str
@@ -239,7 +243,7 @@ _WORDS = st.sampled_from(_PIECES.split(" "))
         st.binary(max_size=60),
         st.lists(_WORDS, max_size=12).map(lambda words: "".join(words).encode()),
     ),
-    name=st.sampled_from(("r.txt", "uv.lock", "pylock.toml")),
+    name=st.sampled_from(("r.txt", "uv.lock", "pylock.toml", "pixi.lock")),
 )
 def test_any_file_ends_in_a_target_or_a_sentence(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, name: str

@@ -155,13 +155,20 @@ def _common(values: Iterable[bool | None]) -> bool | None:
     return kinds.pop() if len(kinds) == 1 else None
 
 
+def models_named(text: str) -> tuple[GpuModel, ...]:
+    """The models that a text can mean; a text of more than 80 characters means none."""
+    if len(text) > _LONGEST:
+        return ()
+    return tuple(_models()[name] for name in spelling.meant(text, tuple(_models())))
+
+
 def _by_name(text: str) -> Gpu | None:
     """The GPU of a name; None where no model has it.
 
     Raises:
         UsageError: models of several architectures have it.
     """
-    models = [_models()[name] for name in spelling.meant(text, tuple(_models()))]
+    models = models_named(text)
     if not models:
         return None
     numbers = sorted({model.number for model in models})

@@ -6,11 +6,16 @@ import difflib
 import functools
 import re
 
-# What nvidia-smi writes around a name, and words that make no other GPU of it.
+# What nvidia-smi and the kernel driver write around a name, and words that make no other GPU of it.
+# (A GRID RTX is a Turing; without that word, Ada and Blackwell have the same numbers.)
 _NOISE = re.compile(
-    r"\b(?:nvidia|[0-9]+ ?gb|hbm[0-9a-z]*|sxm[0-9]*|pcie|nvl|laptop|mobile|notebook|gpu|graphics|"
-    r"max q|with|design|generation|edition)\b"
+    r"\b(?:mig(?: [0-9]+c)? [0-9]+g [0-9]+gb(?: (?:me|gfx|all))*|[0-9]+ ?gb?|"
+    r"nvidia|nvgpu|grid(?! rtx)|[dh]gx|station|hbm[0-9a-z]*|3e|sxm[0-9]*|pcie|nvl[0-9]*|ac|lc|ls|"
+    r"active|laptop|mobile|notebook|embedded|oem|gpu|graphics|max q|with|design|generation|edition|"
+    r"engineering|reference|developer|kit|devkit)\b"
 )
+# A vGPU: the size of its frame buffer and its kind, behind the name; on MIG the slices before that.
+_VGPU = re.compile(r"-(?:[0-9]-)?[0-9]{1,3}(?:[ABCQ]|CME)$", re.IGNORECASE)
 _VENDOR = frozenset({"geforce", "tesla", "quadro"})
 # Words that users leave out.
 _OPTIONAL = _VENDOR | {
@@ -22,7 +27,7 @@ _Words = tuple[str, ...]
 @functools.lru_cache(maxsize=1024)
 def _words(text: str) -> _Words:
     """``RTX A4000-8GB`` as (``rtx``, ``a``, ``4000``)."""
-    spaced = re.sub(r"[^0-9a-z]+", " ", text.lower())
+    spaced = re.sub(r"[^0-9a-z]+|(?<=rtx)(?=a[0-9])", " ", _VGPU.sub("", text.strip()).lower())
     return tuple(re.findall(r"[a-z]+|[0-9]+", _NOISE.sub(" ", spaced)))
 
 

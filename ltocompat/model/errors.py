@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class LtocompatError(Exception):
     """The base of every error that ltocompat raises on purpose; its text is one sentence."""
@@ -33,3 +36,9 @@ class LimitExceeded(Malformed):
     def __init__(self, limit: str, message: str) -> None:
         super().__init__(message)
         self.limit = limit
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``; did you mean driver?``, or nothing where no name is near."""
+    near = difflib.get_close_matches(name, list(known), n=2, cutoff=0.6)
+    return f" (did you mean {' or '.join(near)}?)" if near else ""

@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import DriverVersion, Gpu, System, Target, VersionSet
+from ltocompat.targets.gpu_groups import gpus_named
 from ltocompat.targets.inline import EXAMPLE
 from ltocompat.targets.systems import MarkerEnvironment, read_system
 from ltocompat.targets.versions.drivers import read_driver
@@ -49,7 +49,7 @@ def build(name: str, keys: Mapping[str, str], origin: ValueOrigin) -> Target:
         MarkerEnvironment.of(system, keys["python"])  # raises where it is no version
     driver = _driver(keys, system, origin)
     libraries = _libraries(keys, system, origin)
-    gpus = _gpus(keys["gpu"]) if "gpu" in keys else ()
+    gpus = _gpus(keys["gpu"], system, driver) if "gpu" in keys else ()
     sources = {key: origin.source for key in ("os", "gpu") if key in keys}
     sources |= {"driver": driver.source} if driver else {}
     sources |= {key: known.source for key, known in libraries.items()}
@@ -97,8 +97,8 @@ def _libraries(
     return found
 
 
-def _gpus(text: str) -> tuple[Gpu, ...]:
+def _gpus(text: str, system: System, driver: VersionSet[DriverVersion] | None) -> tuple[Gpu, ...]:
     names = [name.strip() for name in text.split("+")]
     if not all(names):
         raise UsageError(f"gpu={text} has an empty name; write several like gpu=h100+sm_80")
-    return tuple(dict.fromkeys(find_gpu(name) for name in names))
+    return tuple(dict.fromkeys(gpu for name in names for gpu in gpus_named(name, system, driver)))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable
 
-from ltocompat.model.errors import UsageError
+from ltocompat.facts.drivers import driver_branches
+from ltocompat.model.errors import UsageError, did_you_mean
+from ltocompat.targets.gpu_groups import is_gpu
 
 KEYS = (
     "name",
@@ -21,17 +21,26 @@ KEYS = (
     "lock",
     "python",
 )
+_SPELLINGS = {"cuda": "stock"}
 # What versions can be compared with; elsewhere a comparison has no meaning.
 COMPARED = ("driver", "compat", "nvjitlink", "nvrtc", "nvlink")
 EXAMPLE = "driver=550.54.15,nvjitlink=12.4,gpu=h100"
 
 _PIECE = re.compile(r"\s*([A-Za-z][\w-]*)\s*(>=|<=|==|~=|!=|=|<|>)(.*)", re.DOTALL)
 _CONTINUES = ("<", ">", "=", "!", "~")
+# 12.4 is a CUDA release; the compute capabilities 12.0 and 12.1 are written gpu=12.0.
+_RELEASE = re.compile(r"1[1-9]\.[0-9]{1,2}(?:\.[0-9]{1,3})?")
+_DRIVER = re.compile(r"[Rr]?([0-9]{3})((?:\.[0-9]{1,4}){0,2})")
 
 
 def is_inline(text: str) -> bool:
     """Whether ``text`` is written as keys and values, known ones or not."""
     return _PIECE.match(text) is not None
+
+
+def is_word(text: str) -> bool:
+    """Whether ``text`` is a value that needs no key: a CUDA release, a driver, GPUs."""
+    return _key_of(text) is not None
 
 
 def split(text: str) -> dict[str, str]:
@@ -44,6 +53,7 @@ def split(text: str) -> dict[str, str]:
         UsageError: a piece has no key, an unknown one, one for the second time, or no value.
     """
     found: dict[str, str] = {}
+    written: dict[str, str] = {}
     key = ""
     for piece in text.split(","):
         if key and piece.lstrip().startswith(_CONTINUES):
@@ -51,29 +61,59 @@ def split(text: str) -> dict[str, str]:
             continue
         match = _PIECE.fullmatch(piece)
         if match is None:
-            raise UsageError(
-                f"{piece!r} in {text!r} has no key; write {EXAMPLE}, with + between several GPUs"
-            )
-        key = known_key(match[1].lower())
+            key, value = _without_key(piece.strip(), text)
+            if key == "gpu" and "gpu" in found:
+                found["gpu"] += f"+{value}"
+                continue
+        else:
+            key = known_key(match[1].lower())
+            written[key] = match[1]
+            value = match[3].strip() if match[2] == "=" else match[2] + match[3].strip()
         if key in found:
             raise UsageError(f"{key} is given twice in {text!r}; give it once")
-        found[key] = match[3].strip() if match[2] == "=" else match[2] + match[3].strip()
+        found[key] = value
     for key, value in found.items():
-        check(key, value)
+        check(written.get(key, key), value)
     return found
 
 
+def _without_key(piece: str, text: str) -> tuple[str, str]:
+    """The key that a word by itself stands for: ``12.4``, ``R550``, ``h100``, ``hopper``.
+
+    Raises:
+        UsageError: it is no CUDA release, no driver and no GPU.
+    """
+    key = _key_of(piece)
+    if key is None:
+        if piece == text:
+            raise UsageError(f"{text!r} is not a deploy target; write {EXAMPLE}")
+        raise UsageError(
+            f"{piece!r} in {text!r} has no key; write {EXAMPLE}, with + between several GPUs"
+        )
+    return key, piece
+
+
+def _key_of(word: str) -> str | None:
+    driver = _DRIVER.fullmatch(word)
+    if _RELEASE.fullmatch(word):
+        return "stock"
+    if driver and (driver[2] or not word[0].isdigit() or int(driver[1]) in driver_branches()):
+        return "driver"
+    return "gpu" if all(map(is_gpu, word.split("+"))) else None
+
+
 def known_key(key: str) -> str:
-    """``key``, if it is one.
+    """``key``, if it is one; ``stock`` for ``cuda``.
 
     Raises:
         UsageError: it isn't; the sentence names those that are.
     """
+    key = _SPELLINGS.get(key, key)
     if key in KEYS:
         return key
     raise UsageError(
-        f"{key!r} is not a key of a deploy target{did_you_mean(key, KEYS)}; the keys are "
-        f"{', '.join(KEYS)}"
+        f"{key!r} is not a key of a deploy target{did_you_mean(key, (*KEYS, *_SPELLINGS))}; the "
+        f"keys are {', '.join(KEYS)}"
     )
 
 
@@ -90,9 +130,3 @@ def check(key: str, value: str) -> None:
             f"{key} can't be compared, as in {key}{value}; write {key}=..., and use <, > and the "
             f"like with {', '.join(COMPARED)}"
         )
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """``; did you mean driver?``, or nothing where no name is near."""
-    near = difflib.get_close_matches(name, list(known), n=2, cutoff=0.6)
-    return f" (did you mean {' or '.join(near)}?)" if near else ""

@@ -1,4 +1,4 @@
-"""``lock=FILE``: requirements.txt, pylock.toml or uv.lock -> the libraries that it pins."""
+"""``lock=FILE``: a lock file of pip, uv, poetry, conda-lock or pixi -> the libraries it pins."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import System, VersionSet
+from ltocompat.targets.conda_locks import read_conda_lock
 from ltocompat.targets.pins import LOOKED_FOR, Pin, libraries
 from ltocompat.targets.requirements_txt import read_requirements
 from ltocompat.targets.systems import MarkerEnvironment
 from ltocompat.targets.text_file import read_toml
-from ltocompat.targets.toml_locks import read_pylock, read_uv_lock
+from ltocompat.targets.toml_locks import read_poetry_lock, read_pylock, read_uv_lock
 
 
 def locked_libraries(
@@ -21,12 +22,14 @@ def locked_libraries(
     """What a lock file pins of nvJitLink and NVRTC, by their keys.
 
     Args:
-        path: the file; ``.toml`` and ``.lock`` are read as TOML, any other as requirements.
+        path: the file; ``.yml``, ``.yaml`` and ``pixi.lock`` are read as YAML, other ``.lock`` and
+            ``.toml`` as TOML, any other as requirements.
         system: of the target, for the markers.
         python: of the target, ``3.11``; None for the version that runs here.
 
     Raises:
         UsageError: the file can't be read, is no lock file, or has none of the packages.
+        Missing: it is YAML, and no reader of that is installed.
     """
     environment = MarkerEnvironment.of(system, python)
     name = os.path.basename(path)
@@ -43,18 +46,26 @@ def locked_libraries(
 
 
 def is_lock(tables: dict[str, Any]) -> bool:
-    """Whether a TOML file is a pylock.toml or a uv.lock."""
-    return "lock-version" in tables or ("version" in tables and "package" in tables)
+    """Whether a TOML file is a pylock.toml, a uv.lock or a poetry.lock."""
+    return "lock-version" in tables or _is_poetry(tables) or {"version", "package"} <= tables.keys()
+
+
+def _is_poetry(tables: dict[str, Any]) -> bool:
+    metadata = tables.get("metadata")
+    return isinstance(metadata, dict) and "lock-version" in metadata
 
 
 def _pins(path: str, environment: MarkerEnvironment) -> tuple[Pin, ...]:
+    if path.endswith((".yml", ".yaml", "pixi.lock")):
+        return read_conda_lock(path, environment.system)
     if not path.endswith((".toml", ".lock")):
         return read_requirements(path, environment)
     tables = read_toml(path)
-    if not is_lock(tables) or "metadata" in tables:
-        # poetry.lock has [metadata].
+    if not is_lock(tables):
         raise UsageError(
-            f"{path} is not a lock file that is read here; give a requirements.txt, a pylock.toml "
-            "or a uv.lock"
+            f"{path} is not a lock file that is read here; give a requirements.txt, a pylock.toml, "
+            "a uv.lock, a poetry.lock, a conda-lock.yml or a pixi.lock"
         )
+    if _is_poetry(tables):
+        return read_poetry_lock(tables, environment)
     return (read_pylock if "lock-version" in tables else read_uv_lock)(tables, environment)

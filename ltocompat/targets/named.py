@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ltocompat.model.errors import UsageError
+from ltocompat.model.errors import UsageError, did_you_mean
 from ltocompat.model.target import Target
 from ltocompat.targets.building import ValueOrigin, build
-from ltocompat.targets.inline import EXAMPLE, check, did_you_mean, is_inline, known_key, split
+from ltocompat.targets.inline import check, known_key, split
 from ltocompat.targets.own_tables import OWN, PYPROJECT, own_tables
 from ltocompat.targets.text_file import read_toml
 
@@ -97,12 +97,15 @@ def _target(path: str, name: str, value: object) -> Target:
 def _keys(value: object) -> dict[str, str]:
     """Keys as in the inline form, of a table or of a text in that form."""
     if isinstance(value, str):
-        if not is_inline(value):
-            raise UsageError(f"{value!r} is not a deploy target; write {EXAMPLE}")
         return split(value)
     if not isinstance(value, dict):
         raise UsageError(f"{str(value)[:60]} is not a table; write driver = ... in [targets.NAME]")
-    keys = {known_key(key): _value(key, written) for key, written in value.items()}
+    keys: dict[str, str] = {}
+    for written, given in value.items():
+        key = known_key(written)
+        if key in keys:
+            raise UsageError(f"{key} is given twice, once as {written}; give it once")
+        keys[key] = _value(key, given)
     for key, text in keys.items():
         check(key, text)
     return keys

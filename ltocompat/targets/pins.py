@@ -19,12 +19,19 @@ if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
 
-LOOKED_FOR = "nvidia-nvjitlink, nvidia-cuda-nvrtc (also with -cu12) or cuda-toolkit"
+LOOKED_FOR = (
+    "nvidia-nvjitlink, nvidia-cuda-nvrtc (also with -cu12; of conda libnvjitlink, cuda-nvrtc) or "
+    "cuda-toolkit"
+)
 
-_PACKAGE = re.compile(r"(nvidia-nvjitlink|nvidia-cuda-nvrtc|cuda-toolkit)(?:-cu([0-9]{2}))?")
+_PACKAGE = re.compile(
+    r"(nvidia-nvjitlink|nvidia-cuda-nvrtc|cuda-toolkit|libnvjitlink|cuda-nvrtc)(?:-cu([0-9]{2}))?"
+)
 _PARTS = {
     "nvidia-nvjitlink": "nvjitlink",
+    "libnvjitlink": "nvjitlink",  # conda-forge's names
     "nvidia-cuda-nvrtc": "nvrtc",
+    "cuda-nvrtc": "nvrtc",
     "cuda-toolkit": "toolkit",
 }
 _ORDER = (">=", ">", "~=", "==", "===", "!=", "<=", "<")

@@ -6,17 +6,17 @@ import os
 import shlex
 from collections.abc import Sequence
 
-from ltocompat.model.errors import UsageError
+from ltocompat.model.errors import UsageError, did_you_mean
 from ltocompat.model.target import Target
 from ltocompat.targets.building import ValueOrigin, build
-from ltocompat.targets.inline import EXAMPLE, did_you_mean, is_inline, split
+from ltocompat.targets.inline import EXAMPLE, is_inline, is_word, split
 from ltocompat.targets.named import names_of_project, target_of_project, targets_of_file
 
 _BINARIES = (
     *(".so", ".o", ".a", ".fatbin", ".cubin", ".ptx", ".ltoir", ".whl", ".exe", ".dll", ".obj"),
     *(".lib", ".pyd", ".zip", ".tar", ".conda"),
 )
-_LOCKS = (".txt", ".lock")
+_LOCKS = (".txt", ".lock", ".yml", ".yaml")
 
 
 def parse(texts: Sequence[str], *, where: str = ".") -> tuple[Target, ...]:
@@ -24,8 +24,9 @@ def parse(texts: Sequence[str], *, where: str = ".") -> tuple[Target, ...]:
 
     Args:
         texts: one value of ``--deploy-target`` each: ``driver=550,gpu=h100``, ``prod.toml`` (all
-            its targets), ``prod.toml:edge``, or a name that the nearest ``ltocompat.toml`` or
-            ``pyproject.toml`` defines.
+            its targets), ``prod.toml:edge``, a name that the nearest ``ltocompat.toml`` or
+            ``pyproject.toml`` defines, or the values of an inline target alone: ``12.4``, ``R550``,
+            ``h100``, ``12.4,hopper``.
         where: the folder that paths are relative to and that the search for names starts in.
 
     Returns:
@@ -52,10 +53,13 @@ def _parse(text: str, where: str) -> tuple[Target, ...]:
     file, name = _file(text)
     if file is not None:
         return targets_of_file(os.path.join(where, file), file, name)
-    target = target_of_project(text, where) if _may_be_name(text, where) else None
-    if target is None:
-        raise _not_a_target(text, where)
-    return (target,)
+    if _may_be_name(text, where):
+        target = target_of_project(text, where)
+        if target is not None:
+            return (target,)
+        if "," in text or is_word(text):
+            return (build(text, split(text), ValueOrigin("given", where)),)
+    raise _not_a_target(text, where)
 
 
 def _file(text: str) -> tuple[str | None, str | None]:

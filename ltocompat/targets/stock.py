@@ -39,8 +39,9 @@ def stock_driver(release: Release, system: System) -> VersionSet[DriverVersion]:
     table = "linux" if system.name == "linux" else "windows"
     driver = drivers.stock_driver(release, table)
     if driver is None:
+        newest = drivers.driver_branches()[-1]
         raise UsageError(
-            f"no driver is known to come with CUDA {release} for {system}; give driver= as well as "
-            f"stock={release}"
+            f"no page of NVIDIA's in our tables names the driver that comes with CUDA {release} "
+            f"for {system}; give one as well, as in cuda={release},driver={newest}"
         )
     return read_driver(str(driver), f"stock {release}")

@@ -1,6 +1,6 @@
-"""pylock.toml (PEP 751) and uv.lock -> pins.
+"""pylock.toml (PEP 751), uv.lock and poetry.lock -> pins.
 
-Of both, only names, versions and markers are read. ``packaging.pylock`` would refuse a whole file
+Of all, only names, versions and markers are read. ``packaging.pylock`` would refuse a whole file
 for what makes no difference here, such as a package without hashes.
 """
 
@@ -43,6 +43,25 @@ def read_uv_lock(lock: Table, environment: MarkerEnvironment) -> tuple[Pin, ...]
         UsageError: it hasn't the structure of one.
     """
     return tuple(dict.fromkeys(_Graph(lock).pins(environment)))
+
+
+def read_poetry_lock(lock: Table, environment: MarkerEnvironment) -> tuple[Pin, ...]:
+    """The packages of a poetry.lock whose markers hold; those of development groups are left out.
+
+    Locks before 2.1 keep no markers: each package that is wanted counts.
+
+    Raises:
+        UsageError: it hasn't the structure of one.
+    """
+    found: list[Pin] = []
+    for package in _tables(lock.get("package")):
+        groups = package.get("groups", [package.get("category") or "main"])
+        markers = package.get("markers")
+        # One text for all groups, or a table with a text for each.
+        marker = markers.get("main") if isinstance(markers, dict) else markers
+        if "main" in _texts(groups) and environment.holds(_text(marker)):
+            found += _pin(package)
+    return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, slots=True)

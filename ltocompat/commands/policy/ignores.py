@@ -7,9 +7,8 @@ import datetime as dt
 from ltocompat.commands.policy.key_list import names
 from ltocompat.commands.policy.keys import PolicyTable
 from ltocompat.commands.policy.values import Ignore
-from ltocompat.model.errors import UsageError
+from ltocompat.model.errors import UsageError, did_you_mean
 from ltocompat.rules.catalogue import RULES
-from ltocompat.targets.inline import did_you_mean
 
 _EXAMPLE = "ignore = [{rule = ..., reason = ..., expires = 2027-01-31}]"
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ltocompat.model.errors import UsageError
-from ltocompat.targets.inline import did_you_mean
+from ltocompat.model.errors import UsageError, did_you_mean
 
 _SHOWN = 60
 

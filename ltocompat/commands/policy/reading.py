@@ -13,12 +13,11 @@ from ltocompat.commands.policy.key_list import ALIASES, names
 from ltocompat.commands.policy.keys import PolicyTable
 from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.errors import UsageError
+from ltocompat.model.errors import UsageError, did_you_mean
 from ltocompat.model.target import DriverVersion, Gpu, Target
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.promise import read_promise
 from ltocompat.packages.values import normalized
-from ltocompat.targets.inline import did_you_mean
 from ltocompat.targets.named import targets_of_file
 from ltocompat.targets.own_tables import OWN, PYPROJECT, own_tables
 

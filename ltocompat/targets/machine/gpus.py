@@ -14,7 +14,6 @@ from ltocompat.targets.machine.environment import Jetson, LocalGpu
 
 _PROC = "/proc/driver/nvidia/gpus"
 _MODEL = re.compile(r"^Model:\s*(\S.*?)\s*$", re.MULTILINE)
-_KIT = re.compile(r"\s*(Developer Kit|Engineering Reference).*", re.IGNORECASE)
 
 
 def gpus(machine: Machine, answers: Answers, board: Jetson | None) -> tuple[LocalGpu, ...]:
@@ -39,7 +38,7 @@ def gpus(machine: Machine, answers: Answers, board: Jetson | None) -> tuple[Loca
 def known_gpu(name: str) -> Gpu | None:
     """The GPU of that name in our tables."""
     try:
-        return find_gpu(_KIT.sub("", name))
+        return find_gpu(name)
     except UsageError:
         return None
 

@@ -18,6 +18,9 @@ from ltocompat.targets.versions.comparisons import (
 _RELEASE = re.compile(r"(\d{3,4})\.(\d{1,4})(?:\.(\d{1,4}))?")
 # Stands for every release of a branch behind its first production release; higher than any.
 LATER = 9999
+# NVIDIA's way to write a branch: R550.
+_BRANCH = re.compile(r"[Rr](?=[0-9]{3})")
+_LEAST_BRANCH = 100
 
 
 def read_driver(text: str, source: str) -> VersionSet[DriverVersion]:
@@ -74,9 +77,14 @@ def _first(part: str, text: str) -> DriverVersion:
 
 
 def _one(part: str, text: str) -> DriverVersion:
-    numbers = read_numbers(part)
+    numbers = read_numbers(_BRANCH.sub("", part.strip()))
+    whole = "" if part == text else f" (in {text!r})"
+    if numbers is not None and numbers[0] < _LEAST_BRANCH:
+        raise UsageError(
+            f"{part!r}{whole} is a CUDA release, not a driver; write cuda={part.strip()}, or the "
+            "driver itself, as in driver=550.54.15"
+        )
     if numbers is None:
-        whole = "" if part == text else f" (in {text!r})"
         raise UsageError(
             f"{part!r}{whole} is not a driver; write driver=550.54.15, driver=550 or 'driver>=550'"
         )
@@ -85,6 +93,8 @@ def _one(part: str, text: str) -> DriverVersion:
 
 def _in_range(text: str) -> tuple[DriverVersion, ...]:
     clauses = read_clauses(text)
+    for clause in clauses:
+        _one(".".join(map(str, clause.numbers)), text)  # a CUDA release is no driver
     lows = [DriverVersion(clause.numbers) for clause in clauses if clause.is_low_end]
     lows = [low for low in lows if admitted(low.numbers, clauses)]
     branches = drivers.driver_branches()

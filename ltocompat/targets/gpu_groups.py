@@ -1,0 +1,115 @@
+"""``gpu=all``, ``gpu=hopper``, ``gpu=datacenter``: one GPU for each architecture of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ltocompat.facts.gpus import Sm, find_gpu, gpu_models, models_named, sms
+from ltocompat.model.errors import UsageError, did_you_mean
+from ltocompat.model.target import DriverVersion, Gpu, System, VersionSet
+
+_MARKETS: dict[str, tuple[bool | None, Callable[[Sm], bool]]] = {
+    "all": (None, lambda _: True),
+    "datacenter": (True, lambda sm: not sm.tegra and _sold(sm, data_center=True)),
+    "geforce": (False, lambda sm: not sm.tegra and _sold(sm, data_center=False)),
+    "jetson": (True, lambda sm: sm.tegra and _sold(sm, data_center=True)),
+}
+_SPELLINGS = {
+    "any": "all",
+    "data-center": "datacenter",
+    "data-centre": "datacenter",
+    "datacentre": "datacenter",
+    "data_center": "datacenter",
+    "consumer": "geforce",
+    "tegra": "jetson",
+    "ada lovelace": "ada",
+    "ada-lovelace": "ada",
+}
+
+
+def groups() -> tuple[str, ...]:
+    """The names of all groups: ``all``, ``datacenter``, ..., ``hopper``, ``blackwell``."""
+    return (*_MARKETS, *dict.fromkeys(sm.name.lower() for sm in sms()))
+
+
+def gpus_named(
+    text: str, system: System, driver: VersionSet[DriverVersion] | None
+) -> tuple[Gpu, ...]:
+    """The GPU that a text means, or one for each architecture of the group that it names.
+
+    Of ``all`` and of a market (``datacenter``, ``geforce``, ``jetson``), only what a driver of the
+    target runs is meant, or the newest one where none is given; of an architecture by name
+    (``blackwell``) every GPU is, so that one which its driver doesn't know is said to fail. GPUs of
+    Jetsons are in a group only where that group is asked for, or the target is an Arm.
+
+    Args:
+        text: ``h100``, ``sm_90``, ``hopper``, ``all``.
+        system: of the target.
+        driver: of the target, None where it isn't known.
+
+    Raises:
+        UsageError: nothing has this name.
+    """
+    word = text.strip().lower()
+    word = _SPELLINGS.get(word, word)
+    if word not in groups():
+        try:
+            return (find_gpu(text),)
+        except UsageError as error:
+            hint = did_you_mean(word, groups())
+            raise UsageError(f"{error}{hint}") from None if hint else error
+    of_arm = word == "jetson" or system.machine == "aarch64"
+    if word not in _MARKETS:
+        named = [sm for sm in sms() if sm.name.lower() == word and sm.number != _RENAMED]
+        return tuple(_gpu(sm) for sm in named if of_arm or not sm.tegra)
+    data_center, belongs = _MARKETS[word]
+    sold = [sm for sm in sms() if belongs(sm) and (of_arm or not sm.tegra)]
+    found = tuple(_gpu(sm) for sm in sold if _runs(sm, driver))
+    if data_center is not None:
+        found = tuple(replace(gpu, data_center=data_center) for gpu in found)
+    if not found:
+        raise UsageError(
+            f"gpu={text}: no such GPU is known to run on driver {driver and driver.text}"
+        )
+    return found
+
+
+def is_gpu(text: str) -> bool:
+    """Whether a word by itself, such as ``rtx 6000``, is meant for a GPU or a group of GPUs."""
+    word = text.strip().lower()
+    if _SPELLINGS.get(word, word) in groups():
+        return True
+    try:
+        find_gpu(text)
+    except UsageError:
+        # One that several models have is a GPU, too; letters alone are more likely a name.
+        return any(letter.isdigit() for letter in word) and bool(models_named(text))
+    return True
+
+
+# Thor is sm_110 since CUDA 13.0.
+_RENAMED = 101
+
+
+def _sold(sm: Sm, *, data_center: bool) -> bool:
+    return any(
+        model.number == sm.number and model.data_center is data_center for model in gpu_models()
+    )
+
+
+def _runs(sm: Sm, driver: VersionSet[DriverVersion] | None) -> bool:
+    """Whether some driver of the target runs it, as far as the tables tell."""
+    if sm.number == _RENAMED:
+        return False
+    if driver is None:
+        return sm.last_branch is None and sm.last_toolkit is None
+    return any(
+        (sm.first_branch is None or sm.first_branch <= version.branch)
+        and (sm.last_branch is None or version.branch <= sm.last_branch)
+        for version in driver.values
+    )
+
+
+def _gpu(sm: Sm) -> Gpu:
+    return find_gpu(f"sm_{sm.number}")
