@@ -112,6 +112,7 @@ class MachineWithDriver:
 
     target: Target
     installation: Installation
+    here: bool = True
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result]:
         return results(summary, self.target, route)

@@ -65,6 +65,9 @@ def check(
     install_linkers: InstallLinkers = False,
     beside: Beside = None,
     no_cache: NoCache = False,
+    changes: Annotated[
+        bool, typer.Option("--changes", help="Show only what differs between the targets.")
+    ] = False,
     why: Annotated[bool, typer.Option("--why", help="Show the reasoning of each verdict.")] = False,
     allow_empty: AllowEmpty = False,
     strict: Strict = False,
@@ -88,8 +91,13 @@ def check(
     least = threshold(fail_on, strict=strict)
     route = None if route is None else choose("--route", route, _ROUTES)
     from ltocompat.commands import check as command
+    from ltocompat.model.errors import UsageError
     from ltocompat.model.verdict import Verdict
-    from ltocompat.report.verbs.check import REPORT
+    from ltocompat.report.verbs import check as report
+    from ltocompat.report.verbs import check_changes
+
+    if changes and not deploy_target:
+        raise UsageError("--changes compares targets; give --deploy-target for each of them")
 
     output = Output()
     options = command.CheckOptions(
@@ -107,6 +115,9 @@ def check(
     )
     status = CheckStatus(least or Verdict.FAIL, allow_empty=allow_empty)
     writing = in_format(
-        form, REPORT, Options(terminal_width(), why=why, together=together), paths or ()
+        form,
+        check_changes.REPORT if changes else report.REPORT,
+        Options(terminal_width(), why=why, together=together),
+        paths or (),
     )
     return run_verb(command.run, options, writing, status, output)

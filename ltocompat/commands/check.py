@@ -24,6 +24,7 @@ from ltocompat.scan.progress import Progress, reporter
 from ltocompat.scan.walk import ScanSettings
 
 if TYPE_CHECKING:
+    from ltocompat.commands.this_machine import ThisMachine
     from ltocompat.targets.machine.python_environment import Installation
     from ltocompat.trial.module_trial import Tries
     from ltocompat.trial.try_loads import LoadTrial
@@ -72,7 +73,8 @@ def check(
         paths: one or several files, folders, packages, places, or ``-`` for standard input; none:
             the packages with device code in an environment of this machine.
         targets: values, or spellings as ``--deploy-target`` takes them; none: this machine.
-        python: the interpreter whose environment that is; None: the active one, else this one.
+        python: the interpreter whose environment that is; None: the active one, else this one. Its
+            packages are judged on described targets, too, with the libraries that they bring.
         route: ``load`` or ``link``, for modules that can go both ways; None judges both.
         together: judge what all paths hold as one link.
         beside: packages that are installed with those at the paths.
@@ -193,24 +195,43 @@ def resolve_targets(
 ) -> tuple[DeploymentTarget, ...]:
     """Deploy targets as they can be judged; ``this machine``, or none at all, is this machine.
 
+    Args:
+        spellings: values, or as ``--deploy-target`` takes them.
+        python: the interpreter whose packages go to the targets; None: the active one's, on this
+            machine alone.
+
     Raises:
         UsageError: one of them has no meaning.
     """
     found: list[DeploymentTarget] = []
     for spelling in spellings or (THIS_MACHINE,):
         if isinstance(spelling, Target):
-            found.append(PlainTarget(spelling))
+            found += _described([spelling], python)
         elif not isinstance(spelling, str):
             found.append(spelling)
         elif spelling == THIS_MACHINE:
-            from ltocompat.commands.this_machine import ThisMachine
-
-            found.append(ThisMachine.now(python))
+            found.append(_this_machine(python))
         else:
             from ltocompat.targets import parse
 
-            found += map(PlainTarget, parse([spelling]))
+            found += _described(parse([spelling]), python)
     return tuple(found)
+
+
+def _this_machine(python: str | None) -> ThisMachine:
+    from ltocompat.commands.this_machine import ThisMachine
+
+    return ThisMachine.now(python)
+
+
+def _described(targets: Sequence[Target], python: str | None) -> list[DeploymentTarget]:
+    """Targets that were described, with the packages of an environment where one is named."""
+    if python is None:
+        return list(map(PlainTarget, targets))
+    from ltocompat.commands.this_machine import PackagesElsewhere
+
+    machine = _this_machine(python)
+    return [PackagesElsewhere.of(machine, target) for target in targets]
 
 
 def _one_link_trial(
@@ -263,10 +284,13 @@ def _installed_files(installation: Installation | None) -> tuple[str, ...]:
     """The files there that can hold device code.
 
     Raises:
-        UsageError: no target is this machine.
+        UsageError: neither is a target this machine, nor is an environment named.
     """
     if installation is None:
-        raise UsageError("there is nothing to check; name a file, a folder or a package")
+        raise UsageError(
+            "there is nothing to check; name a file, a folder or a package, or with --python an "
+            "environment"
+        )
     from ltocompat.targets.machine.python_environment import binary_files
 
     return tuple(binary_files(installation))
@@ -278,7 +302,7 @@ def _load_trial(targets: Sequence[DeploymentTarget]) -> LoadTrial:
     Raises:
         UsageError: no target is this machine.
     """
-    machine = next((target for target in targets if target.installation), None)
+    machine = next((target for target in targets if target.here), None)
     if machine is None:
         raise UsageError("a trial load needs this machine as a target; leave out --deploy-target")
     from ltocompat.trial.try_loads import LoadTrial

@@ -25,6 +25,10 @@ class DeploymentTarget(Protocol):
     def installation(self) -> Installation | None:
         """The packages that are installed there; None where nobody looked."""
 
+    @property
+    def here(self) -> bool:
+        """It is this machine, whose driver can be asked."""
+
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:
         """The verdicts on an artifact there: by GPU, then by route (None: both)."""
 
@@ -39,10 +43,12 @@ class PlainTarget:
     Attributes:
         target: the description.
         installation: nobody looked.
+        here: no.
     """
 
     target: Target
     installation: None = None
+    here: bool = False
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result]:
         """The verdicts on an artifact."""

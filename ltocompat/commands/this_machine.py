@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ltocompat.commands.env import problems_of
+from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.failure import Failure
@@ -17,9 +19,11 @@ from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.problems import machine_result, with_problems
 from ltocompat.rules.rule import Problem
 from ltocompat.targets.linkers import Machine
+from ltocompat.targets.linkers.linker import Linker
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library import Library
 from ltocompat.targets.machine.library_on_machine import look_at
+from ltocompat.targets.machine.library_search import LDSO, PATHFINDER
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.machine.python_environment import Installation, chosen
 from ltocompat.targets.machine.save import target_of
@@ -36,12 +40,14 @@ class ThisMachine:
         environment: what was found.
         target: the deploy target that it is.
         installation: the environment of packages there.
+        here: yes.
     """
 
     machine: Machine
     environment: Environment
     target: Target
     installation: Installation
+    here: bool = True
 
     @classmethod
     def of(cls, machine: Machine, installation: Installation) -> ThisMachine:
@@ -74,7 +80,7 @@ class ThisMachine:
         """
         library = None
         try:
-            library = self._library(summary)
+            library = self.library(summary)
         except LtocompatError as error:
             yield Failure.of(
                 UnreadableInput(f"what the loader gives {summary.path!r} can't be told: {error}")
@@ -85,14 +91,25 @@ class ThisMachine:
             problems = tuple(_problems(library))
             linker = library.nvjitlink
             if linker is not None:
-                known = VersionSet(
-                    linker.version, (linker.release,), quantifier=Quantifier.ALL, source=linker.path
-                )
-                target = replace(target, nvjitlink=known)
+                target = replace(target, nvjitlink=_exactly(linker))
         for result in results(summary, target, route):
             yield with_problems(replace(result, target=self.target), problems)
 
-    def _library(self, summary: ArtifactSummary) -> Library | None:
+    def is_packaged(self, path: str) -> bool:
+        """Whether a file lies among the packages of the environment."""
+        folders = map(os.path.realpath, self.installation.folders)
+        return any(os.path.realpath(path).startswith(folder + os.sep) for folder in folders)
+
+    def packaged(self, library: str) -> VersionSet[Release] | None:
+        """The ``nvJitLink`` or ``nvrtc`` that programs get out of these packages, if they do."""
+        for way in (PATHFINDER, LDSO):
+            for pick in self.environment.picked(library, way):
+                if pick.version and pick.path and self.is_packaged(pick.path):
+                    release = Release.parse(pick.version)
+                    return VersionSet(str(release), (release,), Quantifier.ONE_OF, pick.path)
+        return None
+
+    def library(self, summary: ArtifactSummary) -> Library | None:
         """The artifact as a library of this machine; None where it asks nothing of the loader.
 
         Raises:
@@ -103,6 +120,52 @@ class ThisMachine:
         if not asking or not os.path.isfile(path):
             return None
         return look_at(self.machine, self.environment, path, asking[0])
+
+
+@dataclass(frozen=True, slots=True)
+class PackagesElsewhere:
+    """The packages of an environment of this machine, as if they were on another one.
+
+    Attributes:
+        machine: where they are now.
+        target: the other one; what it says nothing of, the packages bring along.
+        installation: the environment.
+        here: no.
+    """
+
+    machine: ThisMachine
+    target: Target
+    installation: Installation
+    here: bool = False
+
+    @classmethod
+    def of(cls, machine: ThisMachine, target: Target) -> PackagesElsewhere:
+        """Move the packages of a machine to a target."""
+        nvjitlink = target.nvjitlink or machine.packaged("nvJitLink")
+        nvrtc = target.nvrtc or machine.packaged("nvrtc")
+        moved = replace(target, nvjitlink=nvjitlink, nvrtc=nvrtc)
+        return cls(machine, moved, machine.installation)
+
+    def own_result(self) -> None:
+        """Nothing: nobody looked there."""
+
+    def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result]:
+        """The verdicts on an artifact, with the nvJitLink that its packages give it."""
+        target = self.target
+        if target.nvjitlink is None:
+            with suppress(LtocompatError):  # what it gets can't be told, and isn't judged
+                library = self.machine.library(summary)
+                linker = library.nvjitlink if library else None
+                if linker is not None and self.machine.is_packaged(linker.path):
+                    target = replace(target, nvjitlink=_exactly(linker))
+        for result in results(summary, target, route):
+            yield replace(result, target=self.target)
+
+
+def _exactly(linker: Linker) -> VersionSet[Release]:
+    return VersionSet(
+        linker.version, (linker.release,), quantifier=Quantifier.ALL, source=linker.path
+    )
 
 
 def _problems(library: Library) -> Iterator[Problem]:

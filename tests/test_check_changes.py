@@ -1,0 +1,111 @@
+"""A change of drivers, planned: what an environment does elsewhere, and what of it differs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from samples import FOLDER
+
+from ltocompat.cli import run
+from ltocompat.commands.check import check
+from ltocompat.commands.this_machine import PackagesElsewhere, ThisMachine
+from ltocompat.model.target import THIS_MACHINE, Quantifier, Target
+from ltocompat.model.verdict import Verdict
+from ltocompat.targets import parse
+from ltocompat.targets.linkers import Machine
+from ltocompat.targets.machine.environment import Environment, LibraryPick
+from ltocompat.targets.machine.library_search import PATHFINDER
+from ltocompat.targets.machine.python_environment import Installation
+
+PTX_13 = FOLDER / "ptx" / "nvcc-13.0-compute_80.ptx"
+PTX_12 = FOLDER / "ptx" / "nvrtc-12.0-compute_80.ptx"
+LTOIR = FOLDER / "ltoir" / "nvrtc-12.9-lto_80.ltoir"
+TARGETS = ["--deploy-target", "driver=550,gpu=h100", "--deploy-target", "driver=580,gpu=h100"]
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    code = run(["check", *words, "--route", "load"])
+    return code, capsys.readouterr().out
+
+
+def test_only_what_differs_between_the_targets_is_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = (str(PTX_13), str(PTX_12), *TARGETS, "--changes")
+    code, text = answer(capsys, *words)
+    assert code == 1
+    assert PTX_13.name in text
+    assert PTX_12.name not in text
+    assert text.endswith("1 artifact fares alike on all targets\n")
+    value = json.loads(answer(capsys, *words, "--format", "json")[1])
+    assert [(row["path"], row["verdict"]) for row in value["results"]] == [
+        (str(PTX_13), "fail"),
+        (str(PTX_13), "jit"),
+    ]
+
+
+def test_where_nothing_differs_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = answer(capsys, str(PTX_12), *TARGETS, "--changes")
+    assert (code, text) == (0, "1 artifact fares alike on all targets\n")
+
+
+def test_changes_need_targets(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", str(PTX_12), "--changes"]) == 2
+    assert "give --deploy-target for each" in capsys.readouterr().err
+
+
+def picked(library: str, path: str, version: str) -> LibraryPick:
+    return LibraryPick(library, PATHFINDER, Path(path).name, path, path, "made up", version)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> ThisMachine:
+    """An environment with LTO-IR and nvJitLink 12.4, on a machine with one of 13.0 beside it."""
+    linker = tmp_path / "nvidia" / "libnvJitLink.so.12"
+    linker.parent.mkdir()
+    linker.touch()
+    shutil.copy(LTOIR, tmp_path)
+    picks = (
+        picked("nvJitLink", str(linker), "12.4.127"),
+        picked("nvrtc", "/usr/local/cuda/lib64/libnvrtc.so.13", "13.0.48"),
+    )
+    packages = Installation("venv", "--python", (str(tmp_path),))
+    target = Target(name=THIS_MACHINE)
+    return ThisMachine(Machine.here(), Environment(picks=picks), target, packages)
+
+
+def test_packages_bring_their_linker_along_and_leave_the_machine_behind(
+    machine: ThisMachine,
+) -> None:
+    (described,) = parse(["driver=580.95.05,gpu=h100"])
+    moved = PackagesElsewhere.of(machine, described).target
+    assert moved.nvjitlink is not None
+    assert [str(release) for release in moved.nvjitlink.values] == ["12.4"]
+    assert moved.nvjitlink.quantifier is Quantifier.ONE_OF
+    assert moved.nvrtc is None
+    assert replace(moved, nvjitlink=None) == described
+    results = list(check(targets=[PackagesElsewhere.of(machine, described)]))
+    assert [(os.path.basename(r.path), r.verdict) for r in results] == [(LTOIR.name, Verdict.FAIL)]
+
+
+def test_what_a_target_says_itself_beats_what_the_packages_bring(machine: ThisMachine) -> None:
+    (described,) = parse(["driver=580.95.05,nvjitlink=12.9,gpu=h100"])
+    elsewhere = PackagesElsewhere.of(machine, described)
+    assert elsewhere.target == described
+    assert [r.verdict for r in check(targets=[elsewhere])] == [Verdict.OK]
+
+
+def test_an_environment_is_judged_on_a_target_that_is_not_this_machine(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ("--python", sys.executable, str(PTX_13), "--deploy-target", "driver=550,gpu=h100")
+    code, text = answer(capsys, *words)
+    assert code == 1
+    assert "PTX-01" in text
+    assert THIS_MACHINE not in text
