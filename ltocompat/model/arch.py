@@ -18,7 +18,7 @@ class ArchForm(enum.StrEnum):
     LTO = "lto"
 
 
-_ARCH = re.compile(r"(?:(sm|compute|lto)_?)?(\d{1,4})([af]?)")
+_ARCH = re.compile(r"(?:(sm|compute|lto)_?)?([0-9]{1,4})([af]?)")
 
 
 @dataclass(frozen=True, slots=True, order=True)

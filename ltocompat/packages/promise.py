@@ -101,27 +101,27 @@ def _archs(tables: OwnTables, key: str, value: object) -> tuple[SmArch, ...]:
 
 
 def _driver(tables: OwnTables, value: object) -> DriverVersion | None:
-    from ltocompat.facts import drivers
+    # Imported here: most promises name no driver.
+    from ltocompat.targets.versions.drivers import least_driver
 
     if value is None:
         return None
-    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
-    parts = text.strip().split(".")
-    if not all(part.isdecimal() and len(part) < 6 for part in parts):
+    try:
+        return least_driver(value)
+    except UsageError as error:
         text = f' is {value!r}, which is no driver; write driver = "525.60.13"'
-        raise _wrong(tables, "driver", text)
-    numbers = tuple(map(int, parts))
-    if len(numbers) == 1 and numbers[0] in drivers.driver_branches():
-        return drivers.first_production(numbers[0])
-    return DriverVersion(numbers)
+        raise _wrong(tables, "driver", text) from error
 
 
 def _nvjitlink(tables: OwnTables, value: object) -> Release | None:
+    # Imported here: most promises name no linker.
+    from ltocompat.targets.versions.releases import exact_release
+
     if value is None:
         return None
     try:
         # A number with a point is none: 12.10 would be read as 12.1.
-        return Release.parse(value if isinstance(value, str) else "")
+        return exact_release("nvjitlink", value if isinstance(value, str) else "")
     except UsageError as error:
         text = f' is {value!r}, which is no release; write nvjitlink = "12.4"'
         raise _wrong(tables, "nvjitlink", text) from error

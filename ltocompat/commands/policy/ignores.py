@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 
 from ltocompat.commands.policy.key_list import names
 from ltocompat.commands.policy.keys import PolicyTable
@@ -10,6 +11,7 @@ from ltocompat.commands.policy.values import Ignore
 from ltocompat.model.errors import UsageError, did_you_mean
 from ltocompat.rules.catalogue import RULES
 
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _EXAMPLE = "ignore = [{rule = ..., reason = ..., expires = 2027-01-31}]"
 
 
@@ -64,11 +66,10 @@ def _expires(table: PolicyTable) -> dt.date:
     example = "write expires = 2027-01-31"
     if value is None:
         raise UsageError(f"{table.path}: {table.key} has no expires; {example}")
-    if isinstance(value, dt.datetime):
-        return value.date()
-    if isinstance(value, dt.date):
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         return value
+    text = value if isinstance(value, str) and _DAY.fullmatch(value) else ""
     try:
-        return dt.date.fromisoformat(value if isinstance(value, str) else "")
+        return dt.date.fromisoformat(text)
     except ValueError as error:
         raise table.wrong("expires", f"is {value!r}, which is no day", example) from error

@@ -20,6 +20,7 @@ from ltocompat.packages.promise import read_promise
 from ltocompat.packages.values import normalized
 from ltocompat.targets.named import targets_of_file
 from ltocompat.targets.own_tables import OWN, PYPROJECT, own_tables
+from ltocompat.targets.versions.releases import exact_release
 
 _TABLES = ("targets", "promise", "audit")
 _FAIL_ON = {str(verdict): verdict for verdict in Verdict if verdict is not Verdict.OK}
@@ -157,20 +158,17 @@ def _archs(audit: PolicyTable) -> tuple[SmArch, ...]:
 
 
 def _driver(audit: PolicyTable) -> DriverVersion | None:
-    # Imported here: most policies keep no driver.
-    from ltocompat.facts import drivers
-
     value = audit.value("least-driver")
     if value is None:
         return None
-    parts = value.strip().split(".") if isinstance(value, str) else [""]
-    if not all(part.isdecimal() and len(part) < 6 for part in parts):
+    # Imported here: most policies keep no driver.
+    from ltocompat.targets.versions.drivers import least_driver
+
+    try:
+        return least_driver(value)
+    except UsageError as error:
         text = f"is {value!r}, which is no driver"
-        raise audit.wrong("least-driver", text, 'write least-driver = "525.60.13"')
-    numbers = tuple(map(int, parts))
-    if len(numbers) == 1 and numbers[0] in drivers.driver_branches():
-        return drivers.first_production(numbers[0])
-    return DriverVersion(numbers)
+        raise audit.wrong("least-driver", text, 'write least-driver = "525.60.13"') from error
 
 
 def _fail_on(audit: PolicyTable) -> Verdict:
@@ -204,7 +202,7 @@ def _trials(audit: PolicyTable, targets: tuple[Target, ...]) -> tuple[bool, tupl
     found = []
     for spelling in value:
         try:
-            release = Release.parse(spelling if isinstance(spelling, str) else "")
+            release = exact_release("nvjitlink", spelling if isinstance(spelling, str) else "")
         except UsageError as error:
             text = f"names {spelling!r}, which is no release of nvJitLink"
             raise audit.wrong(key, text, f"write {example}") from error

@@ -46,6 +46,17 @@ def read_driver(text: str, source: str) -> VersionSet[DriverVersion]:
     return VersionSet(text, tuple(sorted(several)), quantifier=Quantifier.ONE_OF, source=source)
 
 
+def least_driver(value: object) -> DriverVersion:
+    """The floor that a policy's value means: a release, or a branch, by its first production one.
+
+    Raises:
+        UsageError: it is no version.
+    """
+    number = isinstance(value, int) and not isinstance(value, bool)
+    text = str(value) if isinstance(value, str) or number else ""
+    return _first(text, text)
+
+
 def later(branch: int) -> DriverVersion:
     """What stands for the releases of a branch behind its first production release."""
     return DriverVersion((branch, LATER), f"a later {branch}")

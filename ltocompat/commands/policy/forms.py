@@ -1,0 +1,89 @@
+"""What the value of a key may be, as JSON Schema says it: as far as editors can know it.
+
+That a target, a file, a GPU or a release exists is for the reader to see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ltocompat.targets.inline import KEYS
+
+Form = Mapping[str, Any]
+"""A JSON Schema."""
+
+WORD: Form = {"type": "string", "pattern": r"\S"}
+WORDS: Form = {"type": "array", "items": WORD}
+
+_NUMBERS = r"[0-9]{1,6}(\.[0-9]{1,6}){0,3}"
+_RELEASE = r"[0-9]{1,6}(\.[0-9]{1,6}){1,3}"
+_CLAUSE = rf"((>=|<=|>|<|==|!=)\s*{_NUMBERS}|(==|!=)\s*{_NUMBERS}\.\*|~=\s*{_RELEASE})"
+_OPERATORS = "(>=|<=|==|~=|!=|=|<|>)"
+
+
+def _text(pattern: str) -> Form:
+    """A text that is this, with or without blanks around it."""
+    return {"type": "string", "pattern": rf"^\s*{pattern}\s*$"}
+
+
+def _any_case(text: str) -> str:
+    """A pattern for small and capital letters: patterns of JSON Schema have no option for it."""
+    return "".join(f"[{c.lower()}{c.upper()}]" if c.isalpha() else c for c in text)
+
+
+def _or_number(form: Form, most: int) -> Form:
+    """The same, or an integer; one with a point is none: 12.10 would be read as 12.1."""
+    return {**form, "type": ["string", "integer"], "minimum": 0, "maximum": most}
+
+
+def _versions(number: str) -> Form:
+    """One version, several of which all or one is meant, or a range."""
+    several = "|".join(rf"{number}(\s*{mark}\s*{number})*" for mark in (r"\+", r"\|"))
+    return _or_number(_text(rf"({several}|{_CLAUSE}(\s*,\s*{_CLAUSE})*)"), 999_999)
+
+
+VERSIONS = _versions(_NUMBERS)
+COMPAT_VERSIONS = _versions(_NUMBERS.replace(r"\.", "[.-]"))  # also as the packages: 13-0
+RELEASE = _text(_RELEASE)
+RELEASES: Form = {"type": "array", "items": RELEASE, "minItems": 1}
+DRIVER = _or_number(_text(_NUMBERS), 999_999)
+PYTHON = _text(r"3\.[0-9]{1,3}(\.[0-9]{1,3})?")
+SYSTEM = _text(
+    f"({'|'.join(map(_any_case, ('linux', 'windows', 'wsl2')))})"
+    f"(-({'|'.join(map(_any_case, ('x86_64', 'aarch64')))})?)?"
+)
+# Nothing that begins as a comparison.
+NAME: Form = {"type": ["string", "integer"], "pattern": r"^\s*[^\s<>=!~]"}
+_GPU = r"[^\s<>=!~+][^+]*"
+GPUS: Form = {
+    **_or_number(_text(rf"{_GPU}(\+\s*{_GPU})*"), 9999),
+    "type": ["string", "integer", "array"],
+    "items": _text(rf"{_GPU}(\+\s*{_GPU})*"),
+    "minItems": 1,
+}
+DAY: Form = {
+    "type": "string",
+    "format": "date",
+    "pattern": r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
+}
+INLINE_TARGET = _text(rf"({'|'.join(map(_any_case, KEYS))})\s*{_OPERATORS}.*\S")
+"""A target as ``--deploy-target`` takes it."""
+
+
+def archs(*prefixes: str, numbers: bool = False) -> Form:
+    """Architectures with one of these prefixes or none; ``numbers``: integers, too."""
+    prefix = "|".join(map(_any_case, prefixes))
+    item = _text(f"(({prefix})_?)?[0-9]{{1,4}}[afAF]?")
+    return {"type": "array", "items": _or_number(item, 9999) if numbers else item}
+
+
+def rule_ids(ids: Iterable[str]) -> Form:
+    """One of these, in small or capital letters."""
+    listed = sorted(ids)
+    return {"anyOf": [{"enum": listed}, _text(f"({'|'.join(map(_any_case, listed))})")]}
+
+
+def one_of(*words: str) -> Form:
+    """One of these words."""
+    return {"enum": list(words)}
