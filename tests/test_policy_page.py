@@ -157,7 +157,7 @@ MISTAKES = [
     "[targets.new]\ndriver = ''",
     "[targets.new]\ngpu = [90]",
     "[targets.new]\nnvjitlink = true",
-    "[targets]\nnew = 'h100'",
+    "[targets]\nnew = 90",
 ]
 
 

@@ -21,7 +21,8 @@ KEYS = (
     "lock",
     "python",
 )
-_SPELLINGS = {"cuda": "stock"}
+SPELLINGS = {"cuda": "stock"}
+"""Other names of keys."""
 # What versions can be compared with; elsewhere a comparison has no meaning.
 COMPARED = ("driver", "compat", "nvjitlink", "nvrtc", "nvlink")
 EXAMPLE = "driver=550.54.15,nvjitlink=12.4,gpu=h100"
@@ -108,11 +109,11 @@ def known_key(key: str) -> str:
     Raises:
         UsageError: it isn't; the sentence names those that are.
     """
-    key = _SPELLINGS.get(key, key)
+    key = SPELLINGS.get(key, key)
     if key in KEYS:
         return key
     raise UsageError(
-        f"{key!r} is not a key of a deploy target{did_you_mean(key, (*KEYS, *_SPELLINGS))}; the "
+        f"{key!r} is not a key of a deploy target{did_you_mean(key, (*KEYS, *SPELLINGS))}; the "
         f"keys are {', '.join(KEYS)}"
     )
 

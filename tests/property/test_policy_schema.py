@@ -26,7 +26,7 @@ CHECKER = jsonschema.Draft202012Validator(
     schema(), format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
 )
 VERSIONS = ("12.4", "13.3", "13", "12.4.127", ">=12.4,<14", "==12.4.*", "~=12.4", "12.4+13.3")
-DRIVERS = ("580", "580.65.06", ">=550", "535+580", "535.54.03|580.65.06", " 580 ", "!=580")
+DRIVERS = ("580", "580.65.06", ">=550", "535+580", "535.54.03|580.65.06", " 580 ", "!=580", "R550")
 GOOD: dict[str, tuple[object, ...]] = {
     "driver": (*DRIVERS, 580),
     "nvjitlink": (*VERSIONS, 13),
@@ -34,6 +34,7 @@ GOOD: dict[str, tuple[object, ...]] = {
     "nvlink": VERSIONS,
     "compat": ("13-0", "13.0", "580.95.05"),
     "gpu": ("h100", "h100+l4", ["a100", "sm_90a"], 90, "rtx 4090", "9.0", "NVIDIA A100-SXM4-80GB"),
+    "cuda": ("12.4",),
     "os": ("linux", "Linux-aarch64", "wsl2", "windows-x86_64"),
     "stock": ("13.3", "12.4.1"),
     "python": ("3.12", "3.12.1"),
@@ -79,6 +80,8 @@ ANYTHING = st.recursive(
 )
 UNKNOWN_TO_EDITORS = (
     "; there are prod",  # another target
+    "is not a deploy target",  # as a text
+    " has no key; write ",
     "is no GPU",
     "write the whole name",
     "there is no",  # sm_9, CUDA 12.45

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ltocompat.targets.inline import KEYS
-
 Form = Mapping[str, Any]
 """A JSON Schema."""
 
@@ -18,8 +16,7 @@ WORDS: Form = {"type": "array", "items": WORD}
 
 _NUMBERS = r"[0-9]{1,6}(\.[0-9]{1,6}){0,3}"
 _RELEASE = r"[0-9]{1,6}(\.[0-9]{1,6}){1,3}"
-_CLAUSE = rf"((>=|<=|>|<|==|!=)\s*{_NUMBERS}|(==|!=)\s*{_NUMBERS}\.\*|~=\s*{_RELEASE})"
-_OPERATORS = "(>=|<=|==|~=|!=|=|<|>)"
+_DRIVER = r"[0-9]{3,6}(\.[0-9]{1,6}){0,3}"  # below 100 it is a CUDA release
 
 
 def _text(pattern: str) -> Form:
@@ -32,22 +29,24 @@ def _any_case(text: str) -> str:
     return "".join(f"[{c.lower()}{c.upper()}]" if c.isalpha() else c for c in text)
 
 
-def _or_number(form: Form, most: int) -> Form:
+def _or_number(form: Form, least: int, most: int) -> Form:
     """The same, or an integer; one with a point is none: 12.10 would be read as 12.1."""
-    return {**form, "type": ["string", "integer"], "minimum": 0, "maximum": most}
+    return {**form, "type": ["string", "integer"], "minimum": least, "maximum": most}
 
 
-def _versions(number: str) -> Form:
-    """One version, several of which all or one is meant, or a range."""
-    several = "|".join(rf"{number}(\s*{mark}\s*{number})*" for mark in (r"\+", r"\|"))
-    return _or_number(_text(rf"({several}|{_CLAUSE}(\s*,\s*{_CLAUSE})*)"), 999_999)
+def _versions(number: str, alone: str, least: int) -> Form:
+    """Versions; ``alone``: one that is compared with nothing, or several, one or all of them."""
+    clause = rf"((>=|<=|>|<|==|!=)\s*{number}|(==|!=)\s*{number}\.\*|~=\s*{number}\.[0-9]{{1,6}})"
+    several = "|".join(rf"{alone}(\s*{mark}\s*{alone})*" for mark in (r"\+", r"\|"))
+    return _or_number(_text(rf"({several}|{clause}(\s*,\s*{clause})*)"), least, 999_999)
 
 
-VERSIONS = _versions(_NUMBERS)
-COMPAT_VERSIONS = _versions(_NUMBERS.replace(r"\.", "[.-]"))  # also as the packages: 13-0
+VERSIONS = _versions(_NUMBERS, _NUMBERS, 0)
+COMPAT_VERSIONS = _versions(_NUMBERS, _NUMBERS.replace(r"\.", "[.-]"), 0)  # also as packages: 13-0
+DRIVERS = _versions(_DRIVER, f"[rR]?{_DRIVER}", 100)
+DRIVER = _or_number(_text(f"[rR]?{_DRIVER}"), 100, 999_999)
 RELEASE = _text(_RELEASE)
 RELEASES: Form = {"type": "array", "items": RELEASE, "minItems": 1}
-DRIVER = _or_number(_text(_NUMBERS), 999_999)
 PYTHON = _text(r"3\.[0-9]{1,3}(\.[0-9]{1,3})?")
 SYSTEM = _text(
     f"({'|'.join(map(_any_case, ('linux', 'windows', 'wsl2')))})"
@@ -57,7 +56,7 @@ SYSTEM = _text(
 NAME: Form = {"type": ["string", "integer"], "pattern": r"^\s*[^\s<>=!~]"}
 _GPU = r"[^\s<>=!~+][^+]*"
 GPUS: Form = {
-    **_or_number(_text(rf"{_GPU}(\+\s*{_GPU})*"), 9999),
+    **_or_number(_text(rf"{_GPU}(\+\s*{_GPU})*"), 0, 9999),
     "type": ["string", "integer", "array"],
     "items": _text(rf"{_GPU}(\+\s*{_GPU})*"),
     "minItems": 1,
@@ -67,15 +66,13 @@ DAY: Form = {
     "format": "date",
     "pattern": r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
 }
-INLINE_TARGET = _text(rf"({'|'.join(map(_any_case, KEYS))})\s*{_OPERATORS}.*\S")
-"""A target as ``--deploy-target`` takes it."""
 
 
 def archs(*prefixes: str, numbers: bool = False) -> Form:
     """Architectures with one of these prefixes or none; ``numbers``: integers, too."""
     prefix = "|".join(map(_any_case, prefixes))
     item = _text(f"(({prefix})_?)?[0-9]{{1,4}}[afAF]?")
-    return {"type": "array", "items": _or_number(item, 9999) if numbers else item}
+    return {"type": "array", "items": _or_number(item, 0, 9999) if numbers else item}
 
 
 def rule_ids(ids: Iterable[str]) -> Form:

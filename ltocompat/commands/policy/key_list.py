@@ -12,6 +12,7 @@ from typing import Any
 
 from ltocompat.commands.policy import forms
 from ltocompat.packages.promise import PROMISE_KEYS
+from ltocompat.targets.inline import SPELLINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class PolicyKey:
 
 
 _TARGET_KEYS = (
-    PolicyKey("driver", forms.VERSIONS, '"580.65.06"', "The driver: a release, a branch, a range."),
+    PolicyKey("driver", forms.DRIVERS, '"580.65.06"', "The driver: a release, a branch, a range."),
     PolicyKey("nvjitlink", forms.VERSIONS, '"13.3"', "The nvJitLink that links there."),
     PolicyKey(
         "gpu",
@@ -198,13 +199,12 @@ def schema() -> dict[str, Any]:
     ignore["properties"]["rule"] |= forms.rule_ids(rule.id for rule in RULES)
     audit = _table("audit")
     audit["properties"]["ignore"] |= {"type": "array", "items": ignore}
-    for alias, key in ALIASES.items():
-        audit["properties"][alias] = audit["properties"][key] | {"deprecated": True}
-        audit |= {"not": {"required": [alias, key]}}
+    _add_aliases(audit, ALIASES)
     target = _table("targets.NAME")
     places = [key.name for key in TABLES["targets.NAME"] if key.name not in ("name", "python")]
-    target["anyOf"] = [{"required": [place]} for place in places]
-    targets = {"anyOf": [target, forms.INLINE_TARGET]}
+    target["anyOf"] = [{"required": [place]} for place in (*places, *SPELLINGS)]
+    _add_aliases(target, SPELLINGS)
+    targets = {"anyOf": [target, forms.WORD]}
     policy = {
         "type": "object",
         "properties": {
@@ -222,6 +222,12 @@ def schema() -> dict[str, Any]:
         "anyOf": [{"$ref": "#/$defs/policy"}, {"$ref": "#/$defs/pasted"}],
         "$defs": {"policy": policy, "pasted": _pasted()},
     }
+
+
+def _add_aliases(table: dict[str, Any], aliases: Mapping[str, str]) -> None:
+    for alias, key in aliases.items():
+        table["properties"][alias] = table["properties"][key]
+        table["not"] = {"required": [alias, key]}
 
 
 def _pasted() -> dict[str, Any]:
