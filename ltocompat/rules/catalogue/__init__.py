@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from ltocompat.model.image import Host
 from ltocompat.rules.catalogue import (
     cuda_compat,
     device_link,
@@ -20,9 +21,9 @@ from ltocompat.rules.catalogue import (
     ptx,
     sass,
 )
-from ltocompat.rules.rule import Requirement, Rule, Subject
+from ltocompat.rules.rule import Requirement, Rule, Subject, nothing
 
-__all__ = ["FAMILIES", "RULES", "requirements_of", "rule"]
+__all__ = ["FAMILIES", "RULES", "requirements_of", "requirements_of_host", "rule"]
 
 FAMILIES = (
     driver.FAMILY,
@@ -45,6 +46,7 @@ FAMILIES = (
 RULES: tuple[Rule, ...] = tuple(rule for family in FAMILIES for rule in family.rules)
 """All rules, in the order of the catalogue."""
 
+_OF_MODULES = tuple(rule for rule in RULES if rule.requirements is not nothing)
 _BY_ID = {rule.id: rule for rule in RULES}
 
 
@@ -60,5 +62,12 @@ def rule(rule_id: str) -> Rule:
 @functools.lru_cache(maxsize=4096)  # the same for every target that has the GPU
 def requirements_of(subject: Subject) -> tuple[Requirement, ...]:
     """What all rules find in a module on its way, each once."""
-    found = (requirement for rule_ in RULES for requirement in rule_.requirements(subject))
+    found = (requirement for rule_ in _OF_MODULES for requirement in rule_.requirements(subject))
     return tuple(dict.fromkeys(found))
+
+
+@functools.lru_cache(maxsize=256)  # the same for every target
+def requirements_of_host(host: Host) -> tuple[Requirement, ...]:
+    """What all rules find in a host file."""
+    rules = (rule_.of_host for rule_ in RULES if rule_.of_host is not None)
+    return tuple(requirement for of_host in rules for requirement in of_host(host))

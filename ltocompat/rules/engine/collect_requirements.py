@@ -15,7 +15,7 @@ from ltocompat.model.requirement import Asked, LinkerFloor, PasteLine, Required,
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.trial_answer import narrowed
 from ltocompat.model.verdict import Finding, Route, Verdict
-from ltocompat.rules.catalogue import RULES, requirements_of
+from ltocompat.rules.catalogue import requirements_of, requirements_of_host
 from ltocompat.rules.engine.find_floors import Checked, LineFloors, line_floors, linkers
 from ltocompat.rules.engine.fold_floors import least_version
 from ltocompat.rules.engine.judge_module import ways
@@ -126,8 +126,9 @@ def required(summary: ArtifactSummary) -> Required:
     groups = [_settled(group) for group in summary.groups]
     settled = replace(summary, groups=groups)
     tally = _Tally()
-    for host, requirement in _of_hosts(summary):
-        tally.add_host(requirement, host)
+    for host in summary.hosts:
+        for requirement in requirements_of_host(host):
+            tally.add_host(requirement, host)
     asks_linker = bool(tally.linkers) and own_linker(summary) is None
     checked = Checked(settled)
     rows = [
@@ -154,14 +155,6 @@ def required(summary: ArtifactSummary) -> Required:
         skipped=summary.skipped_count,
         no_nvjitlink=no_linker,
     )
-
-
-def _of_hosts(summary: ArtifactSummary) -> Iterator[tuple[Host, Requirement]]:
-    """What the host files ask: the symbols that they import, the names that they open."""
-    for host in summary.hosts:
-        for rule in RULES:
-            for requirement in rule.of_host(host) if rule.of_host else ():
-                yield host, requirement
 
 
 def _settled(group: ModuleGroup) -> ModuleGroup:

@@ -10,7 +10,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Route, Verdict
-from ltocompat.rules.catalogue import RULES, requirements_of
+from ltocompat.rules.catalogue import requirements_of, requirements_of_host
 from ltocompat.rules.rule import (
     Component,
     Constraint,
@@ -38,12 +38,7 @@ def constraints_on_drivers(
     """
     signatures = dict.fromkeys(group.signature for group in summary.groups)
     requirements = [r for signature in signatures for r in _of_module(signature, gpu, linker)]
-    requirements += [
-        requirement
-        for host in summary.hosts
-        for rule in RULES
-        for requirement in (rule.of_host(host) if rule.of_host else ())
-    ]
+    requirements += [r for host in summary.hosts for r in requirements_of_host(host)]
     of_drivers = (r.constraint for r in requirements if r.component in _OF_DRIVERS)
     return tuple(dict.fromkeys(of_drivers))
 

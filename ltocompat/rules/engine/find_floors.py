@@ -16,9 +16,11 @@ from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, own_linker
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Finding, Result, Route, Verdict, worst
+from ltocompat.rules.catalogue import requirements_of_host
 from ltocompat.rules.engine.driver_classes import Answers, answers_to, constraints_on_drivers
 from ltocompat.rules.engine.judge_artifact import results
-from ltocompat.rules.rule import Constraint, VersionT
+from ltocompat.rules.engine.judge_module import ways
+from ltocompat.rules.rule import Component, Constraint, VersionT
 
 _SOURCE = "require"
 
@@ -110,11 +112,14 @@ class Checked:
         self._summary = summary
         self._kept: dict[tuple[object, ...], dict[Route | None, Result]] = {}
         self._asked: dict[tuple[str, Release], tuple[Constraint, ...]] = {}
+        self._linker_decides = _linker_decides(summary)
 
     def lines(
         self, gpu: Gpu, driver: DriverVersion | None, linker: Release
     ) -> dict[Route | None, Result]:
         """The verdict of each route; under None, where every module has but one."""
+        if not self._linker_decides:
+            linker = linkers()[-1]
         # What is wanted is verdicts, rules and coverage; only messages name the driver.
         key = (gpu.name, self._class_of(gpu, driver, linker), linker)
         if key not in self._kept:
@@ -203,6 +208,25 @@ def _coverage(checked: Checked, gpu: Gpu, route: Route | None) -> tuple[int, int
     """
     found = [checked.lines(gpu, None, release)[route].coverage for release in linkers()]
     return max(each.served for each in found), max(each.link for each in found)
+
+
+def _linker_decides(summary: ArtifactSummary) -> bool:
+    """Whether a target's nvJitLink can change a verdict: a module is linked, or a host file asks.
+
+    What an artifact brings itself links, whatever the target has.
+    """
+    own = own_linker(summary)
+    if own is not None and own.version:
+        return False
+    return (
+        summary.one_link
+        or any(Route.LINK in ways(group.signature) for group in summary.groups)
+        or any(
+            requirement.component is Component.LINKER
+            for host in summary.hosts
+            for requirement in requirements_of_host(host)
+        )
+    )
 
 
 @functools.cache

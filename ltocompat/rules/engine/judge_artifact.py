@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -349,6 +350,7 @@ def _hollow(places: list[Place]) -> str:
     return f"; the kernels of {places[0]} only return" if places else ""
 
 
+@functools.lru_cache(maxsize=4096)  # the same for every driver and linker
 def _excluded(image: ImageSignature, gpu: Gpu, way: Route) -> tuple[str, str]:
     for each_rule in RULES:
         reason = each_rule.excludes(image, gpu, way) if each_rule.excludes else None

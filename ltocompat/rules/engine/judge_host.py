@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ltocompat.model.image import Host
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import Verdict, worst
-from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.catalogue import requirements_of_host
 from ltocompat.rules.engine.evaluate import Evaluation, evaluate
 from ltocompat.rules.engine.judge_module import ModuleVerdict, finding_of, over
 from ltocompat.rules.rule import Component, Requirement
@@ -15,7 +13,7 @@ from ltocompat.rules.rule import Component, Requirement
 
 def judge_host(host: Host, target: Target, gpu: Gpu | None) -> ModuleVerdict | None:
     """What rules say of a host file on a target; None where they have nothing to say."""
-    requirements = tuple(_requirements(host))
+    requirements = requirements_of_host(host)
     if not requirements:
         return None
     linkers = target.nvjitlink.values if target.nvjitlink else (None,)
@@ -38,12 +36,6 @@ def judge_host(host: Host, target: Target, gpu: Gpu | None) -> ModuleVerdict | N
             )
         )
     return found[0] if target.nvjitlink is None else over(target.nvjitlink, found)
-
-
-def _requirements(host: Host) -> Iterator[Requirement]:
-    for rule in RULES:
-        if rule.of_host is not None:
-            yield from rule.of_host(host)
 
 
 def _says(ruling: Evaluation) -> bool:
