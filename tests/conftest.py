@@ -1,15 +1,52 @@
-"""How property tests run: no word about a slow machine is a word about the code.
+"""How tests are run: laws in both tiers, and no time for memory that nobody frees.
 
-The examples of a test are always the same, so that what is green once is green on the next machine;
-`nox -s laws` draws new ones every time (`--hypothesis-profile=explore`).
+The examples of a law are always the same, so that what is green once is green on the next machine;
+`nox -s laws` draws new ones every time (`--hypothesis-profile=explore`). The quick tier tries some
+of them, the slow tier all. No word about a slow machine is a word about the code.
 """
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, settings
+import gc
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 QUIET = (HealthCheck.too_slow,)
 
 settings.register_profile("explore", deadline=None, suppress_health_check=QUIET)
 settings.register_profile("any machine", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("any machine")
+
+PART = 8
+"""The quick tier tries one in so many of a law's examples,"""
+LEAST = 4
+"""and no fewer than these."""
+
+gc.disable()  # while modules are read and tests collected, next to nothing is freed
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put every law into both tiers."""
+    quick = "not slow" in config.option.markexpr
+    laws = [item for item in items if is_hypothesis_test(getattr(item, "obj", None))]
+    for item in [] if quick else laws:
+        item.add_marker(pytest.mark.slow)
+    for law in {getattr(item, "obj") for item in laws} if quick else ():  # noqa: B009
+        _shorten(law)
+
+
+def _shorten(law: Callable[..., object]) -> None:
+    """Leave a part of a law's examples; hypothesis offers no public way to change its settings."""
+    name = "_hypothesis_internal_use_settings"
+    whole: settings = getattr(law, name)
+    count = whole.max_examples
+    setattr(law, name, settings(whole, max_examples=min(count, max(LEAST, count // PART))))
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector what lives until the end: modules, samples and the tests themselves."""
+    gc.freeze()
+    gc.enable()

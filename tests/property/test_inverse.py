@@ -43,7 +43,6 @@ STARTS = st.integers(0, STEP - 1)
 Law = Callable[[ArtifactSummary, int], None]
 
 many = settings(max_examples=40)
-some = settings(max_examples=20)
 
 
 Version = TypeVar("Version", Release, DriverVersion)
@@ -241,7 +240,7 @@ LAWS = [
 
 
 @given(ARTIFACTS, STARTS)
-@some
+@many
 def test_what_require_prints_for_a_gpu_passes_check_there(
     summary: ArtifactSummary, start: int
 ) -> None:
@@ -249,7 +248,7 @@ def test_what_require_prints_for_a_gpu_passes_check_there(
 
 
 @given(ARTIFACTS, STARTS)
-@some
+@many
 def test_one_step_below_check_objects_by_a_rule_that_require_names(
     summary: ArtifactSummary, start: int
 ) -> None:
@@ -257,19 +256,19 @@ def test_one_step_below_check_objects_by_a_rule_that_require_names(
 
 
 @given(ARTIFACTS, STARTS)
-@some
+@many
 def test_where_no_floor_is_printed_no_version_passes(summary: ArtifactSummary, start: int) -> None:
     no_floor_is_left_out(summary, start)
 
 
 @given(ARTIFACTS, STARTS)
-@some
+@many
 def test_every_rule_that_sets_a_floor_is_told_once(summary: ArtifactSummary, start: int) -> None:
     what_sets_a_floor_is_told(summary, start)
 
 
 @given(ARTIFACTS, STARTS)
-@some
+@many
 def test_every_nvjitlink_that_a_pasted_line_admits_links(
     summary: ArtifactSummary, start: int
 ) -> None:
@@ -277,7 +276,7 @@ def test_every_nvjitlink_that_a_pasted_line_admits_links(
 
 
 @given(ARTIFACTS, STARTS)
-@some
+@many
 def test_every_driver_that_a_pasted_line_admits_loads(summary: ArtifactSummary, start: int) -> None:
     pasted_drivers_load(summary, start)
 
@@ -311,11 +310,3 @@ def test_the_inverse_holds_for_what_old_linkers_alone_serve_beside_unread_bytes(
     summary = artifact([ModuleGroup(entry, {}, 1, WHERE)], [], unread=True)
     hopper = [service.number for service, _ in rows(required(summary), 0, 1)].index(90)
     law(summary, hopper % STEP)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("law", LAWS)
-@given(summary=ARTIFACTS, start=STARTS)
-@many
-def test_the_inverse_holds_for_more(law: Law, summary: ArtifactSummary, start: int) -> None:
-    law(summary, start)

@@ -77,7 +77,8 @@ def results(
                 else _judge(group, goal, gpu, route, asked=wanted is not None)
                 for group in summary.groups
             ]
-            yield replace(_result(summary, judged, goal, gpu, route), target=target)
+            result = _result(summary, judged, goal, gpu, route)
+            yield result if goal is target else replace(result, target=target)
 
 
 def _with_own_linker(summary: ArtifactSummary, target: Target) -> Target:
