@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     from ltocompat.commands.check import check
     from ltocompat.commands.deployment_target import DeploymentTarget
     from ltocompat.commands.diff import diff
+    from ltocompat.commands.env import Surroundings, env
     from ltocompat.commands.explain import Explained, explain
     from ltocompat.commands.extract import Extracted, extract
-    from ltocompat.commands.inspect import inspect
+    from ltocompat.commands.inspect import inspect, made_by
     from ltocompat.commands.link import Linked, link
     from ltocompat.commands.matrix import matrix
     from ltocompat.commands.policy.baseline import Baseline
@@ -63,9 +64,26 @@ if TYPE_CHECKING:
     from ltocompat.model.target import DriverVersion, Gpu, Quantifier, System, Target, VersionSet
     from ltocompat.model.verdict import Coverage, Extent, Finding, Level, Result, Route, Verdict
     from ltocompat.packages.promise import Promise
+    from ltocompat.report.to_json import to_json
+    from ltocompat.rules.rule import Problem
     from ltocompat.scan.filters import ArchFilter
     from ltocompat.scan.progress import Progress
     from ltocompat.targets.linkers.linker import Linker, Tool
+    from ltocompat.targets.machine.environment import (
+        CompatFolder,
+        CompatNote,
+        Compiler,
+        Conda,
+        Environment,
+        InstalledPackage,
+        Jetson,
+        KernelDriver,
+        LibraryPick,
+        LocalGpu,
+        Sibling,
+        Toolkit,
+        UserDriver,
+    )
     from ltocompat.trial.values import Answer, LinkOutcome, Seconds, Step
 
 __version__ = VERSION
@@ -80,7 +98,11 @@ __all__ = [
     "Audited",
     "Baseline",
     "Change",
+    "CompatFolder",
+    "CompatNote",
+    "Compiler",
     "Compression",
+    "Conda",
     "Coverage",
     "CubinFacts",
     "CudaLibrary",
@@ -90,6 +112,7 @@ __all__ = [
     "DiffSummary",
     "Disagreement",
     "DriverVersion",
+    "Environment",
     "Explained",
     "Extent",
     "Extracted",
@@ -100,12 +123,17 @@ __all__ = [
     "Image",
     "ImageFilter",
     "ImageKind",
+    "InstalledPackage",
+    "Jetson",
+    "KernelDriver",
     "Level",
+    "LibraryPick",
     "Limits",
     "LinkOutcome",
     "Linked",
     "Linker",
     "LinkerFloor",
+    "LocalGpu",
     "LtoIrVersions",
     "LtocompatError",
     "Maker",
@@ -117,6 +145,7 @@ __all__ = [
     "PasteLine",
     "Place",
     "Policy",
+    "Problem",
     "Progress",
     "Promise",
     "Quantifier",
@@ -131,28 +160,35 @@ __all__ = [
     "SelfTestResult",
     "SelfTestStep",
     "Service",
+    "Sibling",
     "Skipped",
     "SmArch",
     "Standing",
     "Step",
+    "Surroundings",
     "System",
     "Target",
     "Tool",
+    "Toolkit",
     "UnreadableInput",
     "UsageError",
+    "UserDriver",
     "Verdict",
     "VersionSet",
     "__version__",
     "audit",
     "check",
     "diff",
+    "env",
     "explain",
     "extract",
     "inspect",
     "link",
+    "made_by",
     "matrix",
     "require",
     "selftest",
+    "to_json",
 ]
 
 # The use cases bring every room of the house with them; a program that only asks for help, or for
@@ -210,6 +246,24 @@ _LAZY = {
     "Progress": "ltocompat.scan.progress",
     "Linker": "ltocompat.targets.linkers.linker",
     "Tool": "ltocompat.targets.linkers.linker",
+    "CompatFolder": "ltocompat.targets.machine.environment",
+    "CompatNote": "ltocompat.targets.machine.environment",
+    "Compiler": "ltocompat.targets.machine.environment",
+    "Conda": "ltocompat.targets.machine.environment",
+    "Environment": "ltocompat.targets.machine.environment",
+    "InstalledPackage": "ltocompat.targets.machine.environment",
+    "Jetson": "ltocompat.targets.machine.environment",
+    "KernelDriver": "ltocompat.targets.machine.environment",
+    "LibraryPick": "ltocompat.targets.machine.environment",
+    "LocalGpu": "ltocompat.targets.machine.environment",
+    "Sibling": "ltocompat.targets.machine.environment",
+    "Toolkit": "ltocompat.targets.machine.environment",
+    "UserDriver": "ltocompat.targets.machine.environment",
+    "Problem": "ltocompat.rules.rule",
+    "Surroundings": "ltocompat.commands.env",
+    "env": "ltocompat.commands.env",
+    "made_by": "ltocompat.commands.inspect",
+    "to_json": "ltocompat.report.to_json",
     "Answer": "ltocompat.trial.values",
     "LinkOutcome": "ltocompat.trial.values",
     "Seconds": "ltocompat.trial.values",

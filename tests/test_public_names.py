@@ -17,13 +17,16 @@ VERBS = (
     "audit",
     "check",
     "diff",
+    "env",
     "explain",
     "extract",
     "inspect",
     "link",
+    "made_by",
     "matrix",
     "require",
     "selftest",
+    "to_json",
 )
 
 

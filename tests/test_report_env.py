@@ -13,7 +13,7 @@ from report_values import valid_json, written
 from syrupy.assertion import SnapshotAssertion
 
 from ltocompat.cli import run
-from ltocompat.commands.env import Surroundings, environment, problems_of, save
+from ltocompat.commands.env import Surroundings, env, problems_of, save
 from ltocompat.model.errors import LtocompatError
 from ltocompat.report import Options
 from ltocompat.report.verbs.env import REPORT
@@ -105,4 +105,4 @@ def test_the_verb_looks_at_another_root(tmp_path: Path, capsys: Captured) -> Non
 def test_this_machine_can_be_looked_at(capsys: Captured) -> None:
     assert run(["env"]) in (0, 1)
     assert "kernel driver" in capsys.readouterr().out
-    assert environment().environment.python
+    assert env().environment.python

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ltocompat.trial.try_one_link import OneLinkTrial
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+Targets = Target | DeploymentTarget | str | Sequence[Target | DeploymentTarget | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class CheckOptions:
 
 def check(
     paths: Paths = (),
-    targets: Sequence[Target | DeploymentTarget | str] = (),
+    targets: Targets = (),
     *,
     python: str | None = None,
     route: Route | str | None = None,
@@ -72,7 +73,8 @@ def check(
     Args:
         paths: one or several files, folders, packages, places, or ``-`` for standard input; none:
             the packages with device code in an environment of this machine.
-        targets: values, or spellings as ``--deploy-target`` takes them; none: this machine.
+        targets: one or several values, or spellings as ``--deploy-target`` takes them; none: this
+            machine.
         python: the interpreter whose environment that is; None: the active one, else this one. Its
             packages are judged on described targets, too, with the libraries that they bring.
         route: ``load`` or ``link``, for modules that can go both ways; None judges both.
@@ -99,7 +101,7 @@ def check(
     """
     options = CheckOptions(
         (paths,) if isinstance(paths, str | os.PathLike) else tuple(paths),
-        tuple(targets),
+        _several(targets),
         python=python,
         route=route,
         together=together,
@@ -114,6 +116,14 @@ def check(
     for record in answers(run(options), on_error):
         if isinstance(record, Result):
             yield record
+
+
+def _several(targets: Targets) -> tuple[Target | DeploymentTarget | str, ...]:
+    return (
+        tuple(targets)
+        if isinstance(targets, Sequence) and not isinstance(targets, str)
+        else (targets,)
+    )
 
 
 def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note]:

@@ -44,7 +44,7 @@ class Surroundings:
     problems: tuple[Problem, ...]
 
 
-def environment(root: str | os.PathLike[str] | None = None) -> Surroundings:
+def env(root: str | os.PathLike[str] | None = None) -> Surroundings:
     """Look at this machine, or at the file system of another one.
 
     Nothing is loaded into this process; commands are run and libraries opened in children only.
@@ -68,7 +68,7 @@ def run(options: EnvOptions) -> Iterator[Surroundings]:
         UsageError: the root is no folder.
         LtocompatError: the file is there already, or can't be written.
     """
-    found = environment(options.root)
+    found = env(options.root)
     yield found
     if options.save is not None:
         save(found, options.save)

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ltocompat.commands.failures import OnError, answers, with_failures
-from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.files.byteview import ByteView, MemorySource
+from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.failure import Failure
-from ltocompat.model.image import Module, Record, Skipped
+from ltocompat.model.image import Maker, Module, Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.scan import parallel, walk
@@ -78,6 +79,31 @@ def inspect(
         paths, kernels, hashes, trial_link, install_linkers, where, limits, progress
     )
     return answers(run(options), on_error)
+
+
+def made_by(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Maker, ...]:
+    """Who made the device code in these bytes: an image, a fatbin, an object or a library.
+
+    Args:
+        data: what NVRTC, nvJitLink or a file gave.
+        limits: what reading it may cost.
+
+    Returns:
+        The makers of all images, each once, in the order they lie; empty where there is none, or
+        nothing says who made them.
+
+    Raises:
+        UnreadableInput: a part of it can't be read.
+    """
+    found: dict[Maker, None] = {}
+    settings = walk.ScanSettings(limits=limits)
+    for batch in walk.batches_of_view(ByteView(MemorySource(data)), Place("-"), settings):
+        for record in batch.records:
+            if isinstance(record, Skipped):
+                raise UnreadableInput(f"{record.place} can't be read: {record.reason}")
+            if isinstance(record, Module):
+                found |= dict.fromkeys(maker for image in record.images for maker in image.made_by)
+    return tuple(found)
 
 
 def run(options: InspectOptions) -> Iterator[Record | Failure]:

@@ -107,7 +107,8 @@ def _thin_member(place: Place, name: str) -> Member | Skipped:
     member = place.member(name)
     path = os.path.join(os.path.dirname(place.path), name)
     try:
-        if place.members or not stat.S_ISREG(os.stat(path).st_mode):
+        # What comes through a pipe lies beside nothing.
+        if place.path == "-" or place.members or not stat.S_ISREG(os.stat(path).st_mode):
             return Skipped(member, "a thin archive names it, but it is not a file beside it")
         source = _OpenedFile(path)
     except (OSError, ValueError):

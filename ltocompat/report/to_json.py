@@ -1,0 +1,57 @@
+"""What the public functions give, as the JSON document that their verb writes."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from itertools import chain
+
+from ltocompat.model.errors import UsageError
+from ltocompat.model.verdict import Result
+from ltocompat.report import Options, Report
+
+# The class of the first record -> the verb whose answer it is.
+_VERBS = {
+    "Artifact": "inspect",
+    "Host": "inspect",
+    "Module": "inspect",
+    "Skipped": "inspect",
+    "Diff": "diff",
+    "Disagreement": "link",
+    "Explained": "explain",
+    "Extracted": "extract",
+    "Linked": "link",
+    "Matrix": "matrix",
+    "Required": "require",
+    "Result": "check",
+    "SelfTestStep": "selftest",
+    "Surroundings": "env",
+}
+
+
+def to_json(records: object) -> str:
+    """The JSON document of what ``inspect``, ``check``, ``require`` and the like give.
+
+    Args:
+        records: one of their records, or all that one call gave.
+
+    Returns:
+        ASCII text, as ``--format json`` of the verb writes it; its schema is what ``ltocompat
+        schema VERB`` prints.
+
+    Raises:
+        UsageError: there is no record, or one that no verb gives; those of ``audit`` are told with
+            a policy, which ``ltocompat audit --format json`` has.
+    """
+    several = iter(records) if isinstance(records, Iterable) else iter((records,))
+    first = next(several, None)
+    verb = _VERBS.get(type(first).__name__)
+    if verb is None:
+        raise UsageError(
+            f"{type(first).__name__} is no record of which there is a document; give what inspect, "
+            "check, require, matrix, link, diff, extract, explain, env or selftest gave"
+        )
+    report: Report[object] = importlib.import_module(f"ltocompat.report.verbs.{verb}").REPORT
+    found: list[object] = [first, *several]
+    targets = dict.fromkeys(record.target for record in found if isinstance(record, Result))
+    return "".join(report.document(chain(targets, found), Options()))
