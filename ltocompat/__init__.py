@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from ltocompat.commands.require import require
     from ltocompat.commands.selftest import SelfTestResult, SelfTestStep, selftest
     from ltocompat.model.diff import Change, Diff, DiffSummary, Metadata
+    from ltocompat.model.failure import Progress
     from ltocompat.model.link_options import Disagreement
     from ltocompat.model.matrix import Matrix
     from ltocompat.model.requirement import (
@@ -67,7 +68,6 @@ if TYPE_CHECKING:
     from ltocompat.report.to_json import to_json
     from ltocompat.rules.rule import Problem
     from ltocompat.scan.filters import ArchFilter
-    from ltocompat.scan.progress import Progress
     from ltocompat.targets.linkers.linker import Linker, Tool
     from ltocompat.targets.machine.environment import (
         CompatFolder,
@@ -243,7 +243,7 @@ _LAZY = {
     "Verdict": "ltocompat.model.verdict",
     "Promise": "ltocompat.packages.promise",
     "ArchFilter": "ltocompat.scan.filters",
-    "Progress": "ltocompat.scan.progress",
+    "Progress": "ltocompat.model.failure",
     "Linker": "ltocompat.targets.linkers.linker",
     "Tool": "ltocompat.targets.linkers.linker",
     "CompatFolder": "ltocompat.targets.machine.environment",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ltocompat.facts import nvjitlink_minors
-from ltocompat.facts.ptx import newest_ptx
+from ltocompat.facts.toolkits import newest_ptx
 from ltocompat.model.arch import Release
 
 NEWEST = nvjitlink_minors()[-1]

@@ -21,10 +21,9 @@ from ltocompat.cli.progress import ProgressLine
 from ltocompat.commands.extract import Extracted, ExtractOptions
 from ltocompat.commands.inspect import InspectOptions
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
-from ltocompat.model.failure import Failure
+from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.image import Artifact, Module, Record, Skipped
 from ltocompat.scan.filters import ImageFilter
-from ltocompat.scan.progress import Progress
 
 REPO = Path(__file__).parents[1]
 BANNED = (

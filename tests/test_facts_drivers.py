@@ -8,7 +8,7 @@ import pytest
 from newest import from_on
 
 from ltocompat import facts
-from ltocompat.facts import compat, drivers
+from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion
 
@@ -144,20 +144,20 @@ def test_the_floor_of_a_major(major: int, branch: int, linux: str, windows: str 
     ],
 )
 def test_what_a_compat_package_is_over_a_driver(package: str, branch: int, use: str | None) -> None:
-    assert compat.compat_use(Release.parse(package), branch) == use
+    assert drivers.compat_use(Release.parse(package), branch) == use
 
 
 def test_the_compat_table_follows_its_rule() -> None:
     """Usable is what is newer than its base; native what is of the same branch."""
-    assert {535, 570, 580, 590, 595, 610, 615} <= set(compat.compat_bases())
-    for package, base in itertools.product(compat.compat_packages(), compat.compat_bases()):
-        built_from = compat.compat_branch(package)
+    assert {535, 570, 580, 590, 595, 610, 615} <= set(drivers.compat_bases())
+    for package, base in itertools.product(drivers.compat_packages(), drivers.compat_bases()):
+        built_from = drivers.compat_branch(package)
         assert built_from is not None
         rule = "native" if built_from == base else "usable" if built_from > base else "none"
-        assert compat.compat_use(package, base) == rule, (package, base)
+        assert drivers.compat_use(package, base) == rule, (package, base)
 
 
 def test_a_compat_package_is_built_from_its_branch() -> None:
-    assert compat.compat_branch(Release(13, 0)) == 580
-    assert compat.compat_branch(Release(12, 8)) == 570
-    assert compat.compat_branch(Release(13, 5)) is None
+    assert drivers.compat_branch(Release(13, 0)) == 580
+    assert drivers.compat_branch(Release(12, 8)) == 570
+    assert drivers.compat_branch(Release(13, 5)) is None

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ltocompat.facts import gpus, ptx
+from ltocompat.facts import gpus, toolkits
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import UsageError
@@ -226,7 +226,7 @@ def test_an_unknown_architecture_is_none() -> None:
 
 def test_the_first_ptx_of_an_architecture_is_not_newer_than_its_first_toolkit() -> None:
     for sm in gpus.sms():
-        cuda = ptx.ptx_cuda(sm.first_ptx)
+        cuda = toolkits.ptx_cuda(sm.first_ptx)
         assert cuda is not None
         assert cuda <= sm.first_toolkit
 

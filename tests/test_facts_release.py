@@ -16,9 +16,9 @@ from facts_release.table_text import Tables, insert_block, insert_line
 from measure_links import STORED
 
 from ltocompat import facts
-from ltocompat.facts import compat, drivers
+from ltocompat.facts import drivers
 from ltocompat.facts.gpus import sms
-from ltocompat.facts.toolkit_pins import toolkit_pins
+from ltocompat.facts.toolkits import toolkit_pins
 from ltocompat.model.image import LtoIrVersions
 
 NEWEST = facts.nvjitlink_minors()[-1]
@@ -63,7 +63,7 @@ def test_what_is_not_known_of_the_newest_release_is_named_with_who_was_asked() -
     assert named <= BLANKS.keys()
     if drivers.cuda_branch(NEWEST) is None:
         assert "drivers.toml, branch" in named
-    if NEWEST not in compat.compat_packages():
+    if NEWEST not in drivers.compat_packages():
         assert "compat.toml, package" in named
 
 

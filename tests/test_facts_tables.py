@@ -8,10 +8,10 @@ import sys
 import pytest
 import samples
 
-from ltocompat.facts import floors
-from ltocompat.facts.errors import cuda_error
-from ltocompat.facts.ptx import cuda_ptx, newest_ptx, ptx_cuda
-from ltocompat.facts.tables import table
+from ltocompat import facts
+from ltocompat.facts import table
+from ltocompat.facts.drivers import cuda_error
+from ltocompat.facts.toolkits import cuda_ptx, newest_ptx, ptx_cuda
 from ltocompat.model.arch import Release
 
 
@@ -128,7 +128,7 @@ def test_an_unknown_error_is_none() -> None:
     ],
 )
 def test_floors(name: str, value: str, measured: bool) -> None:
-    floor = floors.floor(name)
+    floor = facts.floor(name)
     assert (floor.name, floor.value, floor.measured) == (name, value, measured)
     assert floor.source.startswith("measured: ") == measured
 
@@ -137,7 +137,7 @@ def test_each_floor_has_one_row() -> None:
     names = [row["name"] for row in table("floors")["floor"]]
     assert len(names) == len(set(names))
     with pytest.raises(KeyError):
-        floors.floor("no such floor")
+        facts.floor("no such floor")
 
 
 def test_importing_the_loaders_reads_no_table() -> None:

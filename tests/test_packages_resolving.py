@@ -10,7 +10,7 @@ from packages_made import conda, wheel
 from packaging.version import Version
 
 from ltocompat.facts import linker_wheels
-from ltocompat.facts.toolkit_pins import toolkit_pins
+from ltocompat.facts.toolkits import toolkit_pins
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.resolving import not_at_hand, together, ways_to
 from ltocompat.packages.values import Package

@@ -7,7 +7,7 @@ from newest import NEWEST_PTX, NEXT, NEXT_PTX
 from rules import asked, driver, gpu, image, judged, linking, loading, sample
 
 from ltocompat.facts.gpus import sms
-from ltocompat.facts.ptx import ptx_cuda
+from ltocompat.facts.toolkits import ptx_cuda
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature

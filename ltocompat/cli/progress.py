@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ltocompat.report.text import binary_size, clip_middle, escape
 
 if TYPE_CHECKING:
-    from ltocompat.scan.progress import Progress
+    from ltocompat.model.failure import Progress
 
 _PATIENCE = 1.0  # seconds of work before the line appears
 _PERIOD = 0.1  # seconds between two states of it

@@ -23,7 +23,7 @@ from ltocompat.commands.policy.variants import results_by_variant
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UsageError
-from ltocompat.model.failure import Failure, Note
+from ltocompat.model.failure import Failure, Note, Progress, reporter
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
@@ -31,7 +31,6 @@ from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.packages.reading import package_of
 from ltocompat.rules.engine.collect_requirements import required
-from ltocompat.scan.progress import Progress, reporter
 from ltocompat.scan.summary_cache import Key, SummaryCache
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import obtain

@@ -16,11 +16,10 @@ from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.commands.trial_advice import advising_trials
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
 from ltocompat.model.errors import UsageError
-from ltocompat.model.failure import Failure, Note
+from ltocompat.model.failure import Failure, Note, Progress, reporter
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.model.verdict import Result, Route
-from ltocompat.scan.progress import Progress, reporter
 from ltocompat.scan.walk import ScanSettings
 
 if TYPE_CHECKING:

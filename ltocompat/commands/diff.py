@@ -17,6 +17,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.model.diff import KERNEL_KINDS, KINDS, Change, Diff, DiffSummary, Metadata
 from ltocompat.model.errors import UsageError
+from ltocompat.model.failure import Progress, reporter
 from ltocompat.model.image import ImageKind, Module, Record
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
@@ -25,7 +26,6 @@ from ltocompat.packages.reading import package_of
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.scan import walk
 from ltocompat.scan.describe import Detail, describe
-from ltocompat.scan.progress import Progress, reporter
 
 if TYPE_CHECKING:
     from ltocompat.model.records_v1 import inspect as v1

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import cache
 
-from ltocompat.facts.errors import cuda_error
+from ltocompat.facts.drivers import cuda_error
 from ltocompat.model.errors import UsageError
 from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.prose import LeftOut, rules_left_out

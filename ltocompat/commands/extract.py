@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ltocompat.commands.failures import answers
 from ltocompat.files.fatbin import StoredImage
 from ltocompat.model.errors import LtocompatError, Malformed, UsageError
-from ltocompat.model.failure import Failure
+from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import Image, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
@@ -18,7 +18,6 @@ from ltocompat.scan import walk
 from ltocompat.scan.describe import Detail, describe
 from ltocompat.scan.extract_bytes import cut, images_at
 from ltocompat.scan.filters import ImageFilter
-from ltocompat.scan.progress import Progress, reporter
 
 _UNSAFE = re.compile(r"[^\w.+-]+")
 

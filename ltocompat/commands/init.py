@@ -22,14 +22,13 @@ from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UsageError
-from ltocompat.model.failure import Failure
+from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.reading import package_of
 from ltocompat.rules.engine.collect_requirements import required
-from ltocompat.scan.progress import Progress, reporter
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.own_tables import OWN, own_tables
 

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 from ltocompat.commands.failures import OnError, answers, with_failures
 from ltocompat.files.byteview import ByteView, MemorySource
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
-from ltocompat.model.failure import Failure
+from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import Maker, Module, Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.describe import Detail
 from ltocompat.scan.filters import ImageFilter
-from ltocompat.scan.progress import Progress, reporter
 
 if TYPE_CHECKING:
     from ltocompat.trial.narrow_makers import MakerNarrower

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import LtocompatError, Missing, UsageError
+from ltocompat.model.failure import Progress, reporter
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.link_options import Disagreement, disagreements
 from ltocompat.model.place import Place
 from ltocompat.scan.filters import ImageFilter
-from ltocompat.scan.progress import Progress, reporter
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import Linker, Machine, Tool, find, installed, obtain
 from ltocompat.targets.linkers.version_request import split

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from ltocompat.model.errors import LtocompatError
-from ltocompat.model.failure import Failure
+from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.image import Skipped
-from ltocompat.scan.progress import Progress
 from ltocompat.targets.linkers import Cache, Linker, Machine, Tool
 from ltocompat.targets.linkers import remove as drop
 from ltocompat.targets.linkers.installing import install_one, present

@@ -14,14 +14,13 @@ from ltocompat.commands.trial_advice import advising_trials
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.failure import Failure
+from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.judge_module import ways
-from ltocompat.scan.progress import Progress
 
 _SOURCE = "matrix"
 # Minor-version compatibility of every major that is still used begins here.

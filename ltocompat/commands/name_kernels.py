@@ -27,7 +27,7 @@ def with_kernel_names(records: Sequence[R | Result], limits: Limits) -> list[R |
     if not places:
         return list(records)
     # Imported here: most artifacts have no such finding.
-    from ltocompat.scan.kernel_names import kernel_names
+    from ltocompat.scan.second_pass import kernel_names
 
     names = kernel_names(places, limits)
     return [_named(record, names) if isinstance(record, Result) else record for record in records]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ltocompat.commands.failures import with_failures
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
-from ltocompat.model.failure import Failure
+from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
@@ -28,8 +28,7 @@ from ltocompat.rules.engine.kernel_counts import kernels_to_count
 from ltocompat.rules.engine.symbols_to_read import symbols_to_read
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.parallel import OnError
-from ltocompat.scan.progress import Progress, reporter
-from ltocompat.scan.read_symbols import with_symbols
+from ltocompat.scan.second_pass import with_symbols
 from ltocompat.scan.summarize import KernelReader, SummaryBuilder
 from ltocompat.scan.walk import ScanSettings
 

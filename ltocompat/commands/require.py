@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from ltocompat.commands.failures import OnError, answers
 from ltocompat.commands.read_artifacts import SurveyOptions
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
-from ltocompat.model.failure import Failure
+from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.rules.engine.collect_requirements import required
-from ltocompat.scan.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import functools
+import tomllib
 from dataclasses import dataclass
+from importlib import resources
+from typing import Any
 
-from ltocompat.facts.tables import table
 from ltocompat.model.arch import Release
+
+
+@functools.cache
+def table(name: str) -> dict[str, Any]:
+    """The file ``name.toml`` beside this module: arrays of rows by name."""
+    text = resources.files(__package__).joinpath(f"{name}.toml").read_text("utf-8")
+    return tomllib.loads(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +113,50 @@ def nvjitlink_result_name(code: int, release: Release) -> str | None:
         if row["code"] == code and Release.parse(row["first"]) <= release <= last:
             return str(row["name"])
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """One floor.
+
+    Attributes:
+        name: ``zstd-driver``.
+        value: a release, a driver version, a branch or an architecture's number, as text.
+        source: where it was read, or what was measured.
+        measured: tried with NVIDIA's own libraries; else read.
+    """
+
+    name: str
+    value: str
+    source: str
+    measured: bool
+
+
+@functools.cache
+def _floors() -> dict[str, Floor]:
+    return {
+        row["name"]: Floor(row["name"], row["value"], row["source"], row["measured"])
+        for row in table("floors")["floor"]
+    }
+
+
+def floor(name: str) -> Floor:
+    """The floor of this name.
+
+    Raises:
+        KeyError: no row has it, which is a mistake in the calling code.
+    """
+    return _floors()[name]
+
+
+@functools.cache
+def _provided() -> tuple[frozenset[str], tuple[str, ...]]:
+    tables = table("device_functions")
+    names = frozenset(name for row in tables["provided"] for name in row["names"])
+    return names, tuple(row["prefix"] for row in tables["provided_prefix"])
+
+
+def is_provided(name: str) -> bool:
+    """Whether a device function is there without a definition, as ``vprintf`` is."""
+    names, prefixes = _provided()
+    return name in names or name.startswith(prefixes)

@@ -1,11 +1,12 @@
-"""NVIDIA drivers: which came with which CUDA release, and what a driver branch is."""
+"""NVIDIA drivers: their CUDA releases and branches, the bases of cuda-compat, their errors."""
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import Any
 
-from ltocompat.facts.tables import table
+from ltocompat.facts import table
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion
 
@@ -135,3 +136,74 @@ def major_floor(major: int) -> MajorFloor | None:
                 major, row["branch"], row.get("linux"), row.get("windows"), row["source"]
             )
     return None
+
+
+_USES = ("usable", "native", "none")
+
+
+@functools.cache
+def _packages() -> dict[Release, dict[str, Any]]:
+    rows = table("compat")["package"]
+    return dict(sorted((Release.parse(row["package"]), row) for row in rows))
+
+
+def compat_use(package: Release, branch: int) -> str | None:
+    """What a cuda-compat package is over a kernel driver.
+
+    Args:
+        package: the CUDA release of the package, 12.8.
+        branch: the branch of the kernel driver, 535.
+
+    Returns:
+        ``usable``; ``native``: the same branch, so that the package isn't needed; ``none``: NVIDIA
+        provides none for the pair; None where the table has no such package or branch.
+    """
+    row = _packages().get(package, {})
+    return next((use for use in _USES if branch in row.get(use, ())), None)
+
+
+def compat_packages() -> tuple[Release, ...]:
+    """The packages of the table, oldest first."""
+    return tuple(_packages())
+
+
+def compat_branch(package: Release) -> int | None:
+    """The driver branch that a package is built from: 580 of cuda-compat-13-0."""
+    return cuda_branch(package)
+
+
+@functools.cache
+def compat_bases() -> tuple[int, ...]:
+    """The driver branches that the table has as bases, oldest first."""
+    rows = _packages().values()
+    return tuple(sorted({branch for row in rows for use in _USES for branch in row[use]}))
+
+
+@dataclass(frozen=True, slots=True)
+class CudaError:
+    """One error of the CUDA driver API.
+
+    Attributes:
+        number: 209.
+        name: ``CUDA_ERROR_NO_BINARY_FOR_GPU``.
+        text: what cuGetErrorString() says, without a full stop.
+        source: where the row is from.
+    """
+
+    number: int
+    name: str
+    text: str
+    source: str
+
+
+@functools.cache
+def _errors() -> dict[int, CudaError]:
+    return {
+        row["number"]: CudaError(row["number"], row["name"], row["text"], row["source"])
+        for row in table("errors")["error"]
+    }
+
+
+def cuda_error(number: int) -> CudaError | None:
+    """The error of a number; None where cuda.h has none. 35 is of the CUDA runtime alone."""
+    return _errors().get(number)

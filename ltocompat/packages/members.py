@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from ltocompat.files.archives import container_of
 from ltocompat.files.archives.member import Member
-from ltocompat.files.archives.zip_directory import LOCAL_MAGIC, entries, find_end
+from ltocompat.files.archives.zip import LOCAL_MAGIC, entries, find_end
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from ltocompat.facts.toolkit_pins import brought_by_libraries
+from ltocompat.facts.toolkits import brought_by_libraries
 from ltocompat.model.target import System
 from ltocompat.packages.values import Dependency, Kind, Package
 from ltocompat.targets.systems import MarkerEnvironment

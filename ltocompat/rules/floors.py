@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from ltocompat.facts import drivers, floors
+from ltocompat import facts
+from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion
 
 
 def driver(name: str) -> DriverVersion:
     """A floor on drivers; a bare branch stands for its first production release."""
-    value = floors.floor(name).value
+    value = facts.floor(name).value
     numbers = tuple(int(part) for part in value.split("."))
     return drivers.first_production(numbers[0]) if len(numbers) == 1 else DriverVersion(numbers)
 
 
 def linker(name: str) -> Release:
     """A floor on nvJitLinks."""
-    return Release.parse(floors.floor(name).value)
+    return Release.parse(facts.floor(name).value)
 
 
 def major(number: int) -> DriverVersion | None:

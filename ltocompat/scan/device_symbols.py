@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ltocompat.facts.device_functions import is_provided
-from ltocompat.files.images import cubin_symbols, ptx, ptx_symbols
+from ltocompat.facts import is_provided
+from ltocompat.files.images import cubin_symbols, ptx
 from ltocompat.files.images.cubin import Cubin
 from ltocompat.model.symbols import DeviceSymbols
 
@@ -13,9 +13,9 @@ from ltocompat.model.symbols import DeviceSymbols
 def of_ptx(data: bytes) -> DeviceSymbols:
     """The symbols of PTX text, comments and all."""
     text = ptx.without_comments(data)
-    found = ptx_symbols.read(text)
+    found = ptx.read(text)
     absent = _sorted(found.bodiless)
-    functions, needed = ptx_symbols.used(text, found, absent) if absent else ((), ())
+    functions, needed = ptx.used(text, found, absent) if absent else ((), ())
     return DeviceSymbols(
         undefined_functions=functions,
         needed_by_kernels=needed,

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rules import image
 
-from ltocompat.facts import ptx
+from ltocompat.facts import toolkits
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, together_as_one
@@ -111,7 +111,7 @@ def may_be_refused_for_its_instructions(name: str, target: str) -> bool:
 def test_ptx_levels_are_those_of_the_compilers() -> None:
     for row in ALONE:
         release = row.inputs[0].split("-")[1]
-        assert ptx.ptx_cuda(written_by(release)) == Release.parse(release)
+        assert toolkits.ptx_cuda(written_by(release)) == Release.parse(release)
 
 
 def agrees(row: Measured, verdict: Verdict) -> bool:

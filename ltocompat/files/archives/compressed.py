@@ -7,11 +7,18 @@ import re
 from collections.abc import Iterator
 
 from ltocompat.files.archives import tar
-from ltocompat.files.archives.decoding import GZIP_MAGIC, XZ_MAGIC, ZSTD_SKIPPABLE, Input, Packing
 from ltocompat.files.archives.member import Member
 from ltocompat.files.archives.spool import Spool
-from ltocompat.files.archives.tar_headers import BLOCK, is_header
-from ltocompat.files.archives.unpacking import Stream, unpacked
+from ltocompat.files.archives.tar import BLOCK, is_header
+from ltocompat.files.archives.unpacking import (
+    GZIP_MAGIC,
+    XZ_MAGIC,
+    ZSTD_SKIPPABLE,
+    Input,
+    Packing,
+    Stream,
+    unpacked,
+)
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import ZSTD_MAGIC
 from ltocompat.files.images import cubin

@@ -1,10 +1,16 @@
-"""A file inside a container."""
+"""A file inside a container, and its name, which is shown and compared, never used as a path."""
 
 from __future__ import annotations
 
+import posixpath
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ltocompat.files.byteview import ByteView
+from ltocompat.model.image import Skipped
+from ltocompat.model.limits import Limits
 from ltocompat.model.place import Place
 
 
@@ -26,3 +32,114 @@ class Member:
 def concerns(place: Place, wanted: Place) -> bool:
     """Whether a member at ``place`` is asked for, whole or in part."""
     return place.contains(wanted) or wanted.contains(place)
+
+
+# PATH_MAX of Linux; other systems take less.
+_LONGEST = 4096
+_DRIVE = re.compile(r"[A-Za-z]:")
+_LEADS_OUT = "its name leads out of the folder that it is unpacked into"
+
+
+class _Link(NamedTuple):
+    place: Place
+    key: int
+    target: str
+
+
+class Names:
+    """The names in one package, so that each member gets a place of its own.
+
+    Only hashes are kept: a package may hold hundreds of thousands of long names.
+    """
+
+    def __init__(self, place: Place, limits: Limits) -> None:
+        self._place = place
+        self._most = limits.members
+        self._times: dict[int, int] = {}
+        self._folders: set[int] = set()
+        self._links: list[_Link] = []
+
+    def take(self, name: str) -> tuple[Place, list[str]]:
+        """The place of a member, and what is wrong with its name, one sentence each.
+
+        The second member of one name is called ``name,2``: unpacking keeps only the last of them,
+        and which one is right can't be told here.
+        """
+        problems = []
+        if leads_out(name):
+            problems.append(_LEADS_OUT)
+        if "\0" in name:
+            problems.append("its name holds a NUL byte, where some unpackers end it")
+        if len(name) > _LONGEST:
+            problems.append(f"its name of {len(name)} characters is longer than any system takes")
+            name = f"{name[:100]}..."
+        key = _key(name)
+        times = self._times.get(key, 0) + 1
+        self._times[key] = times
+        self._add_folders(name)
+        if times > 1:
+            problems.append(
+                f"it is member number {times} of the name {name[:100]!r}; unpacking keeps the last"
+            )
+            while (key := _key(f"{name},{times}")) in self._times:
+                times += 1
+            self._times[key] = 1
+            name = f"{name},{times}"
+        return self._place.member(name), problems
+
+    def folder(self, name: str) -> Iterator[Skipped]:
+        """A folder, which holds nothing by itself."""
+        if leads_out(name):
+            yield Skipped(self._place.member(name[:_LONGEST]), _LEADS_OUT)
+        if len(self._folders) < self._most:
+            self._folders.add(_key(name))
+            self._add_folders(name)
+
+    def link(self, name: str, target: str, wanted: Place, *, hard: bool) -> Iterator[Skipped]:
+        """A link: its target is read under its own name, and looked for in the end."""
+        place, problems = self.take(name)
+        yield from (Skipped(place, problem) for problem in problems)
+        yield from self.link_at(place, name, target, wanted, hard=hard)
+
+    def link_at(
+        self, place: Place, name: str, target: str, wanted: Place, *, hard: bool
+    ) -> Iterator[Skipped]:
+        """The same for a name that was taken; targets of hard links begin at the top."""
+        full = posixpath.join("" if hard else posixpath.dirname(name), target)
+        shown = target[:100]
+        if leads_out(full):
+            yield Skipped(place, f"it is a link that leads out of the package, to {shown!r}")
+        elif len(self._links) < self._most and len(full) <= _LONGEST:
+            self._links.append(_Link(place, _key(full), shown))
+        if place.contains(wanted):
+            yield Skipped(place, f"it is a link to {shown!r}; name that")
+
+    def broken_links(self) -> Iterator[Skipped]:
+        """Links whose targets were not found; to be asked when all names were seen."""
+        if len(self._folders) >= self._most:
+            return
+        for place, key, target in self._links:
+            if key not in self._times and key not in self._folders:
+                yield Skipped(place, f"it is a link to {target!r}, which is not in the package")
+
+    def _add_folders(self, name: str) -> None:
+        folder = posixpath.dirname(posixpath.normpath(name))
+        while folder and len(self._folders) < self._most:
+            key = hash(folder)
+            if key in self._folders:
+                return
+            self._folders.add(key)
+            folder = posixpath.dirname(folder) if folder != "/" else ""
+
+
+def leads_out(name: str) -> bool:
+    """Whether a path is absolute, or climbs above where it begins, on any system."""
+    name = name.replace("\\", "/")
+    if name.startswith("/") or _DRIVE.match(name):
+        return True
+    return posixpath.normpath(name).split("/", 1)[0] == ".."
+
+
+def _key(name: str) -> int:
+    """Equal for names that unpack to the same path."""
+    return hash(posixpath.normpath(name))

@@ -2,11 +2,257 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from enum import Enum, auto
+from typing import IO, Protocol, cast
 
-from ltocompat.files.archives.decoding import DECODERS, Input, Packing
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.codec import ZSTD_MAGIC, zstd_frame
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget
+
+_READ = 64 << 10
+# Larger ones come as fresh pages from the system each time.
+_STEP = 256 << 10
+GZIP_MAGIC = b"\x1f\x8b\x08"
+BZIP2_MAGIC = b"BZh"
+XZ_MAGIC = b"\xfd7zXZ\0"
+# Frames for the user's own data, which some writers put in front (RFC 8878, 3.1.2).
+ZSTD_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
+
+# What CPython's zlib takes as a format: a gzip member, or deflate with nothing around it.
+_WBITS_GZIP = 31
+_WBITS_RAW = -15
+
+
+class Packing(Enum):
+    """How bytes were compressed."""
+
+    DEFLATE = auto()
+    GZIP = auto()
+    BZIP2 = auto()
+    XZ = auto()
+    ZIP_LZMA = auto()
+    ZSTD = auto()
+
+
+class Input:
+    """Compressed bytes, read from the front.
+
+    Attributes:
+        position: how many were used so far; what was only read ahead does not count once the
+            stream has ended.
+    """
+
+    __slots__ = ("position", "view")
+
+    def __init__(self, view: ByteView) -> None:
+        self.view = view
+        self.position = 0
+
+    @property
+    def left(self) -> int:
+        """Bytes behind the end of the stream."""
+        return self.view.size - self.position
+
+    def read(self, size: int = _READ) -> bytes:
+        """At most ``size`` bytes; none at the end."""
+        data = self.view.peek(self.position, min(size, _READ))
+        self.position += len(data)
+        return data
+
+
+class _Decoder(Protocol):
+    """One compressed stream, as CPython's ``bz2`` and ``lzma`` show it."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
+
+
+class _Zlib:
+    """The same for ``zlib``."""
+
+    def __init__(self, wbits: int) -> None:
+        import zlib
+
+        self._decoder = zlib.decompressobj(wbits)
+
+    @property
+    def eof(self) -> bool:
+        return self._decoder.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._decoder.unconsumed_tail
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._decoder.unused_data
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        return self._decoder.decompress(self._decoder.unconsumed_tail or data, max_length)
+
+
+def _streams(
+    source: Input, make: Callable[[], _Decoder], magic: bytes | None = None
+) -> Iterator[bytes]:
+    """Streams that follow each other where they begin with ``magic``, with zeros between them."""
+    data = source.read()
+    while True:
+        decoder = make()
+        while not decoder.eof:
+            if not data and decoder.needs_input:
+                data = source.read()
+            chunk = decoder.decompress(data, _STEP)
+            if not (chunk or data or decoder.eof) and decoder.needs_input:
+                raise Malformed("the compressed data ends early")
+            data = b""
+            yield chunk
+        source.position -= len(decoder.unused_data)
+        if magic is None or not _skip_zeros(source):
+            return
+        if source.view.peek(source.position, len(magic)) != magic:
+            raise Malformed(f"{source.left} bytes follow the compressed data and belong to nothing")
+        data = source.read()
+
+
+def _skip_zeros(source: Input) -> bool:
+    """Move on to the next byte that is not zero; whether there is one."""
+    while data := source.read():
+        left = data.lstrip(b"\0")
+        if left:
+            source.position -= len(left)
+            return True
+    return False
+
+
+def _deflate(source: Input, _: Budget) -> Iterator[bytes]:
+    return _zlib(source, _WBITS_RAW, None)
+
+
+def _gzip(source: Input, _: Budget) -> Iterator[bytes]:
+    return _zlib(source, _WBITS_GZIP, GZIP_MAGIC)
+
+
+def _zlib(source: Input, wbits: int, magic: bytes | None) -> Iterator[bytes]:
+    import zlib
+
+    try:
+        yield from _streams(source, lambda: _Zlib(wbits), magic)
+    except zlib.error as error:
+        raise Malformed(f"the deflated data does not decompress: {error}") from error
+
+
+def _bzip2(source: Input, _: Budget) -> Iterator[bytes]:
+    import bz2
+
+    try:
+        yield from _streams(source, bz2.BZ2Decompressor, BZIP2_MAGIC)
+    except OSError as error:
+        raise Malformed(f"the bzip2 data does not decompress: {error}") from error
+
+
+def _xz(source: Input, budget: Budget) -> Iterator[bytes]:
+    import lzma
+
+    limit = budget.limits.window_bytes
+    yield from _lzma(source, budget, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, limit), XZ_MAGIC)
+
+
+def _zip_lzma(source: Input, budget: Budget) -> Iterator[bytes]:
+    """LZMA in a zip: versions, size of the properties, properties (APPNOTE 5.8.8), raw data."""
+    import lzma
+
+    head = source.read(9)
+    if len(head) < 9 or head[2:4] != b"\5\0" or head[4] >= 9 * 5 * 5:
+        raise Malformed("the properties of its LZMA data are broken")
+    properties, dictionary = head[4], int.from_bytes(head[5:9], "little")
+    budget.check_window(dictionary)
+    table = {
+        "id": lzma.FILTER_LZMA1,
+        "lc": properties % 9,
+        "lp": properties // 9 % 5,
+        "pb": properties // 45,
+        "dict_size": max(dictionary, 4096),
+    }
+    yield from _lzma(
+        source, budget, lambda: lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=[table]), None
+    )
+
+
+def _lzma(
+    source: Input, budget: Budget, make: Callable[[], _Decoder], magic: bytes | None
+) -> Iterator[bytes]:
+    import lzma
+
+    try:
+        yield from _streams(source, make, magic)
+    except (lzma.LZMAError, ValueError) as error:
+        if "Memory usage" in str(error):
+            budget.check_window(budget.limits.window_bytes + 1)
+        raise Malformed(f"the LZMA data does not decompress: {error}") from error
+
+
+def _zstd(source: Input, budget: Budget) -> Iterator[bytes]:
+    """Frame by frame: the decoder takes the end of the data for the end of a frame."""
+    while source.left:
+        start = source.position
+        head = source.view.peek(start, 8)
+        if ZSTD_SKIPPABLE.match(head):
+            size, broken = 8 + int.from_bytes(head[4:], "little"), None
+            if size > source.left:
+                raise Malformed(f"a Zstandard frame of {size} bytes for other data is cut off")
+        elif head.startswith(ZSTD_MAGIC):
+            size, broken = _zstd_size(source)
+            yield from _zstd_frame(source, size, budget)
+        else:
+            raise Malformed(f"{source.left} bytes follow the compressed data and belong to nothing")
+        if broken is not None:
+            raise broken
+        source.position = start + size
+        yield b""
+
+
+def _zstd_size(source: Input) -> tuple[int, Malformed | None]:
+    """Stored size of the frame at hand, and why it is not whole."""
+    try:
+        return zstd_frame(source.view, source.position)[0], None
+    except Malformed as error:
+        return source.left, error
+
+
+def _zstd_frame(source: Input, size: int, budget: Budget) -> Iterator[bytes]:
+    import zstandard
+
+    start = source.position
+    frame = Input(source.view.sub(start, size))
+    decompressor = zstandard.ZstdDecompressor(max_window_size=budget.limits.window_bytes)
+    # Its annotation asks for a whole file; it calls read() alone.
+    reader = decompressor.stream_reader(cast("IO[bytes]", frame), read_size=_READ)
+    try:
+        while chunk := reader.read(_STEP):
+            source.position = start + frame.position
+            yield chunk
+    except zstandard.ZstdError as error:
+        if "too much memory" in str(error):
+            budget.check_window(budget.limits.window_bytes + 1)
+        raise Malformed(f"the Zstandard data does not decompress: {error}") from error
+
+
+DECODERS: dict[Packing, Callable[[Input, Budget], Iterator[bytes]]] = {
+    Packing.DEFLATE: _deflate,
+    Packing.GZIP: _gzip,
+    Packing.BZIP2: _bzip2,
+    Packing.XZ: _xz,
+    Packing.ZIP_LZMA: _zip_lzma,
+    Packing.ZSTD: _zstd,
+}
 
 
 def unpacked(source: Input, packing: Packing, budget: Budget) -> Iterator[bytes]:

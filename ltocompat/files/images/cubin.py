@@ -12,9 +12,8 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ltocompat.files.byteview import ByteView
+from ltocompat.files.byteview import ByteView, occurrences
 from ltocompat.files.images.cubin_notes import Notes
-from ltocompat.files.magic_search import occurrences
 from ltocompat.model.arch import SmArch, shared_arch
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.limits import Limits

@@ -13,7 +13,7 @@ import re
 import struct
 from typing import NamedTuple
 
-from ltocompat.files.magic_search import occurrences
+from ltocompat.files.byteview import occurrences
 
 OWNER = b"NVIDIA Corp\0"
 _HEAD = struct.Struct("<III12s")

@@ -4,7 +4,7 @@
 """
 
 from ltocompat.files.objects.host_file import ObjectFile, read_host
-from ltocompat.files.objects.section import Section
+from ltocompat.files.objects.structure import Section
 from ltocompat.files.objects.wrappers import Registration
 
 __all__ = ["ObjectFile", "Registration", "Section", "read_host"]

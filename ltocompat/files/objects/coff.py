@@ -11,9 +11,16 @@ from dataclasses import dataclass
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.relocations import pointer_at
-from ltocompat.files.objects.section import FATBIN_SECTIONS, WRAPPER_SECTIONS, Section, short_text
-from ltocompat.files.objects.structure import Needed, Symbols
-from ltocompat.files.objects.windows import TABLE_WINDOW, windows
+from ltocompat.files.objects.structure import (
+    FATBIN_SECTIONS,
+    TABLE_WINDOW,
+    WRAPPER_SECTIONS,
+    Needed,
+    Section,
+    Symbols,
+    short_text,
+    windows,
+)
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.limits import Budget
 

@@ -14,8 +14,7 @@ from functools import lru_cache
 from typing import Any, BinaryIO, NamedTuple
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects.guard import guarded
-from ltocompat.files.objects.section import Section, short_text
+from ltocompat.files.objects.structure import Section, guarded, short_text
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.limits import MIB, Budget
 

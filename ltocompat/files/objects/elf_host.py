@@ -16,7 +16,6 @@ from ltocompat.files.objects.elf_symbols import (
     symbol_tables,
     symbols_named,
 )
-from ltocompat.files.objects.guard import guarded
 from ltocompat.files.objects.relocations import (
     ABSOLUTE_TYPES,
     RELATIVE_TYPES,
@@ -25,8 +24,7 @@ from ltocompat.files.objects.relocations import (
     pointer_at,
     relocations_at,
 )
-from ltocompat.files.objects.section import Section
-from ltocompat.files.objects.structure import SYMBOL_PREFIXES, Needed, Symbols
+from ltocompat.files.objects.structure import SYMBOL_PREFIXES, Needed, Section, Symbols, guarded
 from ltocompat.model.limits import Budget
 
 # Alloc sections whose bytes are tables or device code, where no string constant lies. The linker

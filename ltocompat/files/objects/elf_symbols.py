@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.elf import ElfTables
-from ltocompat.files.objects.section import short_text
-from ltocompat.files.objects.windows import TABLE_WINDOW, occurrences, windows
+from ltocompat.files.objects.structure import TABLE_WINDOW, occurrences, short_text, windows
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import Budget
 

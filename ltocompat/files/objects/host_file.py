@@ -7,10 +7,8 @@ from bisect import bisect_right
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.elf import ELF_MAGIC
 from ltocompat.files.objects.elf_host import read_elf
-from ltocompat.files.objects.guard import guarded
 from ltocompat.files.objects.libraries import libraries_of
-from ltocompat.files.objects.section import Section
-from ltocompat.files.objects.structure import ObjectReader, Symbols
+from ltocompat.files.objects.structure import ObjectReader, Section, Symbols, guarded
 from ltocompat.files.objects.wrappers import Registration, read_registration
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import CudaLibrary, Host

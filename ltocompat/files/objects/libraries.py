@@ -20,8 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects.structure import ObjectReader, Symbols
-from ltocompat.files.objects.windows import SCAN_WINDOW, windows
+from ltocompat.files.objects.structure import SCAN_WINDOW, ObjectReader, Symbols, windows
 from ltocompat.model.image import CudaLibrary
 from ltocompat.model.library_name import library_name
 from ltocompat.model.limits import Budget

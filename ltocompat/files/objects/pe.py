@@ -11,10 +11,8 @@ from dataclasses import dataclass
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.coff import MACHINES, SCN_DATA, SCN_EXECUTE, read_sections
-from ltocompat.files.objects.guard import guarded
 from ltocompat.files.objects.relocations import pointer_at
-from ltocompat.files.objects.section import Section, short_text
-from ltocompat.files.objects.structure import Needed, Symbols
+from ltocompat.files.objects.structure import Needed, Section, Symbols, guarded, short_text
 from ltocompat.model.limits import Budget
 
 _FILE_HEADER = struct.Struct("<HHIIIHH")

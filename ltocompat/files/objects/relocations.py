@@ -14,7 +14,7 @@ from itertools import compress, count
 from typing import NamedTuple
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects.windows import TABLE_WINDOW, windows
+from ltocompat.files.objects.structure import TABLE_WINDOW, windows
 from ltocompat.model.limits import Budget
 
 # Types that store a whole pointer: (base + addend) and (symbol + addend), by e_machine.

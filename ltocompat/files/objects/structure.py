@@ -1,11 +1,125 @@
-"""What the reader of one host format offers to the rest of this folder."""
+"""What the readers of all host formats share: their interface, its values, reading in pieces."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
-from ltocompat.files.objects.section import Section
+from ltocompat.files.byteview import ByteView
+from ltocompat.model.errors import LimitExceeded, LtocompatError, UnreadableInput
+from ltocompat.model.image import PRELINKED_SECTIONS
+from ltocompat.model.limits import MIB, Budget
+
+# Names under which fatbin regions are kept; COFF and ELF have the full ones, PE images cut them to
+# 8 characters.
+FATBIN_SECTIONS = PRELINKED_SECTIONS | {".nv_fatbin", ".nv_fatb"}
+WRAPPER_SECTIONS = frozenset({".nvFatBinSegment", ".nvFatBinSegmentAlt", ".nvFatBi"})
+
+# Most names are short: one small read serves, and a longer one is read again.
+_FIRST_PEEK = 256
+
+
+class Section(NamedTuple):
+    """One stretch of the file with a name.
+
+    Attributes:
+        name: as the section table gives it (PE: after the long-name table).
+        offset: first byte in the file.
+        size: bytes in the file, clipped to its end.
+        address: where it is loaded; 0 in objects, based on the preferred image base in PE.
+    """
+
+    name: str
+    offset: int
+    size: int
+    address: int
+
+    @property
+    def end(self) -> int:
+        """The offset behind the last byte."""
+        return self.offset + self.size
+
+    @property
+    def fatbin(self) -> bool:
+        """Whether CUDA's compilers keep fatbin regions under this name."""
+        return self.name in FATBIN_SECTIONS
+
+    @property
+    def wrapper(self) -> bool:
+        """Whether CUDA's compilers keep the wrappers of fatbin regions under this name."""
+        return self.name in WRAPPER_SECTIONS
+
+    @property
+    def prelinked(self) -> bool:
+        """Whether the regions here are those of relocatable objects, kept for linking at load."""
+        return self.name in PRELINKED_SECTIONS
+
+
+def short_text(view: ByteView, offset: int, limit: int) -> str:
+    """The NUL-terminated string at ``offset``, of at most ``limit`` bytes, cheap for short ones."""
+    head = view.peek(offset, min(limit, _FIRST_PEEK))
+    if len(head) == _FIRST_PEEK and b"\0" not in head:
+        return view.text(offset, limit)
+    return head.split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+SCAN_WINDOW = MIB
+TABLE_WINDOW = 8 * MIB
+
+
+def windows(
+    view: ByteView, budget: Budget, offset: int, size: int, *, step: int, overlap: int = 0
+) -> Iterator[tuple[int, bytes]]:
+    """The bytes from ``offset`` on, as (position, piece) with ``overlap`` bytes seen twice.
+
+    Args:
+        view: the file.
+        budget: its time is checked before each piece.
+        offset: first byte.
+        size: number of bytes; clipped to the end of the file.
+        step: distance between two pieces, bytes.
+        overlap: bytes of the next piece that each piece also has.
+    """
+    end = min(offset + size, view.size)
+    for position in range(offset, end, step):
+        budget.check_time()
+        yield position, view.read(position, min(step + overlap, end - position))
+
+
+def occurrences(
+    view: ByteView, budget: Budget, offset: int, size: int, needle: bytes
+) -> Iterator[int]:
+    """Every position of ``needle`` in that stretch of the file, ascending."""
+    overlap = len(needle) - 1
+    for start, piece in windows(view, budget, offset, size, step=SCAN_WINDOW, overlap=overlap):
+        found = piece.find(needle)
+        while found >= 0:
+            yield start + found
+            found = piece.find(needle, found + 1)
+
+
+@contextmanager
+def guarded(problems: list[str], what: str) -> Iterator[None]:
+    """Collect any error as a problem with ``what``.
+
+    pyelftools promises no error type for hostile files, so every exception counts.
+
+    Raises:
+        LimitExceeded: passed through; reading on would cost too much.
+        UnreadableInput: passed through; the file itself cannot be read.
+    """
+    try:
+        yield
+    except (LimitExceeded, UnreadableInput):
+        raise
+    except LtocompatError as error:
+        problems.append(f"{what} cannot be read: {error}")
+    except Exception as error:  # noqa: BLE001 - see above
+        # Only the first line: pyelftools quotes whole structures.
+        detail = next(iter(str(error).splitlines()), "") or type(error).__name__
+        problems.append(f"{what} cannot be read: {detail}")
+
 
 # What nvcc's objects leave to the device link, and nvJitLink's interface. Its header renames every
 # function to __nvJitLinkCreate_12_4 and so on; programs that load it by hand use the plain names.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ltocompat.facts import compat
+from ltocompat.facts import drivers
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules import driver_release
 from ltocompat.rules.catalogue.family import Family, OfModule
@@ -48,8 +48,8 @@ def compat_pair_not_provided(subject: Subject) -> Iterator[Requirement]:
 
 
 def _listed_pairs() -> str:
-    packages = compat.compat_packages()
-    bases = ", ".join(map(str, compat.compat_bases()))
+    packages = drivers.compat_packages()
+    bases = ", ".join(map(str, drivers.compat_bases()))
     return f"packages {packages[0]} to {packages[-1]} over kernel drivers {bases}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ltocompat.facts.floors import floor as named_floor
+from ltocompat.facts import floor as named_floor
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules import floors, image_helpers, makers

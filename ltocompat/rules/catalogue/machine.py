@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ltocompat.facts.ptx import cuda_ptx, ptx_cuda
+from ltocompat.facts.toolkits import cuda_ptx, ptx_cuda
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.verdict import Level, Verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ltocompat.facts import gpus, ptx
+from ltocompat.facts import gpus, toolkits
 from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature
@@ -24,7 +24,7 @@ FAMILY = Family("ptx")
 def ptx_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
     """A driver compiles PTX up to the ISA version of its own CUDA release."""
     for image in image_helpers.loaded(subject, ImageKind.PTX):
-        cuda = None if image.isa is None else ptx.ptx_cuda(image.isa)
+        cuda = None if image.isa is None else toolkits.ptx_cuda(image.isa)
         constraint: Constraint = Untold()
         if cuda is not None:
             constraint = DriverOfCuda(cuda)
@@ -49,7 +49,7 @@ def ptx_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
 def ptx_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker compiles PTX up to the ISA version of its own release."""
     for image in image_helpers.linked(subject, ImageKind.PTX):
-        cuda = None if image.isa is None else ptx.ptx_cuda(image.isa)
+        cuda = None if image.isa is None else toolkits.ptx_cuda(image.isa)
         constraint: Constraint = Untold()
         if cuda is not None:
             constraint = LinkerFrom(cuda)
@@ -71,7 +71,7 @@ def ptx_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
 def _is_newer(isa: str | None) -> bool:
     """Whether an ISA version is above all that are known."""
     number = _number(isa)
-    newest = _number(ptx.newest_ptx())
+    newest = _number(toolkits.newest_ptx())
     return number is not None and newest is not None and number > newest
 
 
@@ -83,7 +83,7 @@ def _first_beyond() -> Release:
 
 def _newest_release() -> Release:
     """The release of the newest ISA version that is known."""
-    return ptx.ptx_cuda(ptx.newest_ptx()) or Release(0, 0)
+    return toolkits.ptx_cuda(toolkits.newest_ptx()) or Release(0, 0)
 
 
 def _described(image: ImageSignature) -> str:
@@ -95,7 +95,7 @@ def _doubt(image: ImageSignature) -> str:
     """Why an ISA version may not decide, as the end of a sentence."""
     if image.isa is None:
         return "its .version can't be read, which decides whether it compiles"
-    if ptx.ptx_cuda(image.isa) is None and not _is_newer(image.isa):
+    if toolkits.ptx_cuda(image.isa) is None and not _is_newer(image.isa):
         return "there is no such version of PTX"
     return "one of both is newer than the tables"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ltocompat.facts.compat import compat_branch, compat_use
+from ltocompat.facts.drivers import compat_branch, compat_use
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.rule import CompatUse, Component, Constraint, Unbounded
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ltocompat.facts import compat, drivers
+from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Verdict, worst
@@ -100,7 +100,7 @@ def user_driver(target: Target) -> VersionSet[DriverVersion] | None:
     """The user-mode driver that programs meet: that of cuda-compat, where one is in front."""
     if target.compat is None:
         return target.driver
-    found = [(package, compat.compat_branch(package)) for package in target.compat.values]
+    found = [(package, drivers.compat_branch(package)) for package in target.compat.values]
     if any(branch is None for _, branch in found):
         return None
     values = tuple(

@@ -114,7 +114,7 @@ def _identify(view: ByteView, claims: Iterable[tuple[str, str]]) -> LinkerIdenti
 
 
 def _identify_nvlink(view: ByteView) -> LinkerIdentity:
-    from ltocompat.files.objects.windows import occurrences
+    from ltocompat.files.objects.structure import occurrences
 
     budget = Budget()
     host = _host(view, budget)
@@ -132,7 +132,7 @@ def _identify_nvlink(view: ByteView) -> LinkerIdentity:
 
 
 def _banners(view: ByteView, budget: Budget, spans: Iterable[tuple[int, int]]) -> set[str]:
-    from ltocompat.files.objects.windows import occurrences
+    from ltocompat.files.objects.structure import occurrences
 
     found = set()
     for offset, size in spans:

@@ -13,8 +13,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects import elf
 from ltocompat.files.objects.elf import ElfTables
 from ltocompat.files.objects.elf_symbols import SymbolTable, symbol_tables, symbols_named
-from ltocompat.files.objects.section import short_text
-from ltocompat.files.objects.windows import TABLE_WINDOW, windows
+from ltocompat.files.objects.structure import TABLE_WINDOW, short_text, windows
 from ltocompat.model.limits import Budget
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine.objects import viewed

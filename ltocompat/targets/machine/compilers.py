@@ -124,7 +124,7 @@ def _version(
 def banner_versions(machine: Machine, path: str) -> set[str]:
     """The versions in a library's own banner; empty where it has none or can't be read."""
     from ltocompat.files.objects.elf_host import read_elf
-    from ltocompat.files.objects.windows import occurrences
+    from ltocompat.files.objects.structure import occurrences
 
     found = set()
     try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ltocompat.facts import linker_wheels
-from ltocompat.facts.toolkit_pins import ToolkitPin, toolkit_pins
+from ltocompat.facts.toolkits import ToolkitPin, toolkit_pins
 from ltocompat.model.arch import Release
 
 if TYPE_CHECKING:

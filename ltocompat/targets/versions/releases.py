@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from ltocompat.facts import compat as compat_facts
 from ltocompat.facts import drivers, linker_wheels, nvjitlink_minors
+from ltocompat.facts import drivers as compat_facts
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Quantifier, VersionSet

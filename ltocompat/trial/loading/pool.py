@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
-from ltocompat.facts.errors import cuda_error
+from ltocompat.facts.drivers import cuda_error
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Missing, UsageError
