@@ -366,7 +366,7 @@ def test_modules_of_all_files_in_a_package_are_counted(folder: Path, capsys: Cap
     path = wheel(folder, {"k/a.ltoir": code, "k/b.ltoir": code, "k/c.ltoir": code}, name="three")
     assert run(["audit", str(path), "--format", "github", "--format", "table=x.txt"]) == 1
     assert "(the first of 3 modules)" in capsys.readouterr().out
-    assert "(3 modules, first at " in (folder / "x.txt").read_text("utf-8")
+    assert "::k/a.ltoir   3 of 3 modules" in (folder / "x.txt").read_text("utf-8")
 
 
 def rules(value: Any) -> set[str]:  # noqa: ANN401 - parsed JSON

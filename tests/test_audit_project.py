@@ -99,9 +99,8 @@ def test_a_newer_compiler_fails(project: Project, capsys: Captured) -> None:
     assert run(["audit"]) == 1
     what, how = first_lines(capsys, 2)
     assert what == (
-        "audit failed: LTO-IR made by 13.5 needs nvJitLink >= 13.5; the target has 13.2: the "
-        f"linker refuses LTO-IR that is newer than itself; LTO-01 in {WHEEL} on prod (a100, h100), "
-        "edge (l4)"
+        "audit failed: LTO-IR made by 13.5 needs nvJitLink >= 13.5; the target has 13.2; "
+        f"LTO-01 in {WHEEL} on prod (a100, h100), edge (l4)"
     )
     assert how == (
         "what to do: require nvidia-nvjitlink>=13.5,<14, or compile the LTO-IR with the target's "
@@ -116,7 +115,7 @@ def test_a_missing_device_link_fails(project: Project, capsys: Captured) -> None
     (line,) = first_lines(capsys)
     assert line.startswith(
         "audit failed: the undefined __cudaRegisterLinkedBinary_0571d20b_7_axpy_cu_axpy and 1 more:"
-        " no device link was made, and the loader says: undefined symbol"
+        " no device link was made; BLD-01 in "
     )
 
 

@@ -15,8 +15,12 @@ from ltocompat.cli.options import (
     FindingFormat,
     InstallLinkers,
     NoCache,
+    Notes,
+    Quiet,
     Strict,
     TrialLink,
+    Verbose,
+    Why,
     threshold,
 )
 from ltocompat.cli.output import Output, terminal_width
@@ -61,7 +65,10 @@ def audit(
     beside: Beside = None,
     install_linkers: InstallLinkers = False,
     no_cache: NoCache = False,
-    why: Annotated[bool, typer.Option("--why", help="Show the reasoning of each verdict.")] = False,
+    why: Why = False,
+    notes: Notes = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
     allow_empty: AllowEmpty = False,
     strict: Strict = False,
     fail_on: Annotated[
@@ -82,7 +89,8 @@ def audit(
     from ltocompat.commands.policy.baseline import Baseline
     from ltocompat.report.verbs.audit import REPORT
 
-    writing = in_format(form, REPORT, Options(width=terminal_width(), why=why), paths or ())
+    view = Options(terminal_width(), why=why or verbose, notes=notes or verbose, quiet=quiet)
+    writing = in_format(form, REPORT, view, paths or ())
     output = Output()
     options = command.AuditOptions(
         tuple(paths or ()),

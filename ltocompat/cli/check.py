@@ -15,8 +15,12 @@ from ltocompat.cli.options import (
     FindingFormat,
     InstallLinkers,
     NoCache,
+    Notes,
+    Quiet,
     Strict,
     TrialLink,
+    Verbose,
+    Why,
     choose,
     threshold,
 )
@@ -68,7 +72,10 @@ def check(
     changes: Annotated[
         bool, typer.Option("--changes", help="Show only what differs between the targets.")
     ] = False,
-    why: Annotated[bool, typer.Option("--why", help="Show the reasoning of each verdict.")] = False,
+    why: Why = False,
+    notes: Notes = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
     allow_empty: AllowEmpty = False,
     strict: Strict = False,
     fail_on: Annotated[
@@ -114,10 +121,13 @@ def check(
         progress=output.progress,
     )
     status = CheckStatus(least or Verdict.FAIL, allow_empty=allow_empty)
-    writing = in_format(
-        form,
-        check_changes.REPORT if changes else report.REPORT,
-        Options(terminal_width(), why=why, together=together),
-        paths or (),
+    view = Options(
+        terminal_width(),
+        why=why or verbose,
+        notes=notes or verbose,
+        quiet=quiet,
+        together=together,
     )
+    faces = check_changes.REPORT if changes else report.REPORT
+    writing = in_format(form, faces, view, paths or ())
     return run_verb(command.run, options, writing, status, output)

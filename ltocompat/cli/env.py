@@ -1,4 +1,5 @@
 """``ltocompat env``."""
+# ruff: noqa: FBT002, PLR0917 - typer calls a verb by keyword
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import FindingFormat
+from ltocompat.cli.options import FindingFormat, Notes, Quiet, Verbose, Why
 from ltocompat.cli.output import terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.report import Options
@@ -25,6 +26,10 @@ def env(
         str | None,
         typer.Option(metavar="DIR", help="Look at the file system below DIR, e.g. an image's."),
     ] = None,
+    why: Why = False,
+    notes: Notes = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
     form: FindingFormat = None,
 ) -> int:
     """Tell what device code will meet on this machine: driver, GPUs, linkers, compilers, toolkits.
@@ -36,5 +41,6 @@ def env(
     from ltocompat.report.verbs.env import REPORT
 
     options = command.EnvOptions(root=root, save=save)
-    writing = in_format(form, REPORT, Options(width=terminal_width()))
+    view = Options(terminal_width(), why=why or verbose, notes=notes or verbose, quiet=quiet)
+    writing = in_format(form, REPORT, view)
     return run_verb(command.run, options, writing, EnvStatus())

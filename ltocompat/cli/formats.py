@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from ltocompat.cli.options import choose
+from ltocompat.cli.output import colors_wanted
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.place import Place
 from ltocompat.report import FORMATS, Options, Report, Writable, write, writer
@@ -64,6 +65,7 @@ def in_format(
         UsageError: a format is not known, or two go to one place, or one would replace an input.
     """
     requests = read_formats(texts or (), formats_of(verb_report))
+    options = options._replace(color=colors_wanted())
     refuse_to_replace(requests, inputs)
     writes: Callable[..., None] = functools.partial(write_all, requests, verb_report, options)
     if len(requests) == 1:
@@ -133,7 +135,7 @@ def write_all(
         kept = list(records) if files else records
         for name, path, file in files:
             try:
-                write(name, report, kept, file, options._replace(width=None))
+                write(name, report, kept, file, options._replace(width=None, color=False))
                 file.flush()
             except OSError as error:
                 raise _unwritable(path, error) from error

@@ -103,6 +103,12 @@ Beside = Annotated[
         "repeat it for more.",
     ),
 ]
+Why = Annotated[
+    bool, typer.Option("--why", help="Show the whole sentences and the reasoning of each verdict.")
+]
+Notes = Annotated[bool, typer.Option("--notes", help="Show notes, too, which are only counted.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Show only what is wrong.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="The same as --notes --why.")]
 NoCache = Annotated[
     bool,
     typer.Option(

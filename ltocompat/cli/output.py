@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from typing import TextIO
@@ -13,6 +14,19 @@ from ltocompat.report import Writable
 def terminal_width() -> int | None:
     """Columns of the terminal that standard output is; None when it is no terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def colors_wanted() -> bool:
+    """Whether standard output shows colours: a terminal does, unless the user says otherwise.
+
+    As Python itself decides it: ``NO_COLOR`` counts before ``FORCE_COLOR``, and an empty value is
+    none.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 class _AfterErasing:

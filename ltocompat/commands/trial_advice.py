@@ -7,6 +7,8 @@ from dataclasses import replace
 from ltocompat.model.verdict import Finding, Result
 
 TRIAL_OPTION = "--trial-link"
+ASK_LINKER = "; or let nvJitLink decide: "
+"""What stands behind other things to do."""
 
 
 def advising_trials(result: Result, how: str = f"add {TRIAL_OPTION}") -> Result:
@@ -24,5 +26,6 @@ def advising_trials(result: Result, how: str = f"add {TRIAL_OPTION}") -> Result:
 def _advising(finding: Finding, how: str) -> Finding:
     if not finding.decided_by_trial:
         return finding
-    ask = f"let nvJitLink decide: {how}"
-    return replace(finding, remedy=f"{finding.remedy}; or {ask}" if finding.remedy else ask)
+    ask = f"{ASK_LINKER}{how}"
+    remedy = f"{finding.remedy}{ask}" if finding.remedy else ask.removeprefix("; or ")
+    return replace(finding, remedy=remedy)

@@ -57,6 +57,10 @@ class Route(enum.StrEnum):
     LINK = "link"
 
 
+THE_TARGET_HAS = "the target has"
+"""How a headline leads to the value there; who names the target puts its name there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What a rule finds in modules of an artifact on a target.
@@ -75,6 +79,8 @@ class Finding:
         decided_by_trial: a trial link would settle it.
         kernels: names of kernels of the first module, where they were read: the first of them.
         kernel_count: how many kernels that module has; 0 where they were not read.
+        headline: what is wrong in a few words, with the values; empty where the first clause of
+            the message says it.
     """
 
     rule: str
@@ -90,6 +96,7 @@ class Finding:
     decided_by_trial: bool = False
     kernels: tuple[str, ...] = ()
     kernel_count: int = 0
+    headline: str = ""
 
 
 @dataclass(frozen=True, slots=True)

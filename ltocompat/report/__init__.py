@@ -53,6 +53,9 @@ class Options(NamedTuple):
         named: paths that the user named, as opposed to those found in folders.
         why: the reasoning of each verdict was asked for.
         together: several paths were judged as one, and are its name.
+        color: the reader sees colours.
+        notes: notes are shown, too, not only counted.
+        quiet: only what is wrong is shown.
     """
 
     width: int | None = None
@@ -63,6 +66,9 @@ class Options(NamedTuple):
     named: frozenset[str] = frozenset()
     why: bool = False
     together: bool = False
+    color: bool = False
+    notes: bool = False
+    quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)

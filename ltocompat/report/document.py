@@ -6,14 +6,52 @@ format is one new file. Every string may come from a hostile file: formats escap
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Self
+
+from ltocompat.model.verdict import Level, Verdict
+
+
+class Tone(enum.StrEnum):
+    """What a colour stands for; no answer is told by colour alone."""
+
+    OK = "ok"
+    JIT = "jit"
+    UNDOCUMENTED = "undocumented"
+    UNKNOWN = "unknown"
+    FAIL = "fail"
+    NOTE = "note"
+    STRONG = "strong"
+    FAINT = "faint"
+
+
+def tone_of(verdict: Verdict, level: Level = Level.WARNING) -> Tone:
+    """The tone of a verdict; of a note, whatever its verdict, that of notes."""
+    return Tone.NOTE if level is Level.NOTE else Tone[verdict.name]
 
 
 class Code(str):
     """A place, a path or a name, to be set apart from words where the format can."""
 
     __slots__ = ()
+
+
+class Toned(str):
+    """Words that a terminal colours.
+
+    Attributes:
+        tone: what the colour stands for.
+    """
+
+    __slots__ = ("tone",)
+    tone: Tone
+
+    def __new__(cls, text: str, tone: Tone) -> Self:
+        """``text`` in a tone."""
+        toned = super().__new__(cls, text)
+        toned.tone = tone
+        return toned
 
 
 class Column(NamedTuple):
@@ -82,10 +120,32 @@ class Items(NamedTuple):
     more: str | None = None
 
 
+class Diagnostic(NamedTuple):
+    """A finding in three lines: what is wrong, where, and how to mend it.
+
+    Attributes:
+        word: the verdict, or ``note``.
+        tone: that of the word.
+        rule: ID of the rule.
+        headline: what is wrong, with the values.
+        where: groups of parts that belong together: a place, how many modules, which targets.
+        fix: what to do; empty when there is nothing to do.
+        reasons: what else is to be told, where it is wanted: pairs of a label and a text.
+    """
+
+    word: str
+    tone: Tone
+    rule: str
+    headline: str
+    where: tuple[tuple[str, ...], ...]
+    fix: str = ""
+    reasons: tuple[tuple[str, str], ...] = ()
+
+
 class Entry(NamedTuple):
     """One line of a list that is printed as it comes."""
 
     parts: tuple[str, ...]
 
 
-Block = Heading | Paragraph | Table | Listing | Items | Entry
+Block = Heading | Paragraph | Table | Listing | Items | Entry | Diagnostic

@@ -1,40 +1,145 @@
-"""Grouped findings as blocks: what is wrong, worst first, then notes."""
+"""Grouped findings as diagnostics of three lines, worst first; notes; and the line that counts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
+from ltocompat.commands.trial_advice import ASK_LINKER
 from ltocompat.model.place import Place
-from ltocompat.model.verdict import Level, Verdict
-from ltocompat.report.document import Block, Code, Items, Paragraph
+from ltocompat.model.verdict import THE_TARGET_HAS, Extent, Level, Verdict
+from ltocompat.report import Options
+from ltocompat.report.document import (
+    Block,
+    Code,
+    Diagnostic,
+    Items,
+    Paragraph,
+    Tone,
+    Toned,
+    tone_of,
+)
 from ltocompat.report.grouped_findings import GroupedFinding
-from ltocompat.report.matrix_cells import Cell
-from ltocompat.report.text import clip, count
+from ltocompat.report.matrix_cells import CellNames
+from ltocompat.report.text import brief, clause, clip, count
 
 _MOST_FINDINGS = 20
-_MOST_NOTES = 6
 _MOST_NAMED = 4  # artifacts of one finding
 _MOST_KERNELS = 3  # of the first module of a finding
 _NAME = 60  # characters of the name of a kernel
-
-CellWords = Callable[[Iterable[Cell]], str]
-"""Names some cells in few words; empty where there is only one."""
+_FIX = 110  # characters of what to do; explain tells the rest
 
 
-def finding_blocks(groups: Iterable[GroupedFinding], cell_words: CellWords) -> Iterator[Block]:
-    """What is wrong, the worst verdict first, then notes; that there is nothing is said, too."""
-    worst_first = sorted(
-        groups,
-        key=lambda group: (-group.finding.verdict, group.finding.level, -group.module_count),
+class FindingTally:
+    """Shows findings, and counts them for the last line.
+
+    Args:
+        options: what the reader asked for.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._counts: Counter[str] = Counter()
+        self._rules: dict[str, Verdict] = {}
+
+    def blocks(self, groups: Iterable[GroupedFinding], cells: CellNames) -> Iterator[Block]:
+        """What is wrong, the worst verdict first; then notes, where they are wanted."""
+        shown = []
+        for group in sorted(groups, key=_badness):
+            word = _word(group)
+            self._counts[word] += 1
+            if word != _NOTE:
+                self._rules.setdefault(group.finding.rule, group.finding.verdict)
+            if word != _NOTE or self._options.notes:
+                shown.append(group)
+        for group in shown[:_MOST_FINDINGS]:
+            yield diagnostic(group, cells, self._options)
+        if len(shown) > _MOST_FINDINGS:
+            left_out = len(shown) - _MOST_FINDINGS
+            yield Paragraph((f"and {left_out:,} more; --format json lists all",))
+
+    def closing(self) -> Iterator[Block]:
+        """``1 fail, 0 unknown, 1 note (--notes) · ltocompat explain PTX-01``."""
+        notes = self._counts[_NOTE]
+        parts: list[str] = []
+        if self._rules:
+            words = [*(["error"] if self._counts["error"] else []), "fail", "unknown"]
+            words += [word for word in ("undocumented", "warning") if self._counts[word]]
+            for word in words:
+                number = self._counts[word]
+                text = f"{number:,} {word}"
+                parts += [", "] if parts else []
+                parts += [Toned(text, _TONES[word]) if number else text]
+        else:
+            parts += ["no findings"]
+        if notes:
+            hint = "" if self._options.notes else " (--notes)"
+            parts += [", ", f"{count(notes, 'note')}{hint}"]
+        if self._rules:
+            worst = max(self._rules, key=lambda rule: self._rules[rule])
+            parts += [" · ", Code(f"ltocompat explain {worst}")]
+        if not (self._options.quiet and not self._rules):
+            yield Paragraph(tuple(parts))
+
+
+_NOTE = "note"
+_TONES = {
+    "error": Tone.FAIL,
+    "fail": Tone.FAIL,
+    "unknown": Tone.UNKNOWN,
+    "undocumented": Tone.UNDOCUMENTED,
+    "warning": Tone.UNDOCUMENTED,
+}
+
+
+def _badness(group: GroupedFinding) -> tuple[bool, int, Level, int]:
+    finding = group.finding
+    return (finding.level is Level.NOTE, -finding.verdict, finding.level, -group.module_count)
+
+
+def _word(group: GroupedFinding) -> str:
+    """The verdict; of what changes none, how loud it is."""
+    finding = group.finding
+    if finding.level is Level.NOTE:
+        return _NOTE
+    return str(finding.level if finding.verdict < Verdict.UNDOCUMENTED else finding.verdict)
+
+
+def diagnostic(group: GroupedFinding, cells: CellNames, options: Options) -> Diagnostic:
+    """A finding in three lines.
+
+    Args:
+        group: the finding.
+        cells: what to call the cells that it holds for.
+        options: what the reader asked for.
+    """
+    finding = group.finding
+    tone = Tone.FAIL if _word(group) == "error" else tone_of(finding.verdict, finding.level)
+    name = cells.only_target(group.cells)
+    headline = group.headline
+    return Diagnostic(
+        _word(group),
+        tone,
+        finding.rule,
+        headline.replace(THE_TARGET_HAS, f"{name} has") if name else headline,
+        tuple(_where(group, cells.words(group.cells))),
+        group.remedy if options.why else _short(group.remedy),
+        tuple(_reasons(group)) if options.why else (),
     )
-    loud = [group for group in worst_first if group.finding.level is not Level.NOTE]
-    notes = [group for group in worst_first if group.finding.level is Level.NOTE]
-    if loud:
-        yield first_lines("findings", [_loud(group, cell_words) for group in loud], _MOST_FINDINGS)
-    else:
-        yield Paragraph(("no findings",))
-    if notes:
-        yield first_lines("notes", [_note(group, cell_words) for group in notes], _MOST_NOTES)
+
+
+def _short(remedy: str) -> str:
+    """The first things to do; that a trial link decides is never left out."""
+    others, trial, command = remedy.partition(ASK_LINKER)
+    return f"{clause(others, _FIX)}{trial}{command}"
+
+
+def _reasons(group: GroupedFinding) -> Iterator[tuple[str, str]]:
+    for text in list(group.messages)[:_MOST_NAMED]:
+        if text != group.headline:
+            yield "why", brief(text)
+    if group.finding.evidence:
+        yield "evidence", brief(group.finding.evidence)
 
 
 def first_lines(title: str, lines: Sequence[tuple[str, ...]], most: int) -> Items:
@@ -44,50 +149,49 @@ def first_lines(title: str, lines: Sequence[tuple[str, ...]], most: int) -> Item
     return Items(title, tuple(lines[:most]), more)
 
 
-def _loud(group: GroupedFinding, cell_words: CellWords) -> tuple[str, ...]:
+def _where(group: GroupedFinding, cells: str) -> Iterator[tuple[str, ...]]:
+    """The first place, how many modules, which targets and GPUs, and what else is told of it."""
     finding = group.finding
-    word = finding.level if finding.verdict < Verdict.UNDOCUMENTED else finding.verdict
-    remedy = (". Remedy: ", group.remedy) if group.remedy else ()
-    opening = _opening(f"{word} {finding.rule}", group, cell_words)
-    return (*opening, group.message, *_where(group), *remedy)
+    paths = list(group.modules)
+    if finding.example or paths[0]:
+        yield (Code(finding.example or Place(paths[0])),)
+    if finding.example is None and finding.evidence:
+        yield (Code(brief(finding.evidence)),)
+    if modules := _modules(group):
+        yield (modules,)
+    if cells:
+        yield (f"on {cells}",)
+    if kernels := tuple(_kernels(group)):
+        yield kernels
+    if len(paths) > 1:
+        yield ("also in ", *_others(paths))
 
 
-def _note(group: GroupedFinding, cell_words: CellWords) -> tuple[str, ...]:
-    return (*_opening(group.finding.rule, group, cell_words), group.message, *_where(group))
-
-
-def _opening(word: str, group: GroupedFinding, cell_words: CellWords) -> tuple[str, ...]:
-    cells = cell_words(group.cells)
-    return (f"{word} on ", cells, ": ") if cells else (f"{word}: ",)
-
-
-def _where(group: GroupedFinding) -> tuple[str, ...]:
-    """``(3 modules, first at x.so@0x40)``, ``(at x.so@0x40)``, ``(in a.whl, b.whl)``."""
-    example = group.finding.example
-    number = count(group.module_count, "module") if group.module_count > 1 else ""
-    if example is None:
-        return (f" ({number} in " if number else " (in ", *_artifacts(group), ")")
-    kernels = tuple(_kernels(group))
-    if len(group.modules) > 1:
-        return (f" ({number} in ", *_artifacts(group), ", first at ", Code(example), *kernels, ")")
-    return (f" ({number}, first at " if number else " (at ", Code(example), *kernels, ")")
+def _modules(group: GroupedFinding) -> str:
+    """``1 of 794 modules``, ``15 modules in 5 artifacts``; empty where it is about no module."""
+    number, artifacts = group.module_count, len(group.modules)
+    if artifacts > 1:
+        within = f"{count(number, 'module')} in " if number else ""
+        return f"{within}{artifacts:,} artifacts"
+    if 0 < number <= group.judged:
+        return str(Extent(number, group.judged))
+    return count(number, "module") if number > 1 else ""
 
 
 def _kernels(group: GroupedFinding) -> Iterator[str]:
-    """``: kernels a, b and 5 more``, of the first module."""
+    """``kernels a, b and 5 more``, of the first module."""
     finding = group.finding
     names = finding.kernels[:_MOST_KERNELS]
     if names:
-        yield ": kernel " if finding.kernel_count == 1 else ": kernels "
+        yield "kernel " if finding.kernel_count == 1 else "kernels "
     for position, name in enumerate(names):
         yield from (", ", Code(clip(name, _NAME))) if position else (Code(clip(name, _NAME)),)
     if finding.kernel_count > len(names):
         yield f" and {finding.kernel_count - len(names):,} more"
 
 
-def _artifacts(group: GroupedFinding) -> Iterator[str]:
-    paths = list(group.modules)
-    for position, path in enumerate(paths[:_MOST_NAMED]):
+def _others(paths: Sequence[str]) -> Iterator[str]:
+    for position, path in enumerate(paths[1:_MOST_NAMED]):
         yield from (", ", Code(Place(path))) if position else (Code(Place(path)),)
     if len(paths) > _MOST_NAMED:
         yield f" and {len(paths) - _MOST_NAMED:,} more"

@@ -15,7 +15,7 @@ from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Finding, Level, Result
 from ltocompat.report import Failure, Report
 from ltocompat.report.matrix_cells import Cell, cell_of, labels
-from ltocompat.report.text import brief
+from ltocompat.report.text import brief, clause
 
 if TYPE_CHECKING:
     from ltocompat.rules.rule import Rule
@@ -42,7 +42,9 @@ LEVELS = tuple(Level)
 """The loudest first."""
 
 _MOST_COMPARED = 200  # findings of one rule that are compared with each other
+_HEADLINE = 110  # characters of a headline that is cut out of a message
 _MOST_VALUES = 6  # words that stand in one place of a joined sentence
+_ERROR = re.compile(r"\berror \d{2,3}\b|\bNVJITLINK_ERROR_\w+")
 # Punctuation, brackets and blanks are words of their own, so that they are no part of a difference.
 _WORD = re.compile(r"[\s:;,()]+|[^\s:;,()]+")
 
@@ -50,6 +52,13 @@ _WORD = re.compile(r"[\s:;,()]+|[^\s:;,()]+")
 def finding_key(finding: Finding) -> tuple[Hashable, ...]:
     """What makes findings of several cells one."""
     return (finding.rule, finding.verdict, finding.level, finding.message)
+
+
+def headline_of(finding: Finding) -> str:
+    """What is wrong in a few words, with the values and the error that users search for."""
+    headline = finding.headline or clause(finding.message, _HEADLINE)
+    error = _ERROR.search(finding.message)
+    return headline if error is None or error[0] in headline else f"{headline} ({error[0]})"
 
 
 @dataclass(slots=True)
@@ -62,6 +71,7 @@ class GroupedFinding:
         places: the first place in each file.
         cells: targets, GPUs and routes.
         messages: what is wrong; several where findings were joined.
+        headlines: the same in a few words.
         remedies: what to do; of several cells each once.
         judged: modules of an artifact that were judged: the most of any cell.
     """
@@ -71,6 +81,7 @@ class GroupedFinding:
     places: dict[tuple[str, tuple[str, ...]], Place] = field(default_factory=dict)
     cells: dict[Cell, None] = field(default_factory=dict)
     messages: dict[str, None] = field(default_factory=dict)
+    headlines: dict[str, None] = field(default_factory=dict)
     remedies: dict[str, None] = field(default_factory=dict)
     judged: int = 0
     _in_cell: dict[tuple[str, Cell], int] = field(default_factory=dict)
@@ -86,6 +97,7 @@ class GroupedFinding:
         self.cells.setdefault(cell)
         self.judged = max(self.judged, result.extent.judged)
         self.messages.setdefault(finding.message)
+        self.headlines.setdefault(headline_of(finding))
         if finding.remedy:
             self.remedies.setdefault(finding.remedy)
 
@@ -99,7 +111,7 @@ class GroupedFinding:
             (mine.rule, mine.verdict, mine.level) == (finding.rule, finding.verdict, finding.level)
             and self.modules.keys() == other.modules.keys()
             and self.cells.keys().isdisjoint(other.cells)
-            and joined([*self.messages, *other.messages]) is not None
+            and joined([*self.headlines, *other.headlines]) is not None
         )
 
     def join(self, other: GroupedFinding) -> None:
@@ -109,6 +121,7 @@ class GroupedFinding:
         self.places = other.places | self.places
         self.cells |= other.cells
         self.messages |= other.messages
+        self.headlines |= other.headlines
         self.remedies |= other.remedies
         self.judged = max(self.judged, other.judged)
 
@@ -121,9 +134,9 @@ class GroupedFinding:
         return sum(self.modules.values())
 
     @property
-    def message(self) -> str:
-        """One sentence for all of its cells."""
-        return brief(joined([*self.messages]) or self.finding.message)
+    def headline(self) -> str:
+        """What is wrong in a few words, for all of its cells."""
+        return brief(joined([*self.headlines]) or next(iter(self.headlines)))
 
     @property
     def remedy(self) -> str:
@@ -147,7 +160,10 @@ def grouped_findings(
     groups: dict[tuple[Hashable, ...], GroupedFinding] = {}
     for result in results:
         for finding in result.findings:
-            key = (*finding_key(finding), apart(result, finding))
+            # Who joins them tells them by their headline.
+            text = headline_of(finding) if join else finding.message
+            kind = (finding.rule, finding.verdict, finding.level)
+            key = (*kind, text, apart(result, finding))
             groups.setdefault(key, GroupedFinding(finding)).add(result, finding)
     found = _joined_groups(groups.values()) if join else [*groups.values()]
     return sorted(found, key=_badness)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ltocompat.model.target import Target, VersionSet
@@ -53,25 +53,43 @@ def _letters(number: int) -> str:
     return text
 
 
-def words_for_cells(some: Iterable[Cell], every: Sequence[Cell], names: dict[str, str]) -> str:
-    """``all``, ``h100 and rtx4090``, ``A (h100), B``; empty where there is one cell in all."""
-    held = set(some)
-    if len(every) < 2:
-        return ""
-    if held.issuperset(every):
-        return "all"
-    one_target = len({cell.target for cell in every}) == 1
-    words = []
-    for target in dict.fromkeys(cell.target for cell in every if cell in held):
-        of_target = [cell for cell in every if cell.target == target]
-        inner = [cell for cell in of_target if cell in held]
-        if one_target:
-            words.append(_within(inner))
-        elif len(inner) == len(of_target):
-            words.append(names[target])
-        else:
-            words.append(f"{names[target]} ({_within(inner)})")
-    return ", ".join(words)
+class CellNames(NamedTuple):
+    """What to call the cells of an answer.
+
+    Attributes:
+        every: all of them.
+        names: of the targets.
+    """
+
+    every: Sequence[Cell] = ()
+    names: Mapping[str, str] = {}
+
+    def words(self, some: Iterable[Cell]) -> str:
+        """``all``, ``h100 and rtx4090``, ``A (h100), B``; empty where there is one cell in all."""
+        held = set(some)
+        if len(self.every) < 2:
+            return ""
+        if held.issuperset(self.every):
+            return "all"
+        one_target = len({cell.target for cell in self.every}) == 1
+        words = []
+        for target in dict.fromkeys(cell.target for cell in self.every if cell in held):
+            of_target = [cell for cell in self.every if cell.target == target]
+            inner = [cell for cell in of_target if cell in held]
+            if one_target:
+                words.append(_within(inner))
+            elif len(inner) == len(of_target):
+                words.append(self.names[target])
+            else:
+                words.append(f"{self.names[target]} ({_within(inner)})")
+        return ", ".join(words)
+
+    def only_target(self, some: Iterable[Cell]) -> str:
+        """The name of the target, where there are several and these cells are of one; else none."""
+        targets = {cell.target for cell in some}
+        if len({cell.target for cell in self.every}) < 2 or len(targets) != 1:
+            return ""
+        return self.names[targets.pop()]
 
 
 def _within(cells: Iterable[Cell]) -> str:

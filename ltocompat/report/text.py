@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
@@ -12,6 +13,7 @@ UNKNOWN_MAKER = "unknown"
 
 _UNITS = ("KiB", "MiB", "GiB", "TiB")
 _LONGEST = 2_000
+_CLAUSE_END = re.compile(r": |; |\. |, (?:or|so that|which|and|but) ")
 
 T = TypeVar("T")
 
@@ -79,6 +81,18 @@ def clip_middle(text: str, width: int) -> str:
         return text
     tail = (width - 2) * 2 // 3
     return text[: width - 2 - tail] + ".." + text[len(text) - tail :]
+
+
+def clause(text: str, width: int) -> str:
+    """The first clauses of a sentence that fit in ``width`` columns; at least the first.
+
+    A sentence of ours has what is wrong, or the best thing to do, in its first clause.
+    """
+    if len(text) <= width:
+        return text
+    ends = [match.start() for match in _CLAUSE_END.finditer(text)]
+    fitting = [end for end in ends if end <= width] or ends[:1]
+    return text[: fitting[-1]] if fitting else clip(text, width)
 
 
 def brief(text: str) -> str:

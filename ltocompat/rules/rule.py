@@ -141,6 +141,7 @@ class Requirement:
         remedy: what to do then.
         evidence: the bytes that say so.
         doubt: what to say instead of the consequence where the verdict is unknown.
+        short: the consequence in a few words, where a headline has no room for all of it.
 
     Raises:
         TypeError: the constraint can't judge values on the component.
@@ -154,6 +155,7 @@ class Requirement:
     remedy: str
     evidence: str
     doubt: str = ""
+    short: str = ""
 
     def __post_init__(self) -> None:
         if self.component not in self.constraint.components:
@@ -245,6 +247,7 @@ class Problem:
         remedy: what to do.
         evidence: where it was seen: a file, a variable, a symbol.
         decided_by_trial: a trial link would tell what the bytes leave open.
+        headline: the message in a few words; empty where its first clause is that.
     """
 
     rule: str
@@ -253,6 +256,7 @@ class Problem:
     remedy: str
     evidence: str
     decided_by_trial: bool = False
+    headline: str = ""
 
 
 def nothing(_: Subject) -> Iterable[Requirement]:

@@ -28,7 +28,7 @@ from ltocompat.report.grouped_findings import (
     sort_out,
     title_of,
 )
-from ltocompat.report.matrix_cells import words_for_cells
+from ltocompat.report.matrix_cells import CellNames
 from ltocompat.report.text import brief, count, escape
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -176,7 +176,7 @@ def _cells(group: GroupedFinding) -> str:
     words = []
     for name in names:
         inner = [cell for cell in group.cells if cell.target == name]
-        gpus = words_for_cells(inner, [*inner, inner[0]._replace(gpu="another")], {name: name})
+        gpus = CellNames([*inner, inner[0]._replace(gpu="another")], {name: name}).words(inner)
         words.append(f"{name} ({gpus})" if gpus else name)
     return ", ".join(words)
 

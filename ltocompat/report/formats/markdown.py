@@ -15,6 +15,7 @@ from ltocompat.report.document import (
     Block,
     Code,
     Column,
+    Diagnostic,
     Entry,
     Heading,
     Items,
@@ -26,7 +27,7 @@ from ltocompat.report.document import (
 from ltocompat.report.text import escape
 
 # No markup, no mention, no issue number, no address: single underscores inside words are no markup.
-_PLAIN = re.compile(r"(?:[A-Za-z0-9 ,;:(){}/+=%-]|(?<=[A-Za-z0-9])[_.](?=[A-Za-z0-9])|\. )*\.?")
+_PLAIN = re.compile(r"(?:[A-Za-z0-9 ,;:(){}/+=%·-]|(?<=[A-Za-z0-9])[_.](?=[A-Za-z0-9])|\. )*\.?")
 _OPENINGS: dict[type, str] = {Heading: "### ", Paragraph: "", Entry: "- "}
 _ADDRESS = re.compile(r"://|www\.|[A-Za-z]\.[A-Za-z]")
 
@@ -35,7 +36,7 @@ def write(report: Report[Any], records: Iterable[Any], stream: Writable, options
     """Write the blocks of ``records``, a blank line between them."""
     last: Block | None = None
     for block in report.blocks(records, options):
-        together = isinstance(block, Entry) and isinstance(last, Entry)
+        together = isinstance(block, Entry | Diagnostic) and type(block) is type(last)
         if last is not None and not together:
             stream.write("\n")
         _write_block(block, stream)
@@ -56,6 +57,8 @@ def _write_block(block: Block, stream: Writable) -> None:
                 _write_row([*row.cells, _notes(row)], stream)
         case Items():
             _write_items(block, stream)
+        case Diagnostic():
+            _write_diagnostic(block, stream)
 
 
 def _write_items(items: Items, stream: Writable) -> None:
@@ -64,6 +67,16 @@ def _write_items(items: Items, stream: Writable) -> None:
         stream.write(f"- {_line(parts)}\n")
     if items.more:
         stream.write(f"- {items.more}\n")
+
+
+def _write_diagnostic(found: Diagnostic, stream: Writable) -> None:
+    """An item of a list, with an item beneath for each of the lines that say more."""
+    stream.write(f"- **{found.word}** {_span(found.rule)}: {_span(found.headline)}\n")
+    if found.where:
+        stream.write(f"  - at {', '.join(map(_line, found.where))}\n")
+    for label, text in (*found.reasons, ("fix", found.fix)):
+        if text:
+            stream.write(f"  - {label}: {_span(text)}\n")
 
 
 def _write_head(columns: Sequence[Column], stream: Writable) -> None:

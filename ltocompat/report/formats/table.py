@@ -11,7 +11,9 @@ from tabulate import tabulate
 from ltocompat.report import Options, Report, Writable
 from ltocompat.report.document import (
     Block,
+    Code,
     Column,
+    Diagnostic,
     Entry,
     Heading,
     Items,
@@ -19,13 +21,16 @@ from ltocompat.report.document import (
     Paragraph,
     Row,
     Table,
+    Tone,
+    Toned,
 )
+from ltocompat.report.terminal_text import filled, painted
 from ltocompat.report.text import clip, clip_middle, escape
 
 _NARROW = 100
-_NARROWEST = 40
 _GAP = 2  # blanks between columns
 _LONGEST = 400  # characters of one wrapped cell
+_APART = "   "  # between what tells where a finding is
 _LEAST = 14  # columns that are left to a place, however narrow the terminal
 
 
@@ -35,59 +40,70 @@ def write(report: Report[Any], records: Iterable[Any], stream: Writable, options
     for block in report.blocks(records, options):
         if last is not None and _begins_anew(block, last):
             stream.write("\n")
-        _write_block(block, stream, options.width)
+        _write_block(block, stream, options)
         last = block
 
 
 def _begins_anew(block: Block, last: Block) -> bool:
     if isinstance(block, Table):
         return isinstance(last, Table)
+    if isinstance(block, Diagnostic):
+        return not isinstance(last, Diagnostic)
     return isinstance(block, Heading) or (
-        isinstance(block, Paragraph) and not isinstance(last, Listing | Paragraph | Entry)
+        isinstance(block, Paragraph)
+        and not isinstance(last, Listing | Paragraph | Entry | Diagnostic)
     )
 
 
-def _write_block(block: Block, stream: Writable, width: int | None) -> None:
+def _write_block(block: Block, stream: Writable, options: Options) -> None:
+    width, color = options.width, options.color
     match block:
-        case Heading(parts) | Paragraph(parts) | Entry(parts):
-            stream.write(_filled(_line(parts), width, ""))
+        case Heading(parts):
+            strong = [Toned(part, Tone.STRONG) if type(part) is Code else part for part in parts]
+            stream.write(filled(strong, width, following="  ", color=color))
+        case Paragraph(parts) | Entry(parts):
+            stream.write(filled(parts, width, following="  ", color=color))
         case Table(columns, rows):
-            stream.write(_table(columns, rows, width))
+            stream.write(_table(columns, rows, options))
         case Listing(columns, listed):
             _write_listing(columns, listed, stream, width)
-        case Items(title, lines, more):
-            stream.write(f"{title}:\n")
-            for parts in lines:
-                stream.write(_filled(_line(parts), width, "  "))
-            if more:
-                stream.write(f"  {more}\n")
+        case Items():
+            _write_items(block, stream, options)
+        case Diagnostic():
+            _write_diagnostic(block, stream, options)
 
 
-def _line(parts: Iterable[str]) -> str:
-    return "".join(escape(str(part)) for part in parts)
+def _write_items(items: Items, stream: Writable, options: Options) -> None:
+    stream.write(f"{items.title}:\n")
+    for parts in items.lines:
+        stream.write(filled(parts, options.width, "  ", "    ", color=options.color))
+    if items.more:
+        stream.write(f"  {items.more}\n")
 
 
-def _filled(line: str, width: int | None, indent: str) -> str:
-    """A line of words, broken between words only, so that a place can still be copied."""
-    if width is None:
-        return f"{indent}{line}\n"
-    return (
-        textwrap.fill(
-            line,
-            max(width, _NARROWEST),
-            initial_indent=indent,
-            subsequent_indent=f"{indent}  ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        + "\n"
-    )
+def _write_diagnostic(found: Diagnostic, stream: Writable, options: Options) -> None:
+    """As compilers do: ``fail[PTX-01] what``, ``  --> where``, ``  fix: how``."""
+    width, color = options.width, options.color
+    opening = Toned(f"{found.word}[{found.rule}]", found.tone)
+    stream.write(filled((opening, " ", found.headline), width, following="  ", color=color))
+    where = [part for group in found.where for part in (_APART, *group)][1:]
+    if where:
+        arrow = Toned("--> ", Tone.FAINT)
+        stream.write(filled((arrow, *where), width, "  ", "      ", color=color))
+    for label, text in (*found.reasons, ("fix", found.fix)):
+        if text:
+            parts = (Toned(f"{label}:", Tone.STRONG), f" {text}")
+            stream.write(filled(parts, width, "  ", "       ", color=color))
 
 
-def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], width: int | None) -> str:
+def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Options) -> str:
+    width = options.width
     shown = _shown(columns, width)
     columns = [columns[index] for index in shown]
-    cells = [[escape(row[index]) for index in shown] for row in rows]
+    chosen = [[row[index] for index in shown] for row in rows]
+    tones: list[list[Tone | None]] = [[None] * len(shown)] * 2  # of the head and the rule
+    tones += [[_tone(cell, options) for cell in row] for row in chosen]
+    cells = [[escape(cell) for cell in row] for row in chosen]
     heads = [escape(column.name) for column in columns]
     if width is not None:
         cells = [[clip(cell, _LONGEST) for cell in row] for row in cells]
@@ -96,8 +112,8 @@ def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], width: int 
     text = tabulate(
         # The head is a row like the others: tabulate would make its columns wider than asked.
         [
-            [_wrap(*pair) for pair in zip(row, widths, strict=True)]
-            for row in (heads, rules, *cells)
+            [_wrap(*cell) for cell in zip(row, widths, painting, strict=True)]
+            for row, painting in zip((heads, rules, *cells), tones, strict=True)
         ],
         tablefmt="plain",
         disable_numparse=True,  # a version such as 13.0 is no number
@@ -130,8 +146,13 @@ def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | 
     return widths
 
 
-def _wrap(text: str, width: int) -> str:
-    return "\n".join(textwrap.wrap(text, width, break_on_hyphens=False)) if text else text
+def _tone(cell: str, options: Options) -> Tone | None:
+    return cell.tone if options.color and isinstance(cell, Toned) else None
+
+
+def _wrap(text: str, width: int, tone: Tone | None) -> str:
+    lines = textwrap.wrap(text, width, break_on_hyphens=False)
+    return "\n".join(painted(line, tone) for line in lines)
 
 
 def _write_listing(

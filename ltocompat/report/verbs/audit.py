@@ -192,7 +192,7 @@ def _finding(group: GroupedFinding) -> tuple[str, ...]:
         for name, gpus in cells.items()
     ]
     where = ("; ", group.finding.rule, " in ", Code(Place(path)), " on ", ", ".join(on))
-    return (brief(group.finding.message), *where)
+    return (group.headline, *where)
 
 
 def _only(audit: Audit, *standings: Standing) -> Iterator[Result]:
@@ -238,7 +238,7 @@ def _line(why: str, group: GroupedFinding) -> tuple[str, ...]:
     (path,) = group.modules
     targets = ", ".join(dict.fromkeys(cell.target for cell in group.cells))
     opening = f"{group.finding.verdict} {group.finding.rule} on {targets}: "
-    return (brief(why), ": ", opening, brief(group.finding.message), " in ", Code(Place(path)))
+    return (brief(why), ": ", opening, group.headline, " in ", Code(Place(path)))
 
 
 def _judgements(records: Iterable[AuditRecord]) -> Iterator[Judgement]:

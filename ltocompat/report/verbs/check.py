@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import NamedTuple
 
 from ltocompat.model.place import Place
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Coverage, Extent, Result, Verdict
 from ltocompat.report import Failure, Options
-from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
-from ltocompat.report.finding_blocks import CellWords, finding_blocks
+from ltocompat.report.document import (
+    Block,
+    Code,
+    Column,
+    Heading,
+    Items,
+    Paragraph,
+    Table,
+    Toned,
+    tone_of,
+)
+from ltocompat.report.finding_blocks import FindingTally
 from ltocompat.report.grouped_findings import (
     FindingReport,
     Judgement,
@@ -22,11 +31,11 @@ from ltocompat.report.grouped_findings import (
 )
 from ltocompat.report.matrix_cells import (
     Cell,
+    CellNames,
     cell_of,
     labels,
     sources_are_plain,
     target_facts,
-    words_for_cells,
 )
 from ltocompat.report.text import brief, count
 
@@ -111,9 +120,12 @@ def blocks(
         artifact.add(result, forgiven.get((result.path, cell_of(result)), ""))
     if artifacts:
         names = _target_names(judgements)
-        yield from _targets(judgements.targets, names)
-        yield from _tables(list(artifacts.values()), names, options)
-    if judgements.empty:
+        tally = FindingTally(options)
+        if not options.quiet:
+            yield from _targets(judgements.targets, names)
+        yield from _tables(list(artifacts.values()), names, options, tally)
+        yield from tally.closing()
+    if judgements.empty and not options.quiet:
         yield Paragraph((f"{count(len(judgements.empty), 'file')} without device code",))
     if not artifacts and not judgements.empty:
         yield Paragraph(("nothing was judged",))
@@ -149,38 +161,42 @@ def _target(target: Target, label: str) -> tuple[str, ...]:
     return (*letter, Code(target.name), *facts)
 
 
-def _tables(artifacts: list[_Artifact], names: dict[str, str], options: Options) -> Iterator[Block]:
+def _tables(
+    artifacts: list[_Artifact], names: dict[str, str], options: Options, tally: FindingTally
+) -> Iterator[Block]:
     together = _one_table(artifacts, names, options) if len(artifacts) > 1 else None
     if together is not None:
-        yield Paragraph((_summary(artifacts),))
-        yield together
-        yield from _findings(artifacts, names, options)
+        if not options.quiet:
+            yield Paragraph((_summary(artifacts),))
+            yield together
+        yield from _findings(artifacts, names, options, tally)
         return
     for artifact in artifacts:
-        yield Heading(artifact.title(options))
-        yield _own_table(artifact, names, options)
-        yield from _findings([artifact], names, options)
+        if not options.quiet:
+            yield Heading(artifact.title(options))
+            yield _own_table(artifact, names, options)
+        yield from _findings([artifact], names, options, tally)
 
 
 def _findings(
-    artifacts: list[_Artifact], names: dict[str, str], options: Options
+    artifacts: list[_Artifact], names: dict[str, str], options: Options, tally: FindingTally
 ) -> Iterator[Block]:
     every = list(dict.fromkeys(cell for artifact in artifacts for cell in artifact.cells))
-    cell_words = partial(words_for_cells, every=every, names=names)
+    cells = CellNames(every, names)
     results = [result for artifact in artifacts for result in artifact.results]
-    yield from finding_blocks(grouped_findings(results, join=True), cell_words)
+    yield from tally.blocks(grouped_findings(results, join=True), cells)
     if options.why:
-        yield from _reasons(results, cell_words)
+        yield from _reasons(results, cells)
 
 
-def _reasons(results: Iterable[Result], cell_words: CellWords) -> Iterator[Block]:
+def _reasons(results: Iterable[Result], names: CellNames) -> Iterator[Block]:
     """The reasoning, each line once, with the cells that it holds for."""
     cells_of_line: dict[str, dict[Cell, None]] = {}
     for result in results:
         for line in result.why:
             cells_of_line.setdefault(line, {}).setdefault(cell_of(result))
     if cells_of_line:
-        lines = [(cell_words(cells), brief(line)) for line, cells in cells_of_line.items()]
+        lines = [(names.words(cells), brief(line)) for line, cells in cells_of_line.items()]
         yield Items(
             "why", tuple((cells, ": ", line) if cells else (line,) for cells, line in lines)
         )
@@ -221,7 +237,7 @@ def _wide_table(
     for artifact in artifacts:
         for route in dict.fromkeys(cell.route for cell in artifact.cells):
             words = [
-                _word(
+                _toned(
                     [
                         judged
                         for cell, judged in artifact.cells.items()
@@ -239,6 +255,11 @@ def _wide_table(
         return None
     columns = [Column("artifact", width=_PATH), *([Column("route")] if routed else [])]
     return Table((*columns, *map(Column, heads)), tuple(rows))
+
+
+def _toned(several: list[_CellVerdict]) -> Toned:
+    worst = max((cell.verdict for cell in several), default=Verdict.OK)
+    return Toned(_word(several), tone_of(worst))
 
 
 def _word(several: list[_CellVerdict]) -> str:
@@ -268,7 +289,7 @@ def _own_table(artifact: _Artifact, names: dict[str, str], options: Options) -> 
             (
                 names[target],
                 *([route] if any(routes) else []),
-                *(artifact.cells[Cell(target, gpu, route)].word() for gpu in gpus),
+                *(_toned([artifact.cells[Cell(target, gpu, route)]]) for gpu in gpus),
             )
             for target in targets
             for route in routes
@@ -300,7 +321,7 @@ def _rows(artifact: _Artifact, names: dict[str, str], *, routed: bool) -> Table:
             *([names[target]] if len(names) > 1 else []),
             *([", ".join(gpus) or unnamed[not judged.coverage.modules]] if named else []),
             *([route] if routed else []),
-            judged.verdict_word,
+            Toned(judged.verdict_word, tone_of(judged.verdict)),
             *(_picked(judged.coverage) if named else []),
             *([", ".join(judged.not_judged)] if partly else []),
         )

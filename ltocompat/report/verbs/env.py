@@ -6,13 +6,19 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.report import Failure, Options
-from ltocompat.report.document import Block, Code, Column, Items, Table
-from ltocompat.report.grouped_findings import FindingReport, Judgement
+from ltocompat.report.document import Block, Column, Items, Table
+from ltocompat.report.finding_blocks import FindingTally
+from ltocompat.report.grouped_findings import (
+    FindingReport,
+    GroupedFinding,
+    Judgement,
+    grouped_findings,
+)
+from ltocompat.report.matrix_cells import CellNames
 from ltocompat.report.text import clip
 
 if TYPE_CHECKING:
     from ltocompat.commands.env import Surroundings
-    from ltocompat.rules.rule import Problem
     from ltocompat.targets.machine.environment import (
         Compiler,
         Environment,
@@ -33,7 +39,7 @@ _LONGEST_VARIABLE = 120
 _NAMES = {"nvJitLink": "nvJitLink", "nvrtc": "NVRTC", "nvvm": "libNVVM"}
 
 
-def blocks(records: Iterable[Surroundings | Failure], _: Options) -> Iterator[Block]:
+def blocks(records: Iterable[Surroundings | Failure], options: Options) -> Iterator[Block]:
     """Facts with their sources, then libraries and who picks them, then what is wrong."""
     for record in records:
         if isinstance(record, Failure):
@@ -43,8 +49,9 @@ def blocks(records: Iterable[Surroundings | Failure], _: Options) -> Iterator[Bl
         libraries = tuple(_libraries(found))
         if libraries:
             yield Table(_LIBRARIES, libraries)
-        if record.problems:
-            yield Items("findings", tuple(map(_finding, record.problems)))
+        tally = FindingTally(options)
+        yield from tally.blocks(_findings(record), CellNames())
+        yield from tally.closing()
         if found.problems:
             yield Items("not found out", tuple((problem,) for problem in found.problems))
 
@@ -143,12 +150,11 @@ def _ways(picks: tuple[LibraryPick, ...], library: str, path: str) -> str:
     return ", ".join(dict.fromkeys(f"{way.way} ({way.found_by})" for way in ways)) or "nothing"
 
 
-def _finding(problem: Problem) -> tuple[str, ...]:
-    from ltocompat.model.verdict import Verdict
+def _findings(record: Surroundings) -> list[GroupedFinding]:
+    from ltocompat.rules.engine.problems import machine_result
 
-    level = "note" if problem.verdict is Verdict.OK else str(problem.verdict)
-    remedy = f". Remedy: {problem.remedy}" if problem.remedy else ""
-    return (f"{level} {problem.rule}: {problem.message} (", Code(problem.evidence), f"){remedy}")
+    result = machine_result("", record.target, record.problems, "")
+    return grouped_findings([result])
 
 
 def _document(records: Iterable[Surroundings | Failure], options: Options) -> Iterator[str]:

@@ -105,6 +105,7 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             "link with the toolkit that compiled the SASS or a newer one, or compile with the "
             "linker's toolkit",
             makers.evidence(image),
+            short="documented is SASS up to the linker's own release",
         )
 
 
@@ -251,6 +252,7 @@ def defined_twice_in_a_link(link: Link) -> Iterator[Requirement]:
         f"nvlink and nvJitLink before 12.6 refuse the link; {newer}",
         "link one of them, or give the others another name (static, a namespace)",
         "symbols of the cubins and PTX",
+        short="the first definition is taken, and at most the log says so",
     )
 
 

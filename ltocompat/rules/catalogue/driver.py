@@ -68,6 +68,7 @@ def sass_newer_than_driver_minor(subject: Subject) -> Iterator[Requirement]:
             "release and functions that need a newer driver (error 36)",
             "ship SASS for every GPU, and guard calls of new functions",
             makers.evidence(image),
+            short="minor-version compatibility leaves out PTX and new functions",
         )
 
 
@@ -120,4 +121,5 @@ def gpu_too_old_for_open_driver(environment: Environment) -> Iterator[Problem]:
                 f"run {gpu.name} (compute capability {gpu.arch.major}.{gpu.arch.minor})",
                 "install the proprietary kernel module of the same driver, up to branch 580",
                 driver.source,
+                headline=f"the open kernel modules {driver.version} don't run {gpu.name}",
             )

@@ -142,6 +142,7 @@ def toolkits_in_conflict(environment: Environment) -> Iterator[Problem]:
         f"several toolkits may be mixed ({text}); what compiles may not be what links and runs",
         "point CUDA_HOME, CUDA_PATH and PATH at one toolkit, that of the packages",
         "; ".join(chosen),
+        headline=f"several toolkits may be mixed ({text})",
     )
 
 
@@ -241,6 +242,8 @@ def compiler_newer_than_driver(environment: Environment) -> Iterator[Problem]:
                 "let NVRTC make SASS (an sm_ architecture) or link the PTX with nvJitLink; or "
                 f"install {name} {driver}, or a driver of CUDA {least}",
                 compiler.path,
+                headline=f"{name} {compiler.version} writes PTX {isa}, and the driver reads up to "
+                f"{cuda_ptx(driver) or 'an older one'} (error 222)",
             )
 
 
@@ -292,4 +295,5 @@ def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
         "restart the machine or reload the kernel module after a driver update; in containers let "
         "the container toolkit bring libcuda",
         f"{user.real}; {kernel.source}",
+        headline=f"libcuda is {user.version} and the kernel driver {kernel.version}",
     )

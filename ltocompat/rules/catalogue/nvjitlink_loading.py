@@ -69,6 +69,9 @@ def _lacks_symbol(library: Library, name: str, rule_id: str, remedy: str) -> Pro
         f"{library.path}: {linker_imports.missing_symbol_text(library.host, name)}",
         remedy,
         f"undefined symbol {name}; {linker.path if linker else library.path}",
+        headline=f"{linker_imports.short(library.path)} gets {got}, which lacks {name}"
+        if linker
+        else f"{linker_imports.short(library.path)} imports {name}, and no nvJitLink is there",
     )
 
 
@@ -143,6 +146,8 @@ def library_not_found(library: Library) -> Iterator[Problem]:
         if of_driver
         else f"install what brings {first.asked}, or put its folder on the loader's way",
         f"DT_NEEDED of {first.needed_by}",
+        headline=f"{linker_imports.short(first.needed_by or library.path)} needs {first.asked}, "
+        f"which the loader doesn't load{why}",
     )
 
 
@@ -202,6 +207,8 @@ def nvjitlink_of_another_major_on_machine(library: Library) -> Iterator[Problem]
             f"{linker_imports.missing_file_text(library.host, file)}",
             f"install the nvJitLink that is called {file}",
             "DT_NEEDED" if needed else "a file name in its data",
+            headline=f"{linker_imports.short(library.path)} {'needs' if needed else 'opens'} "
+            f"{file}, and nvJitLink {' and '.join(map(str, others))} is what there is",
         )
 
 
@@ -323,6 +330,8 @@ def nvrtc_builtins_needed_on_machine(library: Library) -> Iterator[Problem]:
                 f"{resolved.asked} of exactly that minor: {resolved.problem}",
                 _LINK_WITH_NVRTC,
                 f"DT_NEEDED of {resolved.needed_by}",
+                headline=f"{linker_imports.short(resolved.needed_by or library.path)} needs "
+                f"{resolved.asked} of exactly that minor",
             )
     found = {resolved.asked for resolved in library.resolved if resolved.loaded}
     for file, release in _needed_builtins(library.host):

@@ -205,6 +205,7 @@ def ptx_calls_what_nothing_defines(subject: Subject) -> Iterator[Requirement]:
                 "loaded lazily or eagerly",
                 "give it to nvJitLink together with the code that defines it, and load the result",
                 "calls and definitions in the text of the PTX",
+                short=f"it uses {image_helpers.listed(names)}, which nothing in it defines",
             )
 
 

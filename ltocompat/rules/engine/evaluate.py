@@ -9,7 +9,7 @@ from typing import Any
 from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
-from ltocompat.model.verdict import Verdict, worst
+from ltocompat.model.verdict import THE_TARGET_HAS, Verdict, worst
 from ltocompat.rules.rule import CompatUse, Component, Requirement
 
 
@@ -21,11 +21,13 @@ class Evaluation:
         requirement: the requirement.
         verdict: None where the target says nothing of its component.
         message: one sentence; empty where all is well and nothing is to be noted.
+        headline: the same in a few words, with the values.
     """
 
     requirement: Requirement
     verdict: Verdict | None
     message: str = ""
+    headline: str = ""
 
 
 def evaluate(
@@ -54,46 +56,53 @@ def evaluate(
     verdict = worst(verdicts)
     value = next(value for value, each_verdict in judged if each_verdict is verdict)
     if len(verdicts) > 1 and not known.every:
-        verdict = Verdict.UNKNOWN
-        return Evaluation(requirement, verdict, _split(requirement, known, judged))
+        return Evaluation(requirement, Verdict.UNKNOWN, *_split(requirement, known, judged))
     if verdict is not Verdict.OK:
-        return Evaluation(
-            requirement, verdict, _sentence(requirement, verdict, value, offline=offline)
-        )
+        texts = _sentences(requirement, verdict, value, offline=offline)
+        return Evaluation(requirement, verdict, *texts)
     noted = any(requirement.constraint.noted(each_value) for each_value in known.values)
-    return Evaluation(requirement, verdict, _remark(requirement) if noted else "")
+    return Evaluation(requirement, verdict, *(_remark(requirement) if noted else ()))
 
 
-def _sentence(requirement: Requirement, verdict: Verdict, value: object, *, offline: bool) -> str:
+def _sentences(
+    requirement: Requirement, verdict: Verdict, value: object, *, offline: bool
+) -> tuple[str, str]:
+    """What a value makes of a requirement: the sentence, and its headline."""
     if requirement.component in (Component.NONE, Component.COMPAT, Component.OPTIONS):
         return _remark(requirement)
     nvlink = offline and requirement.component is Component.LINKER
     component = "nvlink" if nvlink else str(requirement.component)
     if verdict is Verdict.UNDOCUMENTED:
-        return f"{requirement.subject} with {component} {value}: {requirement.consequence}"
+        opening = f"{requirement.subject} with {component} {value}"
+        return _joined(opening, requirement.consequence, requirement.short)
     needs = "needs" if verdict is Verdict.FAIL else "may need"
     text = requirement.consequence
     if verdict is Verdict.UNKNOWN and requirement.doubt:
         text = requirement.doubt
     asked = f"{requirement.subject} {needs} {component} {requirement.constraint}"
-    return f"{asked}; the target has {value}: {text}"
+    headline = f"{asked}; {THE_TARGET_HAS} {value}"
+    return f"{headline}: {text}", headline
 
 
-def _remark(requirement: Requirement) -> str:
-    return f"{requirement.subject}: {requirement.consequence}"
+def _remark(requirement: Requirement) -> tuple[str, str]:
+    return _joined(requirement.subject, requirement.consequence, requirement.short)
+
+
+def _joined(subject: str, consequence: str, short: str) -> tuple[str, str]:
+    return f"{subject}: {consequence}", f"{subject}: {short}" if short else ""
 
 
 def _split(
     requirement: Requirement, known: VersionSet[Any], judged: list[tuple[object, Verdict]]
-) -> str:
+) -> tuple[str, str]:
     """The sentence for a version that was given in part, when the missing digits decide."""
     most = max(verdict for _, verdict in judged)
     bad = next(value for value, verdict in judged if verdict is most)
-    return (
-        f"{requirement.subject} needs {requirement.component} {requirement.constraint}; the "
-        f"target's {known.text} can be {judged[0][0]} or {judged[-1][0]}, and {bad} would "
-        f"{'fail' if most is Verdict.FAIL else 'be ' + str(most)}: give the full version"
-    )
+    asked = f"{requirement.subject} needs {requirement.component} {requirement.constraint}"
+    between = f"{judged[0][0]} or {judged[-1][0]}"
+    headline = f"{asked}; the target's {known.text} can be {between}"
+    outcome = "fail" if most is Verdict.FAIL else f"be {most}"
+    return f"{headline}, and {bad} would {outcome}: give the full version", headline
 
 
 def user_driver(target: Target) -> VersionSet[DriverVersion] | None:

@@ -338,7 +338,8 @@ def _nothing_serves(judged: list[GroupVerdict], gpu: Gpu) -> Finding:
         source.id,
         Verdict.FAIL,
         Level.ERROR,
-        f"nothing in it is for {gpu.arch}{end}: {listed}{more}{_hollow(empty)}",
+        f"nothing in it is for {gpu.arch}{end}{f': {listed}' if listed else ''}{more}"
+        f"{_hollow(empty)}",
         source.remedy,
         "architectures in entry headers",
         source.source,

@@ -12,7 +12,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key, load_key, narrowed
-from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict, worst
+from ltocompat.model.verdict import LEVELS, THE_TARGET_HAS, Finding, Route, Verdict, worst
 from ltocompat.rules.catalogue import requirements_of, rule
 from ltocompat.rules.emitted import TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.engine.evaluate import Evaluation, evaluate
@@ -290,6 +290,7 @@ def finding_of(ruling: Evaluation) -> Finding:
         rule(requirement.rule).source,
         about_loading=requirement.component in ABOUT_LOADING,
         decided_by_trial=requirement.constraint.decided_by_trial(verdict),
+        headline=ruling.headline,
     )
 
 
@@ -334,6 +335,10 @@ def over(known: VersionSet[Release], found: list[ModuleVerdict]) -> ModuleVerdic
             level=LEVELS[Verdict.UNKNOWN],
             message=f"{finding.message}; nvJitLink {known.text} can be {known.values[0]} to "
             f"{known.values[-1]}: give its minor release",
+            headline=f"{finding.headline.partition(f'; {THE_TARGET_HAS} ')[0]}; "
+            f"nvJitLink {known.text} can be {known.values[0]} to {known.values[-1]}"
+            if finding.headline
+            else "",
         )
         if finding.verdict is worst_one.verdict
         else finding

@@ -24,6 +24,7 @@ def finding_of_flaw(problem: Problem) -> Finding:
         problem.evidence,
         source,
         decided_by_trial=problem.decided_by_trial,
+        headline=problem.headline,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ltocompat.report.formats.html.elements import badge, code, escaped, inside, section
 from ltocompat.report.grouped_findings import LEVELS, GroupedFinding, rules_by_id
-from ltocompat.report.matrix_cells import Cell, words_for_cells
+from ltocompat.report.matrix_cells import Cell, CellNames
 from ltocompat.report.text import count
 
 _OPEN = 25  # findings of a rule up to which they are shown at once
@@ -90,7 +90,7 @@ def _facts(
     if group.remedies:
         yield "Remedy", "<br>".join(escaped(remedy) for remedy in group.remedies)
     yield "Verdict", badge(finding.verdict)
-    cells = words_for_cells(group.cells, every, names)
+    cells = CellNames(every, names).words(group.cells)
     if cells:
         yield "On", "all targets" if cells == "all" else escaped(cells)
     yield "In", "<br>".join(_artifacts(group))

@@ -9,7 +9,7 @@ from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.report.formats.html.elements import badge, code, escaped, scrolling, section, shorten
 from ltocompat.report.grouped_findings import Judgements, finding_key
-from ltocompat.report.matrix_cells import Cell, cell_of, words_for_cells
+from ltocompat.report.matrix_cells import Cell, CellNames, cell_of
 from ltocompat.report.text import count
 from ltocompat.report.verbs.matrix import MEANINGS
 
@@ -167,7 +167,7 @@ def _cells_alike(
     path: str, group: _Alike, every: list[Cell], names: dict[str, str], ids: FindingIds
 ) -> str:
     result = group.result
-    cells = words_for_cells(group.cells, every, names) or result.target.name
+    cells = CellNames(every, names).words(group.cells) or result.target.name
     where = "all targets" if cells == "all" else cells
     halves = f"; not judged: {', '.join(result.not_judged)}" if result.not_judged else ""
     return (
