@@ -263,7 +263,7 @@ def test_check_tells_what_is_wrong_with_a_package_on_any_target(
     assert [result["target"] for result in results] == ["prod", "any target"]
     run(["check", f"{path}::kernels/scale.ltoir", *goal])  # a part is no package
     assert len(valid_json(capsys.readouterr().out)["results"]) == 1
-    run(["check", path])
+    run(["check", path, "--deploy-target"])
     out = capsys.readouterr().out
     assert "any target" not in out  # it is known what this machine has
 

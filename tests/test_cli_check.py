@@ -13,6 +13,11 @@ from samples import FOLDER
 
 from ltocompat.cli import run
 from ltocompat.cli.target_option import with_values
+from ltocompat.commands.this_machine import ThisMachine
+from ltocompat.model.target import THIS_MACHINE, Target
+from ltocompat.targets.linkers import Machine
+from ltocompat.targets.machine.environment import Environment
+from ltocompat.targets.machine.python_environment import Installation
 
 SASS = str(FOLDER / "fatbin" / "nvfatbin-13.5-mixed-makers.fatbin")
 PTX = str(FOLDER / "ptx" / "nvrtc-12.4-compute_80.ptx")
@@ -117,13 +122,27 @@ def test_reasons_are_shown_when_asked(capsys: Captured) -> None:
     assert "why:\n  1 module (e.g. " in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("bare", [[], ["--deploy-target"]], ids=["absent", "bare"])
-def test_no_target_means_this_machine(bare: list[str], capsys: Captured) -> None:
-    assert run(["check", SASS, "--format", "json", *bare]) in (0, 1, 3)  # whatever it has
+def test_a_target_without_a_value_is_this_machine(capsys: Captured) -> None:
+    assert run(["check", SASS, "--format", "json", "--deploy-target"]) in (0, 1, 3)
     value = valid_json(capsys.readouterr().out)
     assert [target["name"] for target in value["targets"]] == ["this machine"]
     assert value["results"][0]["path"] == "this-machine"
     assert {result["path"] for result in value["results"]} == {"this-machine", SASS}
+
+
+def test_without_a_target_a_machine_without_a_driver_asks_for_one(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    packages = Installation("venv", "VIRTUAL_ENV", ())
+    bare = ThisMachine(Machine.here(), Environment(), Target(name=THIS_MACHINE), packages)
+    monkeypatch.setattr(ThisMachine, "now", lambda _: bare)
+    monkeypatch.chdir(tmp_path)
+    assert run(["check", SASS]) == 4
+    assert "as in --deploy-target cuda=12.4,gpu=h100" in capsys.readouterr().err
+    (tmp_path / "ltocompat.toml").write_text("[targets]\nprod = 'R550,h100'\n")
+    assert run(["check", SASS]) == 4
+    assert "as in --deploy-target prod (" in capsys.readouterr().err
+    assert run(["check", SASS, "--deploy-target"]) == 3
 
 
 def test_no_path_means_the_packages_of_the_environment(

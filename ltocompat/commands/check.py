@@ -15,7 +15,7 @@ from ltocompat.commands.name_kernels import with_kernel_names
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.commands.trial_advice import advising_trials
 from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
-from ltocompat.model.errors import UsageError
+from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.failure import Failure, Note, Progress, reporter
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.target import THIS_MACHINE, Target
@@ -96,7 +96,8 @@ def check(
     Raises:
         UnreadableInput: a path can't be opened.
         UsageError: a target or a place has no meaning.
-        Missing: an nvJitLink, a driver or a GPU that is to be asked is not at hand.
+        Missing: an nvJitLink, a driver or a GPU that is to be asked is not at hand; or no target is
+            named, and this machine has neither driver nor GPU.
     """
     options = CheckOptions(
         (paths,) if isinstance(paths, str | os.PathLike) else tuple(paths),
@@ -130,8 +131,11 @@ def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note]:
 
     Raises:
         UsageError: at once, where a target or the route has no meaning.
+        Missing: at once, where no target is named and this machine has no driver.
     """
     targets = resolve_targets(options.targets, options.python)
+    if options.paths and not options.targets:
+        _need_a_driver(targets[0].target)
     route = None if options.route is None else Route(options.route)
     return _judged(options, targets, route)
 
@@ -225,6 +229,24 @@ def resolve_targets(
 
             found += _described(parse([spelling]), python)
     return tuple(found)
+
+
+def _need_a_driver(here: Target) -> None:
+    """Nobody named a target, so that this machine is meant, of which most should be known.
+
+    Raises:
+        Missing: it has no driver and no GPU.
+    """
+    if here.driver is not None or here.gpus:
+        return
+    from ltocompat.targets.named import names_of_project
+
+    _, names = names_of_project(".")
+    example = names[0] if names else "cuda=12.4,gpu=h100"
+    raise Missing(
+        "there is no NVIDIA driver on this machine to judge for; say where the code goes, as in "
+        f"--deploy-target {example} (or --deploy-target alone, for what is here)"
+    )
 
 
 def _this_machine(python: str | None) -> ThisMachine:
