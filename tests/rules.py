@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from samples import FOLDER
 
 import ltocompat
@@ -21,6 +23,7 @@ FORMS = {
 }
 
 
+@functools.cache
 def gpu(arch: str, *, data_center: bool | None = None) -> Gpu:
     return Gpu(arch, SmArch.parse(arch), data_center)
 

@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 import samples
+from every_case import every
 
 import ltocompat
 from ltocompat.model.image import Module
@@ -65,7 +65,7 @@ def predicted(module: Module, module_verdict: ModuleVerdict) -> int:
     return CODES[failing[0]] if failing else 0
 
 
-@pytest.mark.parametrize("place", [place for place in MEASURED["modules"] if place not in APART])
+@every("place", [place for place in MEASURED["modules"] if place not in APART])
 def test_the_driver_does_what_the_verdict_says(place: str) -> None:
     row: dict[str, Any] = MEASURED["modules"][place]
     module, module_verdict = judged(place)
@@ -81,7 +81,7 @@ def test_the_driver_does_what_the_verdict_says(place: str) -> None:
         assert code == predicted(module, module_verdict), row
 
 
-@pytest.mark.parametrize("place", MEASURED["broken"])
+@every("place", MEASURED["broken"])
 def test_of_a_damaged_file_nothing_is_said_that_the_driver_contradicts(place: str) -> None:
     row: dict[str, Any] = MEASURED["broken"][place]
     module, module_verdict = judged(place)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import test_check_loads as recorded
+from every_case import every
 from libraries_made import build_libcuda, needs_gcc
 
 import ltocompat
@@ -48,9 +49,7 @@ def rules_of(verdict: ModuleVerdict) -> set[str]:
     return {finding.rule for finding in verdict.findings}
 
 
-@pytest.mark.parametrize(
-    "place", [p for p in recorded.MEASURED["modules"] if p not in recorded.APART]
-)
+@every("place", [p for p in recorded.MEASURED["modules"] if p not in recorded.APART])
 def test_no_answer_of_a_real_driver_contradicts_the_rules(place: str) -> None:
     answer = outcome(recorded.MEASURED["modules"][place])
     verdict = tried(place, answer)
@@ -76,7 +75,7 @@ def test_the_reverse_of_a_real_answer_contradicts_them(place: str) -> None:
     assert worst(finding.verdict for finding in verdict.findings) >= Verdict.UNKNOWN
 
 
-@pytest.mark.parametrize("place", recorded.MEASURED["modules"])
+@every("place", recorded.MEASURED["modules"])
 @pytest.mark.parametrize("row", [{"outcome": "loaded"}, {"outcome": "refused", "code": 200}])
 def test_no_answer_betters_what_the_rules_say(place: str, row: dict[str, Any]) -> None:
     _, by_rules = recorded.judged(place)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from every_case import every
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,7 +34,7 @@ def ids(text: str) -> list[str]:
     return [entry.id for entry in explain(text)]
 
 
-@pytest.mark.parametrize("incident", BUILT, ids=lambda value: value["id"])
+@every("incident", BUILT)
 def test_the_text_of_an_incident_finds_its_rules_first(incident: dict[str, Any]) -> None:
     found = explain(incident["text"])
     first = {entry.id for entry in found if entry.score == found[0].score}
@@ -41,7 +42,7 @@ def test_the_text_of_an_incident_finds_its_rules_first(incident: dict[str, Any])
     assert set(incident["rules"]) <= {each_entry.id for each_entry in found}
 
 
-@pytest.mark.parametrize("incident", BUILT, ids=lambda value: value["id"])
+@every("incident", BUILT)
 def test_a_long_log_around_it_changes_nothing(incident: dict[str, Any]) -> None:
     log = NOISE * 9 + incident["text"].replace("\n", "\n\t> ") + "\n" + NOISE * 9
     assert ids(log) == ids(incident["text"])
@@ -71,14 +72,14 @@ def test_what_no_rule_knows_is_a_mistake_of_usage(text: str) -> None:
         explain(text)
 
 
-@pytest.mark.parametrize("rule_id", IDS)
+@every("rule_id", IDS)
 def test_an_id_finds_its_rule_alone_in_any_case(rule_id: str) -> None:
     (found,) = explain(f"  {rule_id.lower()}\n")
     assert (found.id, found.score, found.matched, found.built) == (rule_id, 1.0, None, True)
     assert found.statement
 
 
-@pytest.mark.parametrize("left_out", rules_left_out(), ids=lambda value: value.id)
+@every("left_out", rules_left_out())
 def test_a_rule_that_is_not_built_says_why(left_out: LeftOut) -> None:
     (found,) = explain(left_out.id.lower())
     assert not found.built
@@ -89,7 +90,7 @@ def test_ids_in_a_pasted_report_come_first() -> None:
     assert ids("error: LTO-01: PTX 9.2 was fine, see cmp-02; error 804")[:2] == ["LTO-01", "CMP-02"]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda value: value.id)
+@every("rule", RULES)
 def test_every_message_finds_its_rule(rule: Rule) -> None:
     for message in rule.messages:
         assert rule.id in ids(message)

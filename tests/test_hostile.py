@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 import samples
 import zstandard
+from every_case import every
 from fatbin_writer import KINDS, EntrySpec, entry, region
 from reading import images_of, records_of, skipped_of
 from samples import Sample
@@ -28,37 +29,37 @@ def end(data: bytes) -> Artifact:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sample", SMALL, ids=lambda s: s.name)
+@every("sample", SMALL)
 def test_a_small_sample_cut_at_every_byte(sample: Sample) -> None:
     data = sample.path.read_bytes()
     for size in range(len(data)):
         end(data[:size])
 
 
-@pytest.mark.parametrize("sample", [*SMALL, *LARGE], ids=lambda s: s.name)
+@every("sample", samples.ALL)
 def test_a_sample_cut_around_every_structure(sample: Sample) -> None:
-    _cut(sample, every=5)
+    _cut(sample, step=16)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sample", LARGE, ids=lambda s: s.name)
+@every("sample", LARGE)
 def test_a_large_sample_cut_in_every_byte_of_its_structures(sample: Sample) -> None:
-    _cut(sample, every=1)
+    _cut(sample, step=1)
 
 
-def _cut(sample: Sample, every: int) -> None:
+def _cut(sample: Sample, step: int) -> None:
     data = sample.path.read_bytes()
-    for size in sorted(_boundaries(data, every)):
+    for size in sorted(_boundaries(data, step)):
         end(data[:size])
 
 
-def _boundaries(data: bytes, every: int) -> set[int]:
+def _boundaries(data: bytes, step: int) -> set[int]:
     """Sizes around every header that a signature begins, around entries, and at the end."""
     found = {0, len(data) - 1}
     for signature in SIGNATURES:
         at = data.find(signature)
         while at >= 0:
-            found |= {at + step for step in (*range(-1, 81, every), 96, 128, 256, 512)}
+            found |= {at + size for size in (*range(-1, 81, step), 96, 128, 256, 512)}
             at = data.find(signature, at + 1)
     return {size for size in found if 0 <= size < len(data)}
 
@@ -87,9 +88,9 @@ def _mutate(sample: Sample, count: int) -> None:
 NOT_EMPTY = [s for s in samples.ALL if s.path.stat().st_size]
 
 
-@pytest.mark.parametrize("sample", NOT_EMPTY, ids=lambda s: s.name)
-def test_a_dozen_mutations(sample: Sample) -> None:
-    _mutate(sample, 8)
+@every("sample", NOT_EMPTY)
+def test_half_a_dozen_mutations(sample: Sample) -> None:
+    _mutate(sample, 4)
 
 
 @pytest.mark.slow

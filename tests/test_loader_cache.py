@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from every_case import every
 from libraries_made import build, needs_gcc
 from machines import Recorded, ld_so_cache, shared
 
@@ -51,7 +52,7 @@ def test_an_older_cache_may_stand_in_front() -> None:
     assert (entry.name, entry.path) == ("libx.so.1", "/lib/libx.so.1")
 
 
-@pytest.mark.parametrize("seed", range(200))
+@every("seed", range(200))
 def test_broken_caches_are_malformed_or_read(seed: int) -> None:
     rng = random.Random(seed)  # noqa: S311 - the same mutations each time
     data = bytearray(ld_so_cache("/lib/libx.so.1", "/lib/liby.so.1"))

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from every_case import every
 from package_writer import tar_of, zip_of, zstd
 from packages_made import conda, metadata, wheel
 from packaging.specifiers import SpecifierSet
@@ -25,7 +26,7 @@ INSTALLED = [
 ]
 
 
-@pytest.mark.parametrize("theirs", INSTALLED, ids=lambda value: value.metadata["Name"])
+@every("theirs", INSTALLED)
 def test_installed_distributions_say_what_importlib_reads(
     theirs: importlib.metadata.Distribution,
 ) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from every_case import every
 
 import ltocompat
 
@@ -30,7 +31,7 @@ VERBS = (
 )
 
 
-@pytest.mark.parametrize("name", ltocompat.__all__)
+@every("name", ltocompat.__all__)
 def test_every_public_name_is_there(name: str) -> None:
     assert getattr(ltocompat, name) is not None
 

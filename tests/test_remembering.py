@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+from every_case import every
 from kernels_project import Project
 from samples import FOLDER
 
@@ -30,7 +31,7 @@ def cache(tmp_path: Path) -> SummaryCache:
     return SummaryCache(str(tmp_path / "summaries"))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@every("path", FILES)
 def test_what_is_kept_is_what_was_read(path: Path, cache: SummaryCache) -> None:
     summaries = read(path)
     key = cache.key(str(path), "as usual")

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from every_case import every
 from rules import image, loading, sample
 from samples import FOLDER
 
@@ -79,12 +80,12 @@ def test_every_module_of_the_catalogue_is_a_family_with_a_table_of_prose() -> No
     assert modules == tables == {family.name for family in FAMILIES}
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+@every("family", FAMILIES)
 def test_code_and_prose_of_a_family_have_the_same_rules_in_the_same_order(family: Family) -> None:
     assert [rule.id for rule in family.rules] == list(family_prose(family.name))
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+@every("family", FAMILIES)
 def test_the_functions_of_a_family_speak_for_its_own_rules_alone(family: Family) -> None:
     assert ids_in(family) == {rule.id for rule in family.rules}
 
@@ -106,7 +107,7 @@ def test_a_rule_is_added_once() -> None:
         family.declare("PTX-01", Level.NOTE)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@every("rule", RULES)
 def test_every_rule_says_what_it_is_about(rule: Rule) -> None:
     for field, value in rule.prose._asdict().items():
         if isinstance(value, str):
@@ -116,14 +117,14 @@ def test_every_rule_says_what_it_is_about(rule: Rule) -> None:
     assert len(set(rule.messages)) == len(rule.messages)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@every("rule", RULES)
 def test_the_level_of_a_rule_is_that_of_the_verdict_that_it_names_first(rule: Rule) -> None:
     first = re.split(r"[\s:;,(]", rule.verdict)[0]
     levels = {"fail": Level.ERROR, "unknown": Level.WARNING, "undocumented": Level.WARNING}
     assert rule.level is levels.get(first, Level.NOTE)
 
 
-@pytest.mark.parametrize("left_out", rules_left_out(), ids=lambda rule: rule.id)
+@every("left_out", rules_left_out())
 def test_every_rule_that_is_left_out_says_why(left_out: LeftOut) -> None:
     assert left_out.title
     assert left_out.why.endswith(".")

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from every_case import every
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -55,7 +56,7 @@ def test_the_page_has_each_rule_once_in_the_order_of_the_catalogue(
     assert (DOCS / "rules.md").read_text().count("\n### ") == len(sections)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@every("rule", RULES)
 def test_a_reader_sees_what_a_rule_says_letter_by_letter(
     sections: dict[str, list[str]], rule: Rule
 ) -> None:
@@ -67,7 +68,7 @@ def test_a_reader_sees_what_a_rule_says_letter_by_letter(
     assert set(rule.messages) <= set(texts)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@every("rule", RULES)
 def test_the_address_of_a_rule_leads_to_its_heading(rule: Rule) -> None:
     # GitHub's anchor of a heading: lower case, without what is neither letter, digit nor hyphen.
     anchor = re.sub(r"[^a-z0-9-]", "", rule.id.lower())

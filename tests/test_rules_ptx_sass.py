@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from every_case import every
 from newest import NEWEST_PTX, NEXT, NEXT_PTX
 from rules import asked, driver, gpu, image, judged, linking, loading, sample
 
@@ -33,7 +34,7 @@ def excluded(traits: ImageSignature, on: str, route: Route) -> dict[str, str]:
     return {rule_id: clause for rule_id, clause in table.items() if clause is not None}
 
 
-@pytest.mark.parametrize("code", CODES)
+@every("code", CODES)
 def test_one_rule_of_selection_speaks_exactly_where_the_driver_does_not_pick(code: str) -> None:
     for number in NUMBERS:
         sass = excluded(image(ImageKind.SASS, code), f"sm_{number}", Route.LOAD)
@@ -241,7 +242,7 @@ BEGINS = {
 }
 
 
-@pytest.mark.parametrize("number", BEGINS)
+@every("number", BEGINS)
 def test_ptx_10_a_version_below_that_of_the_target_is_refused(number: str) -> None:
     major, minor = map(int, BEGINS[number].split("."))
     older = image(ImageKind.PTX, number, isa=f"{major - (not minor)}.{minor - 1 if minor else 8}")
@@ -251,7 +252,7 @@ def test_ptx_10_a_version_below_that_of_the_target_is_refused(number: str) -> No
     assert judged("PTX-10", linking(unheard, on="sm_80")) is UNKNOWN
 
 
-@pytest.mark.parametrize("number", BEGINS)
+@every("number", BEGINS)
 def test_ptx_10_spares_the_first_version_of_every_target(number: str) -> None:
     first = image(ImageKind.PTX, number, isa=BEGINS[number])
     assert judged("PTX-10", loading(first, on=f"sm_{number}")) is None

@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from every_case import every
 from report_values import valid_json
 from samples import FOLDER
 
@@ -36,7 +37,7 @@ def test_every_rule_of_the_catalogue_has_a_row_in_its_order() -> None:
     assert list(CASES) == [rule.id for rule in RULES]
 
 
-@pytest.mark.parametrize("rule_id", CASES)
+@every("rule_id", CASES)
 def test_every_rule_has_a_test_that_strikes_and_one_that_spares(rule_id: str) -> None:
     row = CASES[rule_id]
     assert list(row) == ["strikes", "spares"]

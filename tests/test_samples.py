@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+from pathlib import Path
 
 import pytest
 import samples
+from every_case import every
 from samples import Sample
 
 import ltocompat
-from ltocompat import Image, Module, Role, Skipped
+from ltocompat import Image, Module, Record, Role, Skipped
 from ltocompat.facts import ltoir_containers, ltoir_is_written, ltoir_reader
 
 # Linked images whose bytes can't name every tool: a compiler leaves its mark only with its kernels
@@ -19,8 +22,13 @@ MARKS_LOST = {"cubin/nvjitlink-13.5-of-12.4+13.0-sm_80.cubin": {"12.4"}}
 WRITERS = [set(map(str, releases)) for releases in ltoir_containers().values()]
 
 
+@functools.cache
+def inspected(path: Path) -> tuple[Record, ...]:
+    return tuple(ltocompat.inspect(path))
+
+
 def images_of(sample: Sample) -> list[Image]:
-    found = [i for r in ltocompat.inspect(sample.path) if isinstance(r, Module) for i in r.images]
+    found = [i for r in inspected(sample.path) if isinstance(r, Module) for i in r.images]
     return sorted(found, key=lambda i: (i.place.members, i.place.offset or 0, i.place.entry))
 
 
@@ -28,18 +36,17 @@ def releases(image: Image) -> set[str]:
     return {str(release) for maker in image.made_by for release in maker.releases}
 
 
-good = pytest.mark.parametrize("sample", samples.GOOD, ids=lambda s: s.name)
+good = every("sample", samples.GOOD)
 
 
-@pytest.mark.parametrize("sample", samples.ALL, ids=lambda s: s.name)
+@every("sample", samples.ALL)
 def test_manifest_describes_these_very_bytes(sample: Sample) -> None:
     assert hashlib.sha256(sample.path.read_bytes()).hexdigest() == sample.row["sha256"]
 
 
 @good
 def test_nothing_in_a_good_sample_is_skipped_or_contradicts_itself(sample: Sample) -> None:
-    records = list(ltocompat.inspect(sample.path))
-    assert [r for r in records if isinstance(r, Skipped)] == []
+    assert [r for r in inspected(sample.path) if isinstance(r, Skipped)] == []
     assert [i.problems for i in images_of(sample) if i.problems] == []
 
 
@@ -138,7 +145,7 @@ def test_a_cubin_remembers_the_virtual_architecture_it_came_from() -> None:
         assert (str(image.arch), str(image.cubin.virtual_arch)) == ("sm_90", "compute_75")
 
 
-@pytest.mark.parametrize("sample", samples.BROKEN, ids=lambda s: s.name)
+@every("sample", samples.BROKEN)
 def test_a_broken_file_is_reported_and_never_raises(sample: Sample) -> None:
     list(ltocompat.inspect(sample.path, kernels=True, hashes=True))
 
@@ -158,8 +165,8 @@ HARMLESS = {
 }
 
 
-@pytest.mark.parametrize("sample", samples.BROKEN, ids=lambda s: s.name)
+@every("sample", samples.BROKEN)
 def test_what_can_not_be_read_is_said(sample: Sample) -> None:
-    skipped = [r for r in ltocompat.inspect(sample.path) if isinstance(r, Skipped)]
+    skipped = [r for r in inspected(sample.path) if isinstance(r, Skipped)]
     assert bool(skipped) == (sample.name not in HARMLESS)
     assert all(s.reason and "\n" not in s.reason for s in skipped)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import os
 import re
@@ -19,6 +20,7 @@ _KINDS = {
 _HEADING = re.compile(rf"^\s*Fatbin ({'|'.join(_KINDS)}) code:", re.MULTILINE)
 
 
+@functools.cache
 def executable() -> Path:
     """cuobjdump as the test dependencies bring it."""
     files = importlib.metadata.files("nvidia-cuda-cuobjdump") or []

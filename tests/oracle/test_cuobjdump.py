@@ -8,6 +8,7 @@ from pathlib import Path
 import cuobjdump
 import pytest
 import samples
+from every_case import every
 from samples import Sample
 
 import ltocompat
@@ -52,19 +53,20 @@ def ours(sample: Sample) -> Counter[tuple[str, str]]:
     )
 
 
-@pytest.mark.parametrize("sample", listable, ids=lambda s: s.name)
+@every("sample", listable)
 def test_it_lists_the_same_images(sample: Sample) -> None:
     assert ours(sample) == cuobjdump.listed(sample.path)
 
 
 @pytest.mark.parametrize("what", ["-xelf", "-xptx"])
-@pytest.mark.parametrize("sample", extractable, ids=lambda s: s.name)
+@every("sample", extractable)
 def test_it_extracts_the_same_bytes(sample: Sample, what: str, tmp_path: Path) -> None:
     kind = ImageKind.SASS if what == "-xelf" else ImageKind.PTX
-    theirs = cuobjdump.extracted(sample.path, what, tmp_path / "theirs")
+    folder = tmp_path / sample.path.name
+    theirs = cuobjdump.extracted(sample.path, what, folder / "theirs")
     written = ltocompat.extract(
         sample.path,
-        output=tmp_path / "ours",
+        output=folder / "ours",
         where=ltocompat.ImageFilter(kinds=frozenset({kind})),
     )
     files = [Path(record.path) for record in written if isinstance(record, Extracted)]
