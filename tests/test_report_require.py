@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from report_values import HOSTILE, valid_json, written
 from syrupy.assertion import SnapshotAssertion
@@ -9,7 +12,16 @@ from verdict_values import LIBRARY, required
 
 from ltocompat.model.arch import Release
 from ltocompat.model.place import Place
-from ltocompat.model.requirement import Asked, LinkerFloor, PasteLine, Required
+from ltocompat.model.requirement import (
+    Asked,
+    LinkerFloor,
+    PasteLine,
+    Required,
+    RouteFloor,
+    Service,
+)
+from ltocompat.model.target import DriverVersion
+from ltocompat.model.verdict import Coverage, Verdict
 from ltocompat.report import Failure, Options
 from ltocompat.report.verbs.require import REPORT
 
@@ -24,16 +36,81 @@ BARE = required(
     skipped=2,
 )
 
+RUNS = "Runs with driver >= 580.65.06 on sm_80-90 (sm_107: 615)"
 
-def table(*records: Required | Failure, width: int | None = None) -> str:
-    return written("table", REPORT, records, Options(width=width))
+
+def served(
+    number: int,
+    driver: tuple[int, ...] | None,
+    *,
+    last: tuple[int, ...] | None = None,
+    verdict: Verdict = Verdict.OK,
+) -> Service:
+    """A GPU that SASS serves from a driver on."""
+    first = None if driver is None else DriverVersion(driver)
+    newest = None if last is None else DriverVersion(last)
+    floor = RouteFloor(None, Coverage(1, sass=1), first, None, verdict, last_driver=newest)
+    return Service(number, "any", "sass", 1, 0, 0, 0, first, routes=(floor,))
+
+
+def table(*records: Required | Failure, width: int | None = None, why: bool = False) -> str:
+    return written("table", REPORT, records, Options(width=width, why=why))
 
 
 @pytest.mark.parametrize("width", [80, 200, None])
-def test_floors_then_gpus_then_lines_then_why(
+def test_the_answer_in_a_line_then_lines_to_paste_then_gpus(
     width: int | None, snapshot: SnapshotAssertion
 ) -> None:
     assert table(required(), BARE, width=width) == snapshot
+
+
+def test_rules_floors_and_reasons_are_told_when_asked(snapshot: SnapshotAssertion) -> None:
+    assert table(required(), width=100, why=True) == snapshot
+
+
+def test_quiet_is_a_line_an_artifact() -> None:
+    text = written("table", REPORT, [required()], Options(quiet=True))
+    assert text.splitlines() == [
+        "lib/libx.so: 2,638 modules",
+        f"{RUNS}; links need nvidia-nvjitlink>=13.5,<14 (13.3 may do)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("facts", "answer"),
+    [
+        ({"nvjitlink": None}, RUNS),
+        (
+            {"nvjitlink": None, "no_nvjitlink": "no nvJitLink that is known links all of it"},
+            f"{RUNS}; links: no nvJitLink that is known links all of it",
+        ),
+        (
+            {"nvjitlink": None, "services": (served(75, None), served(80, None))},
+            "Runs with no known driver on sm_75, 80",
+        ),
+        (
+            {"nvjitlink": None, "services": tuple(served(n, (470,)) for n in (70, 75, 80, 86))},
+            "Runs with driver >= 470 on sm_70-86",
+        ),
+        (
+            {
+                "nvjitlink": None,
+                "services": (served(70, (470,), last=(580,)), served(75, (470,)), served(80, None)),
+            },
+            "Runs with driver 470 to 580 on sm_70 (sm_75: 470; sm_80: no known driver)",
+        ),
+        (
+            {"nvjitlink": None, "services": (served(90, (525,), verdict=Verdict.UNKNOWN),)},
+            "May run with driver >= 525 on sm_90",
+        ),
+        (
+            {"nvjitlink": None, "services": (replace(served(90, None), how="none"),)},
+            "Nothing in it is for any GPU that is known",
+        ),
+    ],
+)
+def test_the_first_line_answers(facts: dict[str, Any], answer: str) -> None:
+    assert table(required(**facts)).splitlines()[1] == answer
 
 
 def test_markdown(snapshot: SnapshotAssertion) -> None:
@@ -61,11 +138,11 @@ def test_markdown(snapshot: SnapshotAssertion) -> None:
     ],
 )
 def test_what_is_known_of_the_least_linker_is_said(floor: LinkerFloor, text: str) -> None:
-    assert text in table(required(nvjitlink=floor))
+    assert text in table(required(nvjitlink=floor), why=True)
 
 
 def test_ptx_beyond_all_drivers_has_no_floor() -> None:
-    text = table(required(driver_ptx=None, ptx_beyond=True))
+    text = table(required(driver_ptx=None, ptx_beyond=True), why=True)
     assert "driver for PTX   newer than every known driver\n" in text
 
 
@@ -109,6 +186,6 @@ def test_hostile_names_do_nothing(form: str) -> None:
         lines=(PasteLine(HOSTILE, HOSTILE, HOSTILE),),
         link_options=(HOSTILE,),
     )
-    text = written(form, REPORT, [one], Options(width=80))
+    text = written(form, REPORT, [one], Options(width=80, why=True))
     assert not set(text) & set("\x1b\r\u202e\udcff")
     assert str(LIBRARY) not in text

@@ -1,5 +1,5 @@
 """``ltocompat require``."""
-# ruff: noqa: FBT002 - typer calls a verb by keyword
+# ruff: noqa: FBT002, PLR0917 - typer calls a verb by keyword
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ def require(
     ] = False,
     trial_link: TrialLink = False,
     install_linkers: InstallLinkers = False,
+    why: Annotated[
+        bool, typer.Option("--why", help="Show which rules say so, and from which bytes.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("-q", "--quiet", help="Show one line an artifact, without tables.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="The same as --why.")] = False,
     form: Format = None,
 ) -> int:
     """Say what device code needs: the least nvJitLink and driver, the GPUs, lines to paste."""
@@ -40,5 +47,6 @@ def require(
         progress=output.progress,
         together=together,
     )
-    writing = in_format(form, REPORT, Options(width=terminal_width()), paths)
+    view = Options(terminal_width(), why=why or verbose, quiet=quiet)
+    writing = in_format(form, REPORT, view, paths)
     return run_verb(command.run, options, writing, RequireStatus(), output)

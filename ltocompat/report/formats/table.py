@@ -46,7 +46,7 @@ def write(report: Report[Any], records: Iterable[Any], stream: Writable, options
 
 def _begins_anew(block: Block, last: Block) -> bool:
     if isinstance(block, Table):
-        return isinstance(last, Table)
+        return isinstance(last, Table | Items)
     if isinstance(block, Diagnostic):
         return not isinstance(last, Diagnostic)
     return isinstance(block, Heading) or (

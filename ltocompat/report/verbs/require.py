@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.facts.drivers import driver_branches
@@ -17,24 +18,28 @@ from ltocompat.model.requirement import (
     Service,
 )
 from ltocompat.model.target import DriverVersion
+from ltocompat.model.verdict import Coverage, Verdict
 from ltocompat.report import Failure, Options, Report
-from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
+from ltocompat.report.document import (
+    Block,
+    Code,
+    Column,
+    Entry,
+    Heading,
+    Items,
+    Paragraph,
+    Table,
+    Tone,
+    Toned,
+)
 from ltocompat.report.text import brief, count
 
-_GPU_COLUMNS = (
-    Column("GPUs", width=20),
-    Column("served by", width=8),
-    Column("modules"),
-    Column("driver from"),
-    Column("nvJitLink from"),
-    Column("set by"),
-)
 _NEXT = "next"
 _MOST = 20
 
 
-def blocks(records: Iterable[Required | Failure], _: Options) -> Iterator[Block]:
-    """For each artifact what it needs at least, which GPUs it serves, and what to paste."""
+def blocks(records: Iterable[Required | Failure], options: Options) -> Iterator[Block]:
+    """For each artifact what it needs in a line, what to paste, and which GPUs it serves."""
     empty = number = 0
     for record in records:
         if isinstance(record, Failure):
@@ -43,7 +48,7 @@ def blocks(records: Iterable[Required | Failure], _: Options) -> Iterator[Block]
             empty += 1
             continue
         number += 1
-        yield from _artifact(record)
+        yield from _artifact(record, options)
     if empty:
         yield Paragraph((f"{count(empty, 'file')} without device code",))
     if not number and not empty:
@@ -55,19 +60,99 @@ def has_nothing(required: Required) -> bool:
     return not required.modules and not required.skipped
 
 
-def _artifact(required: Required) -> Iterator[Block]:
+def _artifact(required: Required, options: Options) -> Iterator[Block]:
     unread = f"; {count(required.skipped, 'place')} not read, so that all this may be too little"
     text = count(required.modules, "module") if required.modules else "no module was read"
     yield Heading((Code(Place(required.path)), f": {text}", unread if required.skipped else ""))
-    yield Table((Column("needs"), Column("at least", width=24)), tuple(_floors(required)))
     if required.services:
-        yield Table(_GPU_COLUMNS, tuple(_gpus(required)))
+        yield Entry((Toned(_runs_with(required), Tone.STRONG),))
+    if options.quiet:
+        return
     if required.lines:
         yield Items("to paste", tuple(_line(line) for line in required.lines))
-    if required.asked:
-        left_out = len(required.asked) - _MOST
-        more = f"and {left_out:,} more; --format json lists all" if left_out > 0 else None
-        yield Items("because", tuple(map(_reason, required.asked[:_MOST])), more)
+    if required.services:
+        yield _gpu_table(required.services, why=options.why)
+    if options.why:
+        yield Table((Column("needs"), Column("at least", width=24)), tuple(_floors(required)))
+        if required.asked:
+            left_out = len(required.asked) - _MOST
+            more = f"and {left_out:,} more; --format json lists all" if left_out > 0 else None
+            yield Items("because", tuple(map(_reason, required.asked[:_MOST])), more)
+
+
+def _runs_with(required: Required) -> str:
+    """``Runs with driver >= 580.65.06 on sm_75-121 (sm_107: 615); links need ...``."""
+    known = [service for service in required.services if service.name != _NEXT]
+    alike: dict[str, list[Service]] = {}
+    for service in known:
+        if service.how != "none":
+            alike.setdefault(_driver_of(service), []).append(service)
+    if not alike:
+        return "Nothing in it is for any GPU that is known" + _links(required)
+    # Where some GPU has a driver, those without one are exceptions.
+    most = max(alike, key=lambda driver: (driver != _BEYOND, len(alike[driver])))
+    others = [
+        f"{archs_range(several, known)}: {driver.removeprefix('>= ')}"
+        for driver, several in alike.items()
+        if driver != most
+    ]
+    except_ = f" ({'; '.join(others)})" if others else ""
+    sure = all(_verdict(service) < Verdict.UNKNOWN for service in alike[most])
+    runs = "Runs" if sure or most == _BEYOND else "May run"
+    text = f"{runs} with {_worded(most)} on {archs_range(alike[most], known)}{except_}"
+    return text + _links(required)
+
+
+_BEYOND = "no known driver"
+
+
+def _worded(driver: str) -> str:
+    return driver if driver == _BEYOND else f"driver {driver}"
+
+
+def _verdict(service: Service) -> Verdict:
+    """What ``check`` says there with the least versions."""
+    return next((route.verdict for route in service.routes if route.coverage.served), Verdict.FAIL)
+
+
+def _driver_of(service: Service) -> str:
+    """``>= 580.65.06``, ``450.80.02 to 580``, ``no known driver``."""
+    if service.driver is None:
+        return _BEYOND
+    served = (route for route in service.routes if route.coverage.served)
+    last = next((route.last_driver for route in served), None)
+    span = _span(service.driver, last)
+    return f">= {span}" if span == str(service.driver) else span
+
+
+def _links(required: Required) -> str:
+    """What links need, and whether less may do."""
+    floor = required.nvjitlink
+    if floor is None:
+        return f"; links: {required.no_nvjitlink}" if required.no_nvjitlink else ""
+    line = next((line.text for line in required.lines if line.where == "pip"), "")
+    need = line or f"nvJitLink >= {floor.sure or floor.possible}"
+    less = f" ({floor.possible} may do)" if floor.sure not in (None, floor.possible) else ""
+    newer = " (perhaps a newer one)" if floor.sure is None else ""
+    return f"; links need {need}{less}{newer}"
+
+
+def archs_range(some: Iterable[Service], known: Sequence[Service]) -> str:
+    """``sm_75-121``, ``sm_80-90, 120``: what is side by side among the known is a range."""
+    numbers = [service.number for service in known]
+    held = {service.number for service in some}
+    runs: list[list[int]] = []
+    for number in numbers:
+        if number not in held:
+            runs.append([])
+        elif runs:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    words = [
+        f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs if run
+    ]
+    return f"sm_{', '.join(words)}"
 
 
 def _floors(required: Required) -> Iterator[tuple[str, str]]:
@@ -99,38 +184,86 @@ def _driver(floor: DriverVersion | None, services: Iterable[Service], how: str) 
     return "no floor is known" if used else f"no {how.upper()} is loaded"
 
 
-def _gpus(required: Required) -> Iterator[tuple[str, ...]]:
-    """A row for architectures that fare alike, and for each way that they are served."""
-    alike: dict[tuple[str, ...], list[Service]] = {}
-    for service in required.services:
-        served = [route for route in service.routes if route.coverage.served]
-        for cells in map(_route, served) if served else [("nothing", "", "", "", "")]:
-            alike.setdefault(cells, []).append(service)
-    for cells, several in alike.items():
-        yield (_archs(several), *cells)
+class _Way(NamedTuple):
+    """How an architecture is served by one route: those alike share a row."""
+
+    by: str
+    driver: str
+    nvjitlink: str
+    set_by: str
 
 
-def _archs(several: list[Service]) -> str:
-    known = ", ".join(str(service.number) for service in several if service.name != _NEXT)
+def _gpu_table(services: Sequence[Service], *, why: bool) -> Table:
+    """A row for architectures that fare alike; columns that say nothing are left out."""
+    alike: dict[_Way, list[tuple[Service, Coverage]]] = {}
+    for service in services:
+        for route in service.routes:
+            if route.coverage.served:
+                way = _way(route, why=why)
+                alike.setdefault(way, []).append((service, route.coverage))
+    known = [service for service in services if service.name != _NEXT]
+    rows = [
+        (
+            _archs([service for service, _ in several], known),
+            way.by,
+            _served(coverage for _, coverage in several),
+            way.driver,
+            way.nvjitlink,
+            way.set_by,
+        )
+        for way, several in alike.items()
+    ]
+    if not rows:
+        rows = [("all", "nothing", "", "", "", "")]
+    kept = [
+        index
+        for index in range(len(_GPU_COLUMNS))
+        if any(row[index] not in ("", "1 of 1") for row in rows)
+    ]
+    columns = tuple(_GPU_COLUMNS[index] for index in kept)
+    return Table(columns, tuple(tuple(row[index] for index in kept) for row in rows))
+
+
+_GPU_COLUMNS = (
+    Column("GPUs", width=16),
+    Column("served by", width=12),
+    Column("modules"),
+    Column("driver from"),
+    Column("nvJitLink from"),
+    Column("set by", width=12),
+)
+
+
+def _archs(several: Sequence[Service], known: Sequence[Service]) -> str:
+    now = [service for service in several if service.name != _NEXT]
     coming = "".join(f"sm_{service.number} to come" for service in several if service.name == _NEXT)
-    return ", ".join(part for part in (f"sm_{known}" if known else "", coming) if part)
+    return ", ".join(part for part in (archs_range(now, known) if now else "", coming) if part)
 
 
-def _route(floor: RouteFloor) -> tuple[str, ...]:
-    """By what, how many modules, from which versions on, and which rules say so."""
+def _served(coverages: Iterable[Coverage]) -> str:
+    """``1,844-1,854 of 1,869``."""
+    pairs = [(counts.served, counts.served + counts.none) for counts in coverages]
+    served, every = zip(*pairs, strict=True)
+    return f"{_between(served)} of {_between(every)}"
+
+
+def _between(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low:,}" if low == high else f"{low:,}-{high:,}"
+
+
+def _way(floor: RouteFloor, *, why: bool) -> _Way:
+    """By what, from which versions on, and which rules say so."""
     counts = floor.coverage
     ways = (("SASS", counts.sass), ("PTX", counts.ptx), ("link", counts.link))
-    used = [(way, number) for way, number in ways if number]
-    words = [way if number == counts.served else f"{way} {number:,}" for way, number in used]
-    by = ", ".join(words)
+    by = ", ".join(way for way, number in ways if number)
     if floor.doubts and not floor.beyond:
         by += f" ({floor.verdict}: {', '.join(floor.doubts)})"
-    return (
+    return _Way(
         by,
-        f"{counts.served:,} of {counts.served + counts.none:,}",
         "none known" if floor.beyond else _span(floor.driver, floor.last_driver),
         _span(floor.nvjitlink, floor.last_nvjitlink),
-        ", ".join(floor.set_by),
+        ", ".join(floor.set_by) if why else "",
     )
 
 
