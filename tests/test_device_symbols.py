@@ -47,7 +47,7 @@ def test_ptx_that_is_loaded_shows_what_it_leaves_undefined(ptx: Path) -> None:
 
 def test_ptx_of_one_link_shows_what_it_defines_too(ptx: Path) -> None:
     assert read(ptx, one_link=True) == [
-        DeviceSymbols(("absent",), ("absent",), defined=("k", "there"))
+        DeviceSymbols(("absent",), ("absent",), defined=("k", "there"), kernels=("k",))
     ]
 
 
@@ -58,7 +58,7 @@ def test_a_finished_cubin_is_not_read_for_its_symbols() -> None:
 def test_a_relocatable_cubin_is() -> None:
     path = samples.FOLDER / "cubin" / "nvrtc-12.4-sm_80-rdc.cubin"
     assert read(path) == [DeviceSymbols()]
-    assert read(path, one_link=True) == [DeviceSymbols(defined=("saxpy",))]
+    assert read(path, one_link=True) == [DeviceSymbols(defined=("saxpy",), kernels=("saxpy",))]
 
 
 def test_objects_of_one_link_show_theirs() -> None:
@@ -67,9 +67,9 @@ def test_objects_of_one_link_show_theirs() -> None:
         [s for s in read(samples.FOLDER / "objects" / f"nvcc-13.0-rdc-{n}.o", one_link=True) if s]
         for n in ("scale", "axpy")
     )
-    assert {each.defined for each in scale} == {("_Z5scalef",)}
-    assert {(each.undefined_functions, each.defined) for each in axpy} == {
-        (("_Z5scalef",), ("axpy",))
+    assert {(each.defined, each.kernels) for each in scale} == {(("_Z5scalef",), ())}
+    assert {(each.undefined_functions, each.defined, each.kernels) for each in axpy} == {
+        (("_Z5scalef",), ("axpy",), ("axpy",))
     }
     assert defined_nowhere([scale[0], axpy[0]]) == DeviceSymbols()
     assert defined_twice([(scale[0], 1), (axpy[0], 2)]) == ("axpy",)

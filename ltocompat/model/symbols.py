@@ -18,6 +18,7 @@ class DeviceSymbols(NamedTuple):
         undefined_variables: declared ``extern``, and not defined.
         defined: two definitions of one such name can't be in a link.
         weak: a definition that gives way to another of its name.
+        kernels: those among the definitions that are kernels.
     """
 
     undefined_functions: tuple[str, ...] = ()
@@ -25,6 +26,7 @@ class DeviceSymbols(NamedTuple):
     undefined_variables: tuple[str, ...] = ()
     defined: tuple[str, ...] = ()
     weak: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
 
     @property
     def undefined(self) -> tuple[str, ...]:
@@ -33,7 +35,12 @@ class DeviceSymbols(NamedTuple):
 
     def without_definitions(self) -> DeviceSymbols:
         """What is left for an image that is loaded alone."""
-        return self._replace(defined=(), weak=())
+        return self._replace(defined=(), weak=(), kernels=())
+
+    @property
+    def callable(self) -> tuple[str, ...]:
+        """The definitions that code of other images can use: functions and variables."""
+        return tuple(sorted({*self.defined, *self.weak} - {*self.kernels}))
 
 
 class SymbolsToRead(NamedTuple):

@@ -226,6 +226,7 @@ class Link:
         linker: the release of the linker.
         offline: that linker is nvlink rather than nvJitLink.
         certain: it is one link; else these are modules that may be linked with each other.
+        left_out: images of the objects that hold nothing for the target.
     """
 
     images: tuple[tuple[ImageSignature, int], ...]
@@ -234,6 +235,7 @@ class Link:
     linker: Release
     offline: bool
     certain: bool
+    left_out: tuple[ImageSignature, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

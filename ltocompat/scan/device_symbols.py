@@ -22,6 +22,7 @@ def of_ptx(data: bytes) -> DeviceSymbols:
         undefined_variables=_sorted(found.undefined_variables),
         defined=_sorted(found.defined),
         weak=_sorted(found.weak),
+        kernels=_sorted(found.kernels),
     )
 
 

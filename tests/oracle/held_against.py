@@ -17,6 +17,8 @@ from ltocompat import Result, Verdict
 from ltocompat.model.errors import LtocompatError
 
 AGREE, DISAGREE = "agree", "disagree"
+# How linkers refuse a name that no input defines, or two do.
+_ABOUT_NAMES = ("Unresolved extern", "Undefined reference", "ultiply defined", "ERROR 9: finish")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +30,21 @@ class Held:
         answer: of the real linker.
         verdict: of ``check``; None where it judged nothing.
         why: rules and messages of the findings that decided, or what was said instead.
+        not_judged: what ``check`` said besides that it did not judge.
     """
 
     case: Case
     answer: Answer
     verdict: Verdict | None
     why: str
+    not_judged: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> str:
-        """``agree``, ``disagree`` or ``unknown``."""
+        """``agree``, ``disagree`` or ``unknown``: a fact is missing, and was named."""
         if self.verdict in (None, Verdict.UNKNOWN):
+            return "unknown"
+        if "symbols" in self.not_judged and any(w in self.answer.words for w in _ABOUT_NAMES):
             return "unknown"
         return AGREE if (self.verdict is not Verdict.FAIL) == self.answer.accepted else DISAGREE
 
@@ -74,7 +80,7 @@ def held(
             if result is None:
                 yield Held(case, answer, None, said)
             else:
-                yield Held(case, answer, result.verdict, _why(result))
+                yield Held(case, answer, result.verdict, _why(result), result.not_judged)
 
 
 def _whole(case: Case) -> bool:
@@ -123,7 +129,9 @@ def table(rows: Iterable[Held]) -> str:
     for row in rows:
         counts[row.case.stratum][row.outcome] += 1
         if row.outcome == "unknown":
-            reasons[row.case.stratum][row.why.partition(":")[0]] += 1
+            unknown = row.verdict in (None, Verdict.UNKNOWN)
+            reason = row.why.partition(":")[0] if unknown else "names in LTO-IR"
+            reasons[row.case.stratum][reason] += 1
     lines = [f"{'stratum':22}{'links':>7}{'agree':>7}{'unknown':>9}{'disagree':>10}  unknown by"]
     for stratum, found in [*counts.items(), ("all", sum(counts.values(), Counter()))]:
         by = ", ".join(f"{rule} {many}" for rule, many in reasons[stratum].most_common(6))

@@ -62,3 +62,27 @@ def test_two_definitions_in_ltoir_fail_the_link(linker: str) -> None:
     calls = DATA / "absent-variable.ltoir"
     (result,) = checked(calls, calls, linker=linker)
     assert told(result) == {"TRIAL"}
+
+
+OBJECTS = DATA.parent.parent / "sample_artifacts" / "objects"
+
+
+def device_linked(*names: str) -> Result:
+    (result,) = ltocompat.check(
+        [OBJECTS / name for name in names],
+        ["nvlink=13.5,gpu=sm_80"],
+        together=True,
+        trial_link=True,
+        install_linkers=True,
+    )
+    return result
+
+
+def test_nvlink_gets_all_objects_of_a_device_link() -> None:
+    complete = device_linked("nvcc-13.5-rdc-axpy.o", "nvcc-13.5-rdc-scale.o")
+    assert not told(complete)
+    assert told(device_linked("nvcc-13.5-rdc-axpy.o")) == {"BLD-10"}
+    assert told(device_linked("nvcc-13.5-lto.o")) == {"TRIAL"}
+    with_ltoir = device_linked("nvcc-13.5-lto.o", "nvcc-13.5-rdc-scale.o")
+    assert not told(with_ltoir)
+    assert "symbols" not in with_ltoir.not_judged

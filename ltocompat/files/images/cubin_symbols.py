@@ -57,6 +57,7 @@ class CubinSymbols(NamedTuple):
             the launch decides.
         defined: strong definitions, of functions and of variables.
         weak: definitions that give way.
+        kernels: those of both that are kernels.
     """
 
     undefined_functions: tuple[str, ...]
@@ -64,6 +65,7 @@ class CubinSymbols(NamedTuple):
     undefined_variables: tuple[str, ...]
     defined: tuple[str, ...]
     weak: tuple[str, ...]
+    kernels: tuple[str, ...]
 
 
 def read(cubin: Cubin) -> CubinSymbols:
@@ -85,6 +87,7 @@ def read(cubin: Cubin) -> CubinSymbols:
         _names(s for s in absent if s.type in _VARIABLES and not s.other & _STO_SHARED),
         _names(strong),
         _names(s for s in present if s.binding == _STB_WEAK or s.section == _COMMON),
+        _names(s for s in present if s.type == _STT_FUNC and s.other & _STO_ENTRY),
     )
 
 

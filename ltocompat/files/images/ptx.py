@@ -179,6 +179,11 @@ class PtxSymbols(NamedTuple):
     weak: tuple[str, ...]
 
     @property
+    def kernels(self) -> tuple[str, ...]:
+        """Kernels that are defined."""
+        return tuple(f.name for f in self.functions if f.is_kernel and f.body)
+
+    @property
     def bodiless(self) -> tuple[str, ...]:
         """Functions that are declared and nowhere defined."""
         there = {function.name for function in self.functions if function.body} | {*self.aliases}

@@ -68,8 +68,11 @@ class Result(Record):
     verdict: VerdictWord
     coverage: Coverage
     not_judged: Annotated[
-        tuple[Annotated[str, one_of("load", "link")], ...],
-        described("Halves that the target says too little for."),
+        tuple[Annotated[str, one_of("load", "link", "symbols")], ...],
+        described(
+            "Halves that the target says too little for; symbols: names that LTO-IR calls and "
+            "defines, in one link that no linker was asked about."
+        ),
     ]
     findings: tuple[Finding, ...]
     why: Annotated[tuple[str, ...], described("The reasoning, a sentence each.")]

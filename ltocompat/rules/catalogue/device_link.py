@@ -141,8 +141,47 @@ def _across_family(subject: Subject, image: ImageSignature) -> Iterator[Requirem
         )
 
 
-# A device link passes over objects that have nothing for its architecture (judge_artifact).
-FAMILY.declare("BLD-03", Level.ERROR)
+@FAMILY.of_link("BLD-03", Level.ERROR)
+def left_out_of_a_device_link(link: Link) -> Iterator[Requirement]:
+    """A device link goes on without objects that have nothing for its architecture."""
+    if not link.left_out or not link.offline or not link.certain:
+        return  # judge_artifact speaks of what is no single link, or is one of nvJitLink
+    constraint, consequence = _without(link)
+    yield Requirement(
+        Component.NONE,
+        constraint,
+        "BLD-03",
+        f"objects without code for {'the target' if link.gpu is None else link.gpu.arch}",
+        f"nvlink leaves them out, with a warning at most; {consequence}",
+        "compile them for the target, too",
+        "architectures in entry headers; symbols of the cubins and PTX",
+    )
+
+
+def _without(link: Link) -> tuple[Constraint, str]:
+    """What becomes of a device link that goes on without some of its objects."""
+    lost = [image.symbols for image in link.left_out]
+    taken = [image.symbols for image, _ in link.images]
+    kernels = sorted({name for symbols in lost if symbols for name in symbols.kernels})
+    hidden = any(symbols is None for symbols in lost)
+    blind = any(symbols is None for symbols in taken)  # LTO-IR
+    if (kernels or hidden) and not any(symbols and symbols.kernels for symbols in taken):
+        if kernels and not blind:
+            return Always(Verdict.FAIL), "no kernel is left for it"
+        return (
+            Always(Verdict.UNKNOWN, trial_decides=blind),
+            "whether a kernel is left depends on LTO-IR, which shows no names",
+        )
+    functions = [name for symbols in lost if symbols for name in symbols.callable]
+    if blind and (functions or hidden):
+        return (
+            Always(Verdict.UNKNOWN, trial_decides=True),
+            "whether the LTO-IR calls what is in them, and then finds it undefined, can't be read",
+        )
+    if not kernels:
+        return Remark(warns=True), "nothing else needs them"
+    launched = f"launching {image_helpers.listed(kernels)} there ends in error 500"
+    return Remark(warns=True), f"{launched}, named symbol not found"
 
 
 # The target of a device link is a real architecture: only the log of a build shows it.
@@ -275,17 +314,30 @@ def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
     """What an input calls, another one defines."""
     known = [image.symbols for image, _ in link.images]
     readable = [symbols for symbols in known if symbols is not None]
-    if not link.certain or len(readable) < len(known):
-        return  # LTO-IR shows no names, and may define any
+    if not link.certain:
+        return
     missing = defined_nowhere(readable)
     names = sorted({*missing.needed_by_kernels, *missing.undefined_variables})
+    blind = len(readable) < len(known)
     if names:
         yield Requirement(
             Component.NONE,
-            Always(Verdict.FAIL),
+            Always(Verdict.UNKNOWN, trial_decides=True) if blind else Always(Verdict.FAIL),
             "BLD-10",
             image_helpers.listed(names),
-            "no input of the link defines it",
+            "no PTX or SASS of the link defines it, and LTO-IR shows no names"
+            if blind
+            else "no input of the link defines it",
             "give the linker the file that defines it, too",
             "symbols of the cubins and PTX",
+        )
+    if any(image.kind is ImageKind.LTOIR for image, _ in link.images):
+        yield Requirement(
+            Component.NONE,
+            Remark(),
+            "BLD-10",
+            "LTO-IR",
+            "it shows no names: whether what it calls is defined, and once, is not judged",
+            "ask the linker with --trial-link",
+            "kinds of the images",
         )

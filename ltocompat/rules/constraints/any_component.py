@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ltocompat.model.verdict import Verdict
+from ltocompat.model.verdict import LEVELS, Level, Verdict
 from ltocompat.rules.rule import Component, Constraint, Unbounded
 
 _EVERY = frozenset(Component)
@@ -13,9 +13,14 @@ _EVERY = frozenset(Component)
 
 @dataclass(frozen=True, slots=True)
 class Remark(Constraint):
-    """Nothing that has to be so; something that is worth a note on any target."""
+    """Nothing that has to be so; something that is worth a note on any target.
+
+    Attributes:
+        warns: it is worth a warning.
+    """
 
     components: ClassVar = _EVERY
+    warns: bool = False
 
     def __str__(self) -> str:
         return "noted"
@@ -29,6 +34,10 @@ class Remark(Constraint):
         """True."""
         del value
         return True
+
+    def level(self, verdict: Verdict) -> Level:
+        """A note, or a warning."""
+        return Level.WARNING if self.warns else LEVELS[verdict]
 
     def floor(self) -> Unbounded:
         """None: every value is ``ok``."""

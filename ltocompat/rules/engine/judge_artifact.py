@@ -33,7 +33,7 @@ from ltocompat.rules.emitted import (
 )
 from ltocompat.rules.engine.group_verdict import GroupVerdict
 from ltocompat.rules.engine.judge_host import judge_host
-from ltocompat.rules.engine.judge_link import findings_of_link
+from ltocompat.rules.engine.judge_link import findings_of_link, leaves_symbols_open
 from ltocompat.rules.engine.judge_module import (
     OTHER_ROUTE,
     ModuleVerdict,
@@ -51,6 +51,7 @@ from ltocompat.rules.engine.without_kernels import (
 )
 
 HALVES = ("load", "link")
+SYMBOLS = "symbols"
 
 
 def routes(
@@ -140,11 +141,17 @@ def _result(
         route,
         verdict,
         _coverage(judged),
-        tuple(half for half in HALVES if half in not_judged),
+        _open_parts(not_judged, symbols=leaves_symbols_open(summary, judged, target, gpu)),
         tuple(findings),
         tuple(_reasons(judged, hosts)),
         _extent(judged, verdict, of_whole=summary.one_link or worst(around) is verdict),
     )
+
+
+def _open_parts(halves: frozenset[str], *, symbols: bool) -> tuple[str, ...]:
+    """What was not judged: halves, and the names of functions that LTO-IR doesn't show."""
+    known = tuple(half for half in HALVES if half in halves)
+    return (*known, SYMBOLS) if symbols else known
 
 
 def _judge(
@@ -206,12 +213,14 @@ def _of_whole(
         yield _unreadable(summary)
     elif gpu is not None and misses_all(judged):
         yield _nothing_serves(judged, gpu)
-    yield from _lacking(judged, target, gpu)
+    yield from _lacking(judged, target, gpu, one_link=summary.one_link)
     yield from notes_of_empty(judged, gpu)
     yield from note_of_sliver(judged, gpu)
 
 
-def _lacking(judged: list[GroupVerdict], target: Target, gpu: Gpu | None) -> Iterator[Finding]:
+def _lacking(
+    judged: list[GroupVerdict], target: Target, gpu: Gpu | None, *, one_link: bool
+) -> Iterator[Finding]:
     """Objects that have nothing for the target of a device link, beside others that do."""
     waiting = [
         group_verdict for group_verdict in judged if group_verdict.group.signature.needs_device_link
@@ -223,6 +232,8 @@ def _lacking(judged: list[GroupVerdict], target: Target, gpu: Gpu | None) -> Ite
     ]
     if gpu is None or not missing or len(missing) == len(waiting):
         return
+    if one_link and target.nvlink is not None:
+        return  # the rule on the whole link knows whether something needs them
     source = rule(ABSENT_FROM_DEVICE_LINK)
     # nvlink goes on without them; nvJitLink takes no object that has nothing for its target.
     refused = target.nvlink is None and target.nvjitlink is not None

@@ -11,10 +11,10 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.link_options import disagreements
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu, Target, VersionSet
-from ltocompat.model.trial_answer import link_key
+from ltocompat.model.trial_answer import TrialOutcome, link_key
 from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict, worst
 from ltocompat.rules.catalogue import RULES, rule
-from ltocompat.rules.emitted import TRIAL_DISAGREES, TRIAL_REFUSED
+from ltocompat.rules.emitted import ABSENT_FROM_DEVICE_LINK, TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.engine.evaluate import evaluate
 from ltocompat.rules.engine.group_verdict import GroupVerdict
 from ltocompat.rules.engine.judge_module import ModuleVerdict, finding_of, over
@@ -28,33 +28,97 @@ def findings_of_link(
     summary: ArtifactSummary, judged: Sequence[GroupVerdict], target: Target, gpu: Gpu | None
 ) -> tuple[Finding, ...]:
     """What rules find in all that is linked, for the releases that the target's linker can be."""
-    linked = [
-        each for each in judged if each.way is Route.LINK and each.module_verdict.how == "link"
-    ]
-    offline = any(each.group.signature.needs_device_link for each in linked) and target.nvlink
-    known = target.nvlink if offline else target.nvjitlink
-    if not linked or known is None:
+    linked = _linked(judged)
+    linkers = _linkers(linked, target)
+    if not linked or linkers is None:
         return ()
+    known, offline = linkers
+    left_out = [each for each in judged if offline and _is_left_out(each)]
+    answers = {linker: _tried(summary, linker, gpu, offline=offline) for linker in known.values}
     found = [
-        _judged(_link(summary, linked, gpu, linker, offline=bool(offline)), target, linker)
+        _settled(
+            _judged(_link(summary, linked, left_out, gpu, linker, offline=offline), target, linker),
+            answers[linker],
+        )
         for linker in known.values
     ]
+    examples = {ABSENT_FROM_DEVICE_LINK: left_out[0].group.example} if left_out else {}
     example = (_beside_ltoir(linked) or linked[0]).group.example
-    folded = list(_folded(known, found))
+    folded = [
+        replace(each, example=examples.get(each.rule, example)) for each in _folded(known, found)
+    ]
     verdicts = (each.module_verdict.verdict for each in judged if each.way is Route.LINK)
     by_rules = worst(
         (*(v for v in verdicts if v is not None), *(finding.verdict for finding in folded))
     )
-    folded += _refusals(summary, known, gpu, by_rules)
-    return tuple(replace(each, example=each.example or example) for each in folded)
+    told = [tried for tried in answers.values() if tried is not None]
+    refusals = _refusals(told, known, by_rules)
+    return (*folded, *(replace(each, example=example) for each in refusals))
+
+
+def leaves_symbols_open(
+    summary: ArtifactSummary, judged: Sequence[GroupVerdict], target: Target, gpu: Gpu | None
+) -> bool:
+    """Whether LTO-IR is in one link, and no linker was asked whether its names are defined."""
+    linked = _linked(judged)
+    linkers = _linkers(linked, target)
+    kinds = {image.kind for each in linked for image in each.module_verdict.picked}
+    if not summary.one_link or linkers is None or ImageKind.LTOIR not in kinds:
+        return False
+    known, offline = linkers
+    return any(_tried(summary, each, gpu, offline=offline) is None for each in known.values)
+
+
+def _linked(judged: Sequence[GroupVerdict]) -> list[GroupVerdict]:
+    return [each for each in judged if each.way is Route.LINK and each.module_verdict.how == "link"]
+
+
+def _is_left_out(each: GroupVerdict) -> bool:
+    """Whether an object that waits for the device link has nothing for its target."""
+    return each.group.signature.needs_device_link and each.module_verdict.how == "none"
+
+
+def _linkers(
+    linked: Sequence[GroupVerdict], target: Target
+) -> tuple[VersionSet[Release], bool] | None:
+    """The releases that the linker can be, and whether it is nvlink; None where none is named."""
+    waiting = any(each.group.signature.needs_device_link for each in linked)
+    offline = waiting and target.nvlink is not None
+    known = target.nvlink if offline else target.nvjitlink
+    return None if known is None else (known, offline)
+
+
+def _tried(
+    summary: ArtifactSummary, linker: Release, gpu: Gpu | None, *, offline: bool
+) -> TrialOutcome | None:
+    """What a linker did that was given all of it."""
+    if gpu is None:
+        return None
+    return summary.link_trials.get(link_key(linker, gpu.arch, offline=offline))
+
+
+def _settled(findings: list[Finding], tried: TrialOutcome | None) -> list[Finding]:
+    """What a linker that linked all of it leaves of what rules found.
+
+    What bytes don't show, it has seen; what nobody promises works, and stays unpromised.
+    """
+    if tried is None or not tried.proves:
+        return findings
+    left = (
+        each for each in findings if not (each.verdict is Verdict.UNKNOWN and each.decided_by_trial)
+    )
+    return [_unpromised(each) if each.verdict is Verdict.UNKNOWN else each for each in left]
+
+
+def _unpromised(finding: Finding) -> Finding:
+    verdict = Verdict.UNDOCUMENTED
+    return replace(finding, verdict=verdict, level=LEVELS[verdict])
 
 
 def _refusals(
-    summary: ArtifactSummary, known: VersionSet[Release], gpu: Gpu | None, by_rules: Verdict
+    answers: Sequence[TrialOutcome], known: VersionSet[Release], by_rules: Verdict
 ) -> Iterator[Finding]:
     """What linkers said that were given all of it, and did not link it."""
-    keys = [] if gpu is None else [link_key(linker, gpu.arch) for linker in known.values]
-    answers = [summary.link_trials[key] for key in keys if key in summary.link_trials]
     for tried in answers:
         if tried.worked:
             continue
@@ -81,6 +145,7 @@ def _refusals(
 def _link(
     summary: ArtifactSummary,
     linked: Sequence[GroupVerdict],
+    left_out: Sequence[GroupVerdict],
     gpu: Gpu | None,
     linker: Release,
     *,
@@ -99,6 +164,7 @@ def _link(
         linker,
         offline,
         summary.one_link,
+        tuple(image for each in left_out for image in each.group.signature.images),
     )
 
 
