@@ -80,3 +80,38 @@ def test_required_gpus_are_served_by_whatever_serves_them(
     assert found == code
     rules = [finding["rule"] for result in results for finding in result["findings"]]
     assert ("POL-03" in rules) is bool(code)
+
+
+def ptx(*kernels: str) -> bytes:
+    """PTX of CUDA 13.5, which driver 580 refuses."""
+    entries = "".join(f".visible .entry {k}()\n{{\nbar.sync 0;\nret;\n}}\n" for k in kernels)
+    return f".version 9.4\n.target sm_80\n.address_size 64\n{entries}".encode()
+
+
+def ignoring(kernel: str, rule: str = "PTX-01") -> str:
+    keys = {"rule": rule, "kernel": kernel, "reason": "never launched", "expires": "2099-12-31"}
+    return "[[audit.ignore]]\n" + "".join(f'{key} = "{text}"\n' for key, text in keys.items())
+
+
+def test_an_ignore_by_kernel_is_about_findings_that_strike_such_kernels_alone(
+    folder: Path, capsys: Captured
+) -> None:
+    probes = wheel(folder, {"k/x.ptx": ptx("_ZN3lib10nopProbeAEv", "_ZN3lib10nopProbeBEv")})
+    mixed = wheel(folder, {"k/x.ptx": ptx("_ZN3lib10nopProbeAEv", "_ZN3lib3runEv")}, name="mixed")
+    links = ignoring("*nopProbe*", "PTX-02")
+    for kernel in ("*nopProbe*", "lib::nop*"):
+        code, results = audit(probes, ignoring(kernel) + links, capsys)
+        assert (code, results[0]["findings"][0]["standing"]) == (0, "ignored")
+    assert audit(probes, ignoring("run") + links, capsys)[0] == 1
+    code, results = audit(mixed, ignoring("*nopProbe*") + links, capsys)
+    (finding,) = (f for f in results[0]["findings"] if f["rule"] == "PTX-01")
+    assert (code, finding["standing"]) == (1, "counts")
+    assert finding["remedy"].endswith("is not about all of it: there is _ZN3lib3runEv")
+
+
+def test_an_ignore_by_kernel_that_no_finding_needs_is_told(folder: Path, capsys: Captured) -> None:
+    path = wheel(folder, {"k/x.ptx": ptx("run")})
+    Path("ltocompat.toml").write_text(TARGET + ignoring("rum"), "utf-8")
+    assert run(["audit", str(path)]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert "audit.ignore[0] (PTX-01 for kernels rum): no finding has such kernels alone" in text

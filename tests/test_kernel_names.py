@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import zipfile
 from pathlib import Path
@@ -32,16 +34,33 @@ def test_a_module_that_fails_names_its_kernels(tmp_path: Path) -> None:
     result = checked(path, OLD)
     assert result.verdict is Verdict.FAIL
     assert result.findings[0].kernels == ("_Z3addPfS_", "_Z5scalePf")
-    assert result.findings[0].kernel_count == 2
+    assert result.findings[0].kernel_modules == 1
 
 
-def test_so_does_one_in_a_package(tmp_path: Path) -> None:
+def test_modules_that_fail_alike_name_the_kernels_of_all_of_them(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as package:
-        package.writestr("k/first.ptx", ptx("_Z5firstv"))
-        package.writestr("k/second.ptx", ptx("_Z6secondv"))
-    result = checked(path, OLD)
-    assert result.findings[0].kernels == ("_Z5firstv",)
+        package.writestr("k/first.ptx", ptx("_Z5firstv", "_Z4bothv"))
+        package.writestr("k/second.ptx", ptx("_Z6secondv", "_Z4bothv"))
+        package.writestr("k/works.ptx", ptx("_Z5worksv").replace(".version 9.0", ".version 7.0"))
+    found = checked(path, OLD).findings[0]
+    assert (found.module_count, found.kernel_modules) == (2, 2)
+    assert found.kernels == ("_Z5firstv", "_Z4bothv", "_Z6secondv")
+
+
+def test_of_very_many_modules_some_are_read_and_that_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as package:
+        for number in range(70):
+            package.writestr(f"k/{number:02}.ptx", ptx(f"k{number:02}"))
+    found = checked(path, OLD).findings[0]
+    assert (found.module_count, found.kernel_modules, len(found.kernels)) == (70, 60, 60)
+    run(["check", str(path), "--deploy-target", OLD])
+    assert "kernels k00, k01, k02 and 57 more in 60 of them" in capsys.readouterr().out
+    run(["check", str(path), "--deploy-target", OLD, "--format", "html"])
+    assert "<dt>Kernels of 60 modules</dt>" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("arch", "target"), [("sm_80", NEW), ("sm_100", NEW), ("sm_100", OLD)])
@@ -59,12 +78,23 @@ def test_of_many_kernels_the_first_are_named_and_all_are_counted(
     path = tmp_path / "a.ptx"
     path.write_text(ptx(*(f"k{number}" for number in range(1500))))
     assert run(["check", str(path), "--deploy-target", OLD]) == 1
-    assert "kernels k0, k1, k2 and 1,497 more)" in capsys.readouterr().out
+    assert "kernels k0, k1, k2 and 1,497 more" in capsys.readouterr().out
     run(["check", str(path), "--deploy-target", OLD, "--format", "json"])
     (result,) = json.loads(capsys.readouterr().out)["results"]
     found = result["findings"][0]
     assert found["kernels"] == [f"k{number}" for number in range(20)]
     assert found["kernel_count"] == 1500
+    assert found["kernel_modules"] == 1
+    run(["check", str(path), "--deploy-target", OLD, "--format", "jsonl"])
+    row = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert (row["kernels"][-1], row["kernel_count"], row["kernel_modules"]) == ("k19", 1500, 1)
+    run(["check", str(path), "--deploy-target", OLD, "--format", "sarif"])
+    value = json.loads(capsys.readouterr().out)["runs"][0]["results"][0]["properties"]
+    assert (value["kernels"][0], value["kernel_count"], value["kernel_modules"]) == ("k0", 1500, 1)
+    run(["check", str(path), "--deploy-target", OLD, "--format", "csv"])
+    cells = next(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert cells["kernels"].split() == found["kernels"]
+    assert cells["kernel_count"] == "1500"
     run(["check", str(path), "--deploy-target", OLD, "--format", "html"])
     page = capsys.readouterr().out
     assert "k19" in page

@@ -45,7 +45,7 @@ trial-link = ["13.3", "13.2"]
 no-device-code = "pass"
 ignore = [
   {rule = "ptx-06", path = "libx*.so", target = "edge", reason = "later", expires = 2026-11-21},
-  {rule = "LTO-10b", reason = "measured", expires = "2027-01-31"},
+  {rule = "LTO-10b", kernel = "*run*", reason = "measured", expires = "2027-01-31"},
 ]
 """
 
@@ -74,6 +74,7 @@ def test_a_policy_says_it_all(tmp_path: Path) -> None:
     assert policy.allow_empty
     first, second = policy.ignores
     assert (first.rule, first.path, first.target) == ("PTX-06", "libx*.so", "edge")
+    assert (first.kernel, second.kernel) == ("*", "*run*")
     assert first.expires == TODAY  # its last day
     assert (second.rule, second.path, second.target) == ("LTO-10b", "*", "*")
     assert second.expires == dt.date(2027, 1, 31)

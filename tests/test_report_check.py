@@ -70,6 +70,7 @@ def test_json_says_all_of_a_result() -> None:
         "example": "lib/libx.so@0x1f40.3",
         "kernels": [],
         "kernel_count": 0,
+        "kernel_modules": 0,
     }
     assert (value["target"], value["gpu"], value["route"]) == ("prod", "h100", None)
     assert value["coverage"]["served"] == 1617

@@ -157,7 +157,7 @@ def hostile_results() -> list[Target | Result]:
         source=HOSTILE,
         example=Place(HOSTILE, (HOSTILE,), 0x40),
         kernels=(HOSTILE,),
-        kernel_count=7,
+        kernel_modules=7,
     )
     gpu = goal.gpus[0]
     return [

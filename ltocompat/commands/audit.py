@@ -272,7 +272,7 @@ def _audited(
             requirement = required(known)
             yield requirement
             found = list(results_of(known, policy, packages, requirement))
-            for result in with_kernel_names(found, options.limits):
+            for result in with_kernel_names(found, options.limits, policy.ignores):
                 yield audited(result, policy, scope.baseline)
 
 

@@ -2,42 +2,55 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ltocompat.model.limits import Limits
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Finding, Result, Verdict
 
-_MOST_PLACES = 20
-_MOST_NAMES = 20
+if TYPE_CHECKING:
+    from ltocompat.commands.policy.values import Ignore
+    from ltocompat.scan.second_pass import ModuleKernels
+
+_MOST_PLACES = 60  # of an artifact
 
 R = TypeVar("R")
 """What is no result, and passes by."""
 
 
-def with_kernel_names(records: Sequence[R | Result], limits: Limits) -> list[R | Result]:
-    """The same, where findings on modules that may not work name the kernels of the first of them.
+def with_kernel_names(
+    records: Sequence[R | Result], limits: Limits, ignores: Sequence[Ignore] = ()
+) -> list[R | Result]:
+    """The same, where findings on modules that may not work name the kernels of these modules.
 
-    Reading kernels is dear, so that it is done for the first findings of an artifact only.
+    Reading kernels is dear, so that it is done for some modules of an artifact only, in turn the
+    first of each finding, the second of each. Where an ignore goes by kernels it is done for all.
+
+    Args:
+        records: the results of one artifact, and what else there is.
+        limits: what reading one file may cost.
+        ignores: those of a policy.
     """
     results = [record for record in records if isinstance(record, Result)]
-    places = list(dict.fromkeys(_places(results)))[:_MOST_PLACES]
-    if not places:
+    by_kernel = [ignore for ignore in ignores if ignore.by_kernel]
+    pairs = [(result, finding) for result in results for finding in result.findings]
+    whole = {
+        place for pair in pairs if _may_be_ignored(*pair, by_kernel) for place in pair[1].places
+    }
+    some = _in_turn(finding for result, finding in pairs if _is_of_modules(result, finding))
+    if not some and not whole:
         return list(records)
     # Imported here: most artifacts have no such finding.
     from ltocompat.scan.second_pass import kernel_names
 
-    names = kernel_names(places, limits)
-    return [_named(record, names) if isinstance(record, Result) else record for record in records]
-
-
-def _places(results: Iterable[Result]) -> Iterable[Place]:
-    for result in results:
-        for finding in result.findings:
-            if _is_of_modules(result, finding) and finding.example is not None:
-                yield finding.example
+    names = kernel_names(some, limits, whole)
+    return [
+        _named(record, names, by_kernel) if isinstance(record, Result) else record
+        for record in records
+    ]
 
 
 def _is_of_modules(result: Result, finding: Finding) -> bool:
@@ -45,15 +58,41 @@ def _is_of_modules(result: Result, finding: Finding) -> bool:
     return result.extent.modules > 0 < finding.module_count and finding.verdict >= Verdict.UNKNOWN
 
 
-def _named(result: Result, names: Mapping[Place, tuple[str, ...]]) -> Result:
+def _may_be_ignored(result: Result, finding: Finding, by_kernel: Sequence[Ignore]) -> bool:
+    """Whether it is ignored if all of its kernels match."""
+    return any(ignore.concerns(result.path, result.target.name, finding) for ignore in by_kernel)
+
+
+def _in_turn(findings: Iterable[Finding]) -> list[Place]:
+    """Places of all findings, as many as are read."""
+    rows = itertools.zip_longest(*{finding.places: None for finding in findings})
+    places: dict[Place, None] = {}
+    for place in itertools.chain.from_iterable(rows):
+        if len(places) == _MOST_PLACES:
+            break
+        if place is not None:
+            places.setdefault(place)
+    return [*places]
+
+
+def _named(
+    result: Result, names: Mapping[Place, ModuleKernels], by_kernel: Sequence[Ignore]
+) -> Result:
     findings = [
-        _with_names(finding, names.get(finding.example, ()))
-        if finding.example is not None and _is_of_modules(result, finding)
+        _with_names(finding, names)
+        if _is_of_modules(result, finding) or _may_be_ignored(result, finding, by_kernel)
         else finding
         for finding in result.findings
     ]
     return replace(result, findings=tuple(findings))
 
 
-def _with_names(finding: Finding, names: tuple[str, ...]) -> Finding:
-    return replace(finding, kernels=names[:_MOST_NAMES], kernel_count=len(names))
+def _with_names(finding: Finding, names: Mapping[Place, ModuleKernels]) -> Finding:
+    found = [names[place] for place in finding.places if place in names]
+    sure = len(set(finding.places)) == finding.module_count == len(found)
+    return replace(
+        finding,
+        kernels=tuple(dict.fromkeys(name for each in found for name in each.names)),
+        kernel_modules=len(found),
+        all_kernels=sure and all(each.names and each.all_read for each in found),
+    )

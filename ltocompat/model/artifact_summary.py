@@ -20,6 +20,7 @@ class ModuleGroup:
         trials: what linkers did with them.
         count: how many there are.
         example: the first.
+        places: where they are; not all of them where there are very many.
         inner: they lie in members of what was named, a package or an archive, and the user named
             none of them.
     """
@@ -29,6 +30,7 @@ class ModuleGroup:
     count: int
     example: Place
     inner: bool = False
+    places: list[Place] = field(default_factory=list)
 
     @property
     def named(self) -> bool:

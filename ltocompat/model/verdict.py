@@ -77,8 +77,10 @@ class Finding:
         example: the first of them, None for a finding about the target.
         about_loading: it is about what a driver does later, of which a trial link says nothing.
         decided_by_trial: a trial link would settle it.
-        kernels: names of kernels of the first module, where they were read: the first of them.
-        kernel_count: how many kernels that module has; 0 where they were not read.
+        places: its modules; not all of them where there are very many.
+        kernels: names of the kernels of its modules, each once, where they were read.
+        kernel_modules: of how many of its modules they were read.
+        all_kernels: each of its modules has kernels, and no name of them is missing.
         headline: what is wrong in a few words, with the values; empty where the first clause of
             the message says it.
     """
@@ -94,8 +96,10 @@ class Finding:
     example: Place | None = None
     about_loading: bool = False
     decided_by_trial: bool = False
+    places: tuple[Place, ...] = ()
     kernels: tuple[str, ...] = ()
-    kernel_count: int = 0
+    kernel_modules: int = 0
+    all_kernels: bool = False
     headline: str = ""
 
 

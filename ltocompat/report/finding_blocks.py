@@ -25,7 +25,7 @@ from ltocompat.report.text import brief, clause, clip, count
 
 _MOST_FINDINGS = 20
 _MOST_NAMED = 4  # artifacts of one finding
-_MOST_KERNELS = 3  # of the first module of a finding
+_MOST_KERNELS = 3  # of a finding
 _NAME = 60  # characters of the name of a kernel
 _FIX = 110  # characters of what to do; explain tells the rest
 
@@ -179,15 +179,16 @@ def _modules(group: GroupedFinding) -> str:
 
 
 def _kernels(group: GroupedFinding) -> Iterator[str]:
-    """``kernels a, b and 5 more``, of the first module."""
-    finding = group.finding
-    names = finding.kernels[:_MOST_KERNELS]
+    """``kernels a, b and 5 more in 60 of them``, where kernels of all were not read."""
+    names, every = [*group.kernels][:_MOST_KERNELS], len(group.kernels)
     if names:
-        yield "kernel " if finding.kernel_count == 1 else "kernels "
+        yield "kernel " if every == 1 else "kernels "
     for position, name in enumerate(names):
         yield from (", ", Code(clip(name, _NAME))) if position else (Code(clip(name, _NAME)),)
-    if finding.kernel_count > len(names):
-        yield f" and {finding.kernel_count - len(names):,} more"
+    if every > len(names):
+        yield f" and {every - len(names):,} more"
+    if names and group.kernel_modules < group.module_count:
+        yield f" in {group.kernel_modules:,} of them"
 
 
 def _others(paths: Sequence[str]) -> Iterator[str]:

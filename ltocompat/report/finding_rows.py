@@ -12,6 +12,8 @@ from ltocompat.model.verdict import Finding, Result
 from ltocompat.report.grouped_findings import GroupedFinding, grouped_findings
 from ltocompat.report.text import brief, escape
 
+MOST_KERNELS = 20  # that a finding names where lists can be long
+
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
@@ -32,6 +34,9 @@ class FindingRow:
         message: what is wrong.
         remedy: what to do.
         evidence: the bytes that say so.
+        kernels: the first kernels of its modules, mangled; empty where they were not read.
+        kernel_count: how many there are in ``kernel_modules``.
+        kernel_modules: in how many of its modules kernels were read.
         fingerprint: the same in every build.
         number: of the findings with this fingerprint, from 1.
     """
@@ -50,6 +55,9 @@ class FindingRow:
     message: str
     remedy: str
     evidence: str
+    kernels: tuple[str, ...]
+    kernel_count: int
+    kernel_modules: int
     fingerprint: str
     number: int
 
@@ -87,6 +95,9 @@ def _row(group: GroupedFinding, seen: Counter[str]) -> FindingRow:
         message=escape(brief(finding.message)),
         remedy=escape(brief("; or ".join(group.remedies))),
         evidence=escape(brief(finding.evidence)),
+        kernels=tuple(map(escape, [*group.kernels][:MOST_KERNELS])),
+        kernel_count=len(group.kernels),
+        kernel_modules=group.kernel_modules,
         fingerprint=digest,
         number=seen[digest],
     )

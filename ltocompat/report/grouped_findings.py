@@ -74,6 +74,7 @@ class GroupedFinding:
         headlines: the same in a few words.
         remedies: what to do; of several cells each once.
         judged: modules of an artifact that were judged: the most of any cell.
+        kernels: of its modules, as far as they were read.
     """
 
     finding: Finding
@@ -84,6 +85,9 @@ class GroupedFinding:
     headlines: dict[str, None] = field(default_factory=dict)
     remedies: dict[str, None] = field(default_factory=dict)
     judged: int = 0
+    kernels: dict[str, None] = field(default_factory=dict)
+    _read: dict[str, int] = field(default_factory=dict)
+    _read_in_cell: dict[tuple[str, Cell], int] = field(default_factory=dict)
     _in_cell: dict[tuple[str, Cell], int] = field(default_factory=dict)
 
     def add(self, result: Result, finding: Finding) -> None:
@@ -91,7 +95,10 @@ class GroupedFinding:
         cell = cell_of(result)
         inside = (result.path, cell)
         self._in_cell[inside] = self._in_cell.get(inside, 0) + finding.module_count
-        self._raise_modules(result.path, self._in_cell[inside])
+        _raise(self.modules, result.path, self._in_cell[inside])
+        self._read_in_cell[inside] = self._read_in_cell.get(inside, 0) + finding.kernel_modules
+        _raise(self._read, result.path, self._read_in_cell[inside])
+        self.kernels |= dict.fromkeys(finding.kernels)
         if finding.example is not None:
             self.places.setdefault((finding.example.path, finding.example.members), finding.example)
         self.cells.setdefault(cell)
@@ -117,7 +124,10 @@ class GroupedFinding:
     def join(self, other: GroupedFinding) -> None:
         """Take all of the other."""
         for path, modules in other.modules.items():
-            self._raise_modules(path, modules)
+            _raise(self.modules, path, modules)
+        for path, modules in other._read.items():
+            _raise(self._read, path, modules)
+        self.kernels |= other.kernels
         self.places = other.places | self.places
         self.cells |= other.cells
         self.messages |= other.messages
@@ -125,13 +135,15 @@ class GroupedFinding:
         self.remedies |= other.remedies
         self.judged = max(self.judged, other.judged)
 
-    def _raise_modules(self, path: str, modules: int) -> None:
-        self.modules[path] = max(self.modules.get(path, 0), modules)
-
     @property
     def module_count(self) -> int:
         """Modules of all artifacts."""
         return sum(self.modules.values())
+
+    @property
+    def kernel_modules(self) -> int:
+        """Modules of all artifacts whose kernels were read."""
+        return sum(self._read.values())
 
     @property
     def headline(self) -> str:
@@ -142,6 +154,10 @@ class GroupedFinding:
     def remedy(self) -> str:
         """One sentence for all of its cells; empty when there is nothing to do."""
         return brief(joined([*self.remedies]) or next(iter(self.remedies), ""))
+
+
+def _raise(modules: dict[str, int], path: str, number: int) -> None:
+    modules[path] = max(modules.get(path, 0), number)
 
 
 def grouped_findings(

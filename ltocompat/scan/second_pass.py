@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredImage, StoredModule
@@ -20,43 +21,76 @@ from ltocompat.scan.walk import Batch, ScanSettings, opened, stored_in_file
 _CODE = (ImageKind.SASS, ImageKind.PTX)
 
 
-def kernel_names(places: Iterable[Place], limits: Limits) -> dict[Place, tuple[str, ...]]:
-    """The kernels of the modules at these places, by place; nothing of those that show none.
+class ModuleKernels(NamedTuple):
+    """The kernels of a module.
 
-    Each innermost file is walked once, no further than to the last of its places.
+    Attributes:
+        names: mangled, each once.
+        all_read: every image of it was read, and nothing else lies at its place; LTO-IR and
+            Tile IR show no names.
+    """
+
+    names: tuple[str, ...]
+    all_read: bool
+
+
+def kernel_names(
+    places: Iterable[Place], limits: Limits, whole: Collection[Place] = ()
+) -> dict[Place, ModuleKernels]:
+    """The kernels of the modules at these places, by place.
+
+    Each innermost file is walked once, and where no module is to be read whole, no further than to
+    the last of its places.
+
+    Args:
+        places: modules.
+        limits: what reading one file may cost.
+        whole: modules of which every image is read. Of others it is the first that shows kernels:
+            the images of a module are of one source, and mostly have the same.
     """
     inside: dict[Place, set[Place]] = {}
-    for place in places:
+    for place in (*places, *whole):
         if place.path != "-":  # standard input is read once
             inside.setdefault(Place(place.path, place.members), set()).add(place)
     return dict(
-        found for file, wanted in inside.items() for found in _of_file(file, wanted, limits)
+        found
+        for file, wanted in inside.items()
+        for found in _of_file(file, wanted, limits, frozenset(whole))
     )
 
 
 def _of_file(
-    file: Place, wanted: set[Place], limits: Limits
-) -> Iterator[tuple[Place, tuple[str, ...]]]:
-    left = set(wanted)
+    file: Place, wanted: set[Place], limits: Limits, whole: Collection[Place]
+) -> Iterator[tuple[Place, ModuleKernels]]:
+    found: dict[Place, ModuleKernels] = {}
+    some_whole = not wanted.isdisjoint(whole)
     try:
         with opened(file.path, limits) as view:
             for stored in stored_in_file(view, file, ScanSettings(limits=limits)):
-                if isinstance(stored, StoredModule) and stored.place in left:
-                    left.remove(stored.place)
-                    yield stored.place, _of_module(stored)
-                if not left:
+                if not isinstance(stored, StoredModule) or stored.place not in wanted:
+                    continue
+                place = stored.place
+                if place in found:  # an archive may have two members of one name
+                    yield place, found[place]._replace(all_read=False)
+                else:
+                    found[place] = _of_module(stored, every_image=place in whole)
+                    yield place, found[place]
+                if len(found) == len(wanted) and not some_whole:
                     return
     except UnreadableInput:  # it is gone since it was judged: what was found stands without names
         return
 
 
-def _of_module(stored: StoredModule) -> tuple[str, ...]:
-    """Those of the first image that shows some: the images of a module are of one source."""
+def _of_module(stored: StoredModule, *, every_image: bool) -> ModuleKernels:
+    names: dict[str, None] = {}
+    all_read = every_image
     for image in stored.images:
-        found = describe(image, Detail(kernels=True))[0] if image.kind in _CODE else None
-        if found is not None and found.kernels:
-            return found.kernels
-    return ()
+        kernels = describe(image, Detail(kernels=True))[0].kernels if image.kind in _CODE else None
+        names |= dict.fromkeys(kernels or ())
+        if names and not every_image:
+            break
+        all_read = all_read and kernels is not None
+    return ModuleKernels(tuple(names), all_read)
 
 
 def with_symbols(batch: Batch, wanted: Sequence[SymbolsToRead]) -> Batch:

@@ -21,6 +21,7 @@ from ltocompat.scan.walk import Batch
 _MOST_SKIPPED = 20
 _LARGE = 16 << 10
 _MOST_HOSTS = 10_000
+_MOST_PLACES = 1 << 16  # of a group; the largest libraries have a few thousand modules
 
 _Alike = tuple[tuple[str, ...], ModuleSignature, tuple[tuple[TrialKey, TrialOutcome], ...]]
 """Modules of one innermost file that have a signature and that linkers treated alike."""
@@ -159,7 +160,9 @@ class SummaryBuilder:
             self._flush()
             self._inside = module.place.members
         inner = module.place.members != self._members
-        _count(self._inner, ModuleGroup(module_signature(module), trials, 1, module.place, inner))
+        place = module.place
+        group = ModuleGroup(module_signature(module), trials, 1, place, inner, [place])
+        _count(self._inner, group)
         for image in module.images:
             if image.kind is ImageKind.LTOIR and image.options is not None:
                 self._options.setdefault(image.options, image)
@@ -194,3 +197,4 @@ def _count(
         groups[key] = group
     else:
         before.count += group.count
+        before.places += group.places[: _MOST_PLACES - len(before.places)]

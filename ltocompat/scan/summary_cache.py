@@ -28,7 +28,7 @@ from ltocompat.model.version import VERSION
 from ltocompat.targets.linkers import Cache
 
 _KEPT = 90 * 24 * 3600.0  # seconds
-_MOST_BYTES = 64 << 20  # of one file's summaries; those of libcuvs take 5 KB
+_MOST_BYTES = 64 << 20  # of one file's summaries; those of libcuvs take 60 KB
 _THIN = b"!<thin>\n"  # an archive whose members are other files
 # Modules of values: a pickle that names anything else is none of ours.
 _VALUES = {
@@ -73,7 +73,7 @@ class SummaryCache:
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> SummaryCache:
         """That of this user, beside the nvJitLinks for trials."""
-        return cls(os.path.join(os.path.dirname(Cache.of(environ).folder), "summaries-1"))
+        return cls(os.path.join(os.path.dirname(Cache.of(environ).folder), "summaries-2"))
 
     def key(self, path: str, how: str) -> Key | None:
         """What the summaries of a file are kept under; None for what is not one regular file.

@@ -23,6 +23,8 @@ class Standing(enum.StrEnum):
     IGNORED = "ignored"  # the policy ignores it for a while
 
 
+_MOST_NAMED = 3  # kernels that an ignore is not about
+
 FORGIVEN = (Standing.KNOWN, Standing.IGNORED)
 
 
@@ -94,8 +96,10 @@ def audited(result: Result, policy: Policy, baseline: Baseline) -> Audited:
     assessed = tuple(_assess(checked, finding, policy, baseline) for finding in checked.findings)
     pairs = list(zip(checked.findings, assessed, strict=True))
     findings = tuple(
-        _with_standing(each_finding, each_assessed, baseline)
-        for each_finding, each_assessed in pairs
+        _with_standing(
+            _with_limits(result, finding, each_assessed, policy), each_assessed, baseline
+        )
+        for finding, each_assessed in pairs
     )
     standings = {each_assessed.standing for each_assessed in assessed}
     # A verdict that no finding explains can't be forgiven by any.
@@ -147,6 +151,28 @@ def _assess(result: Result, finding: Finding, policy: Policy, baseline: Baseline
     if baseline.knows(digest, finding.verdict):
         return Assessed(Standing.KNOWN, digest)
     return Assessed(Standing.COUNTS if bad else Standing.UNDECIDED, digest)
+
+
+def _with_limits(result: Result, finding: Finding, assessed: Assessed, policy: Policy) -> Finding:
+    """What keeps an ignore by kernel from being about a finding, said where its remedy is."""
+    if assessed.standing not in (Standing.COUNTS, Standing.UNDECIDED):
+        return finding
+    for ignore in policy.ignores:
+        concerns = ignore.by_kernel and ignore.concerns(result.path, result.target.name, finding)
+        if concerns and not ignore.covers(result.path, result.target.name, finding):
+            why = f"{ignore} is not about all of it: {_beyond(ignore, finding)}"
+            return replace(
+                finding, remedy="; ".join(filter(None, (finding.remedy.rstrip("."), why)))
+            )
+    return finding
+
+
+def _beyond(ignore: Ignore, finding: Finding) -> str:
+    others = ignore.others(finding)
+    if not others:
+        return "some of its modules show no kernels, or not all of them"
+    more = f" and {len(others) - _MOST_NAMED:,} more" if len(others) > _MOST_NAMED else ""
+    return f"there is {', '.join(others[:_MOST_NAMED])}{more}"
 
 
 def _with_standing(finding: Finding, assessed: Assessed, baseline: Baseline) -> Finding:

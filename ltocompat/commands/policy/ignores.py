@@ -47,6 +47,7 @@ def _ignore(table: PolicyTable, today: dt.date) -> Ignore:
         expires=_expires(table),
         path=_pattern(table, "path", '"libx*.so"'),
         target=_pattern(table, "target", '"edge"'),
+        kernel=_pattern(table, "kernel", '"*nopHardware*"'),
         key=table.key,
     )
     if found.expires < today:

@@ -171,6 +171,16 @@ _IGNORE_KEYS = (
         "path", forms.WORD, '"libaxpy*.so"', "Pattern of the artifact or a file in it.", '"*"'
     ),
     PolicyKey("target", forms.WORD, '"oldest"', "Pattern of the name of the target.", '"*"'),
+    PolicyKey(
+        "kernel",
+        forms.WORD,
+        '"*nopHardware*"',
+        "Pattern of the names of kernels: mangled, or in source up to the first template argument "
+        "(gemm::run of _ZN4gemm3runIfEEvPT_). A finding is ignored only if every kernel of every "
+        "module that it is about matches; one in modules with LTO-IR or Tile IR stays, because "
+        "these show no names.",
+        '"*"',
+    ),
 )
 
 TABLES: Mapping[str, tuple[PolicyKey, ...]] = {

@@ -6,10 +6,13 @@ import datetime as dt
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from ltocompat.commands.policy.mangled_names import source_name
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.target import DriverVersion, Gpu, Target
 from ltocompat.model.verdict import Finding, Verdict
 from ltocompat.packages.promise import Promise
+
+_ANY = "*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +26,8 @@ class Ignore:
         path: pattern (``*``, ``?``, ``[ab]``) of the artifact or of a file in it: of its whole
             path or its name.
         target: pattern of the name of the deploy target.
+        kernel: pattern of the names of kernels, mangled or in source: all kernels of all modules
+            of a finding have to match.
         key: where it stands in its file: ``audit.ignore[0]``.
     """
 
@@ -31,10 +36,26 @@ class Ignore:
     expires: dt.date
     path: str = "*"
     target: str = "*"
+    kernel: str = _ANY
     key: str = ""
 
+    @property
+    def by_kernel(self) -> bool:
+        """It goes by kernels."""
+        return self.kernel != _ANY
+
     def covers(self, path: str, target: str, finding: Finding) -> bool:
-        """Whether it is about a finding on an artifact."""
+        """Whether it is about a finding on an artifact, and about all of it."""
+        if not self.concerns(path, target, finding):
+            return False
+        return not self.by_kernel or (finding.all_kernels and not self.others(finding))
+
+    def others(self, finding: Finding) -> list[str]:
+        """Kernels of a finding that it is not about, as far as they are known."""
+        return [name for name in finding.kernels if not _is_kernel(name, self.kernel)]
+
+    def concerns(self, path: str, target: str, finding: Finding) -> bool:
+        """Whether it is about a finding on an artifact, whatever its kernels."""
         if finding.rule != self.rule or not fnmatchcase(target, self.target):
             return False
         members = finding.example.members if finding.example else ()
@@ -47,7 +68,12 @@ class Ignore:
     def __str__(self) -> str:
         where = "" if self.path == "*" else f" in {self.path}"
         on = "" if self.target == "*" else f" on {self.target}"
-        return f"{self.key} ({self.rule}{where}{on})"
+        kernels = f" for kernels {self.kernel}" if self.by_kernel else ""
+        return f"{self.key} ({self.rule}{where}{on}{kernels})"
+
+
+def _is_kernel(name: str, pattern: str) -> bool:
+    return any(fnmatchcase(text, pattern) for text in (name, source_name(name)) if text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

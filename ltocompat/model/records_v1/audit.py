@@ -29,6 +29,7 @@ class Ignore(Record):
     rule: str
     path: Annotated[str, described("A pattern.")]
     target: Annotated[str, described("A pattern.")]
+    kernel: Annotated[str, described("A pattern of names; * for any, and for none.")]
     reason: str
     expires: Annotated[date, described("The last day on which it holds.")]
 

@@ -50,9 +50,12 @@ class Finding(Record):
     example: Annotated[str | None, described("Place of the first of them: libx.a::m.o@0x1f40.3")]
     kernels: Annotated[
         tuple[str, ...],
-        described("The first kernels of that module, mangled; empty where they were not read."),
+        described("The first kernels of its modules, mangled; empty where they were not read."),
     ]
-    kernel_count: Annotated[Count, described("How many it has; 0 where they were not read.")]
+    kernel_count: Annotated[
+        Count, described("How many there are in kernel_modules; 0 where they were not read.")
+    ]
+    kernel_modules: Annotated[Count, described("In how many of its modules kernels were read.")]
 
 
 class Result(Record):

@@ -28,6 +28,8 @@ HEAD = (
     "evidence",
     "fingerprint",
     "judged",
+    "kernels",
+    "kernel_count",
 )
 _FORMULA = ("=", "+", "-", "@")
 
@@ -47,7 +49,7 @@ def write(
     for row in finding_rows(judgements.results):
         cells = {name: str(getattr(row, name, "")) for name in HEAD}
         cells |= {"title": title_of(row.rule)}
-        cells |= {"gpus": " ".join(row.gpus), "routes": " ".join(row.routes)}
+        cells |= {name: " ".join(getattr(row, name)) for name in ("gpus", "routes", "kernels")}
         stream.write(_line([cells[name] for name in HEAD]))
 
 

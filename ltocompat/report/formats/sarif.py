@@ -22,7 +22,7 @@ from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Finding, Result
 from ltocompat.model.version import VERSION
 from ltocompat.report import Failure, Options, Writable
-from ltocompat.report.finding_rows import apart_by_file
+from ltocompat.report.finding_rows import MOST_KERNELS, apart_by_file
 from ltocompat.report.formats.jsonstream import Array, encode
 from ltocompat.report.grouped_findings import (
     FindingReport,
@@ -114,6 +114,9 @@ def _result(group: GroupedFinding, rules: _Rules, files: _Files, seen: Counter[s
             "artifact": path,
             "place": str(place),
             "module_count": finding.module_count,
+            "kernels": [*group.kernels][:MOST_KERNELS],
+            "kernel_count": len(group.kernels),
+            "kernel_modules": group.kernel_modules,
             "target": target,
             "gpus": sorted({cell.gpu for cell in group.cells if cell.gpu}),
             "routes": sorted({cell.route for cell in group.cells if cell.route}),

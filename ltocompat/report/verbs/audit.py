@@ -10,7 +10,7 @@ from ltocompat.commands.audit import AuditScope
 from ltocompat.commands.audit_tally import Outcome
 from ltocompat.commands.policy.gate import FORGIVEN, Assessed, Audited, Standing
 from ltocompat.commands.policy.lines import policy_lines
-from ltocompat.commands.policy.values import Policy
+from ltocompat.commands.policy.values import Ignore, Policy
 from ltocompat.commands.trial_advice import TRIAL_OPTION
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
@@ -48,8 +48,13 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
     yield from _forgiven(audit)
     old = audit.tally.unused_ignores
     if old and audit.audits:
-        lines = [(f"{ignore}: nothing needs it any more; take it out",) for ignore in old]
-        yield Items("ignores", tuple(lines))
+        yield Items("ignores", tuple((f"{ignore}: {_unused(ignore)}",) for ignore in old))
+
+
+def _unused(ignore: Ignore) -> str:
+    if ignore.by_kernel:
+        return "no finding has such kernels alone; mend the pattern, or take it out"
+    return "nothing needs it any more; take it out"
 
 
 def _outcome(audit: Audit) -> Iterator[Block]:

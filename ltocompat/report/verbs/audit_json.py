@@ -83,6 +83,7 @@ def _ignore(ignore: Ignore) -> v1.Ignore:
         rule=ignore.rule,
         path=ignore.path,
         target=ignore.target,
+        kernel=ignore.kernel,
         reason=ignore.reason,
         expires=ignore.expires,
     )

@@ -12,6 +12,7 @@ from ltocompat.model.records_v1 import verdict as v1_verdict
 from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.verdict import Coverage, Finding, Result, Verdict
 from ltocompat.report import Failure, Options
+from ltocompat.report.finding_rows import MOST_KERNELS
 from ltocompat.report.formats.jsonstream import Rows, failure_values
 
 
@@ -137,6 +138,7 @@ def _finding(finding: Finding) -> v1_verdict.Finding:
         source=finding.source,
         module_count=finding.module_count,
         example=None if finding.example is None else str(finding.example),
-        kernels=finding.kernels,
-        kernel_count=finding.kernel_count,
+        kernels=finding.kernels[:MOST_KERNELS],
+        kernel_count=len(finding.kernels),
+        kernel_modules=finding.kernel_modules,
     )

@@ -309,6 +309,7 @@ def _counted(judged: list[GroupVerdict], *, apart: bool) -> list[Finding]:
     ``apart``: each once for every innermost file.
     """
     found: dict[tuple[object, ...], Finding] = {}
+    places: dict[tuple[object, ...], list[Place]] = {}
     for group_verdict in judged:
         group = group_verdict.group
         inside = group.example.members if apart else ()
@@ -320,7 +321,8 @@ def _counted(judged: list[GroupVerdict], *, apart: bool) -> list[Finding]:
                 module_count=group.count + (before.module_count if before else 0),
                 example=before.example if before else group.example,
             )
-    return list(found.values())
+            places.setdefault(key, []).extend(group.places)
+    return [replace(finding, places=tuple(places[key])) for key, finding in found.items()]
 
 
 def _nothing_serves(judged: list[GroupVerdict], gpu: Gpu) -> Finding:
@@ -356,6 +358,7 @@ def _nothing_serves(judged: list[GroupVerdict], gpu: Gpu) -> Finding:
         source.source,
         sum(each_group_verdict.group.count for each_group_verdict in judged),
         judged[0].group.example,
+        places=tuple(place for each in judged for place in each.group.places),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ltocompat.report.finding_rows import MOST_KERNELS
 from ltocompat.report.formats.html.elements import badge, code, escaped, inside, section
 from ltocompat.report.grouped_findings import LEVELS, GroupedFinding, rules_by_id
 from ltocompat.report.matrix_cells import Cell, CellNames
@@ -99,10 +100,12 @@ def _facts(
     if places:
         more = len(places) - _MOST_PLACES
         yield "First at", listed + (f"<br>and {more:,} more" if more > 0 else "")
-    if finding.kernels:
-        more = finding.kernel_count - len(finding.kernels)
-        listed = "<br>".join(map(code, finding.kernels))
-        yield "Kernels of the first", listed + (f"<br>and {more:,} more" if more > 0 else "")
+    if group.kernels:
+        more = len(group.kernels) - MOST_KERNELS
+        listed = "<br>".join(map(code, [*group.kernels][:MOST_KERNELS]))
+        some = group.kernel_modules < group.module_count
+        where = f"Kernels of {group.kernel_modules:,} modules" if some else "Kernels"
+        yield where, listed + (f"<br>and {more:,} more" if more > 0 else "")
     if finding.evidence:
         yield "Evidence", escaped(finding.evidence)
     if finding.source:
