@@ -111,11 +111,14 @@ def test_a_finding_is_ignored_just_where_all_kernels_of_its_modules_match(
         assert Standing.IGNORED in found
 
 
-def test_two_members_of_one_name_hide_nothing_of_each_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize("first_fails", [True, False])
+def test_two_members_of_one_name_hide_nothing_of_each_other(
+    tmp_path: Path, *, first_fails: bool
+) -> None:
     path = tmp_path / "twice.zip"
     with zipfile.ZipFile(path, "w") as package, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        package.writestr("a.fatbin", MadeModule((("_Z11nopHardwarePf",),), True).region())
+        package.writestr("a.fatbin", MadeModule((("_Z11nopHardwarePf",),), first_fails).region())
         package.writestr("a.fatbin", MadeModule((("scale",),), True).region())
     assert Standing.COUNTS in standings(path, "*nopHardware*")
 
