@@ -26,8 +26,7 @@ class ModuleKernels(NamedTuple):
 
     Attributes:
         names: mangled, each once.
-        all_read: every image of it was read, and nothing else lies at its place; LTO-IR and
-            Tile IR show no names.
+        all_read: every image of it was read; LTO-IR and Tile IR show no names.
     """
 
     names: tuple[str, ...]
@@ -39,8 +38,7 @@ def kernel_names(
 ) -> dict[Place, ModuleKernels]:
     """The kernels of the modules at these places, by place.
 
-    Each innermost file is walked once, and where no module is to be read whole, no further than to
-    the last of its places.
+    Each innermost file is walked once, no further than to the last of its places.
 
     Args:
         places: modules.
@@ -62,20 +60,14 @@ def kernel_names(
 def _of_file(
     file: Place, wanted: set[Place], limits: Limits, whole: Collection[Place]
 ) -> Iterator[tuple[Place, ModuleKernels]]:
-    found: dict[Place, ModuleKernels] = {}
-    some_whole = not wanted.isdisjoint(whole)
+    left = set(wanted)
     try:
         with opened(file.path, limits) as view:
             for stored in stored_in_file(view, file, ScanSettings(limits=limits)):
-                if not isinstance(stored, StoredModule) or stored.place not in wanted:
-                    continue
-                place = stored.place
-                if place in found:  # an archive may have two members of one name
-                    yield place, found[place]._replace(all_read=False)
-                else:
-                    found[place] = _of_module(stored, every_image=place in whole)
-                    yield place, found[place]
-                if len(found) == len(wanted) and not some_whole:
+                if isinstance(stored, StoredModule) and stored.place in left:
+                    left.remove(stored.place)
+                    yield stored.place, _of_module(stored, every_image=stored.place in whole)
+                if not left:
                     return
     except UnreadableInput:  # it is gone since it was judged: what was found stands without names
         return
