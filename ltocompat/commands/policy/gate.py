@@ -23,8 +23,6 @@ class Standing(enum.StrEnum):
     IGNORED = "ignored"  # the policy ignores it for a while
 
 
-_MOST_NAMED = 3  # kernels that an ignore is not about
-
 FORGIVEN = (Standing.KNOWN, Standing.IGNORED)
 
 
@@ -160,19 +158,11 @@ def _with_limits(result: Result, finding: Finding, assessed: Assessed, policy: P
     for ignore in policy.ignores:
         concerns = ignore.by_kernel and ignore.concerns(result.path, result.target.name, finding)
         if concerns and not ignore.covers(result.path, result.target.name, finding):
-            why = f"{ignore} is not about all of it: {_beyond(ignore, finding)}"
+            why = f"{ignore} is not about all of it: {ignore.beyond(finding)}"
             return replace(
                 finding, remedy="; ".join(filter(None, (finding.remedy.rstrip("."), why)))
             )
     return finding
-
-
-def _beyond(ignore: Ignore, finding: Finding) -> str:
-    others = ignore.others(finding)
-    if not others:
-        return "some of its modules show no kernels, or not all of them"
-    more = f" and {len(others) - _MOST_NAMED:,} more" if len(others) > _MOST_NAMED else ""
-    return f"there is {', '.join(others[:_MOST_NAMED])}{more}"
 
 
 def _with_standing(finding: Finding, assessed: Assessed, baseline: Baseline) -> Finding:

@@ -13,6 +13,7 @@ from ltocompat.model.verdict import Finding, Verdict
 from ltocompat.packages.promise import Promise
 
 _ANY = "*"
+_MOST_NAMED = 3  # kernels that an ignore is not about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +49,18 @@ class Ignore:
         """Whether it is about a finding on an artifact, and about all of it."""
         if not self.concerns(path, target, finding):
             return False
-        return not self.by_kernel or (finding.all_kernels and not self.others(finding))
+        return not self.by_kernel or (finding.all_kernels and not self._others(finding))
 
-    def others(self, finding: Finding) -> list[str]:
-        """Kernels of a finding that it is not about, as far as they are known."""
+    def beyond(self, finding: Finding) -> str:
+        """What of a finding it is not about, as a clause."""
+        others = self._others(finding)
+        if not others:
+            return "some of its modules show no kernels, or not all of them"
+        more = f" and {len(others) - _MOST_NAMED:,} more" if len(others) > _MOST_NAMED else ""
+        return f"there is {', '.join(others[:_MOST_NAMED])}{more}"
+
+    def _others(self, finding: Finding) -> list[str]:
+        """Kernels that it is not about, as far as they are known."""
         return [name for name in finding.kernels if not _is_kernel(name, self.kernel)]
 
     def concerns(self, path: str, target: str, finding: Finding) -> bool:

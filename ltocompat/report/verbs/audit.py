@@ -48,12 +48,16 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
     yield from _forgiven(audit)
     old = audit.tally.unused_ignores
     if old and audit.audits:
-        yield Items("ignores", tuple((f"{ignore}: {_unused(ignore)}",) for ignore in old))
+        yield Items("ignores", tuple((f"{ignore}: {_unused(ignore, audit)}",) for ignore in old))
 
 
-def _unused(ignore: Ignore) -> str:
-    if ignore.by_kernel:
-        return "no finding has such kernels alone; mend the pattern, or take it out"
+def _unused(ignore: Ignore, audit: Audit) -> str:
+    """Why no finding is ignored by it."""
+    held_up = (Standing.COUNTS, Standing.UNDECIDED)
+    for result in _only(audit, *held_up) if ignore.by_kernel else ():
+        for finding in result.findings:
+            if ignore.concerns(result.path, result.target.name, finding):
+                return f"it is not about all of the finding: {ignore.beyond(finding)}"
     return "nothing needs it any more; take it out"
 
 
