@@ -54,15 +54,31 @@ Captured = pytest.CaptureFixture[str]
         ([SAXPY, SAXPY, "--format", "xml"], 2),
     ],
 )
-@pytest.mark.parametrize("form", ["table", "json", "markdown"])
-def test_the_exit_code(arguments: list[str], code: int, form: str, capsys: Captured) -> None:
-    formed = arguments if "--format" in arguments else [*arguments, "--format", form]
-    assert run(["diff", *formed]) == code
-    capture_result = capsys.readouterr()
-    assert "Traceback" not in capture_result.err
-    if form == "json" and "--format" not in arguments:
-        value = valid_json(capture_result.out)
+def test_the_exit_code(arguments: list[str], code: int, capsys: Captured) -> None:
+    as_json = "--format" not in arguments
+    assert run(["diff", *arguments, *(["--format", "json"] if as_json else [])]) == code
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.err
+    if as_json:
+        value = valid_json(captured.out)
         assert ("error" in value) == (code in (2, 3) and "changes" not in value)
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ([SAXPY, SASS_ONLY], 0),
+        ([SAXPY, SASS_ONLY, "--forbid", "lost-ptx"], 1),
+        ([SAXPY, SAXPY, "--forbid", "lost"], 2),
+        ([SAXPY, "gone.so"], 3),
+    ],
+)
+def test_no_format_changes_the_exit_code(
+    arguments: list[str], code: int, form: str, capsys: Captured
+) -> None:
+    assert run(["diff", *arguments, "--format", form]) == code
+    assert "Traceback" not in capsys.readouterr().err
 
 
 def test_an_unknown_word_is_named_with_those_that_are_known(capsys: Captured) -> None:

@@ -107,14 +107,14 @@ def test_declarations_of_all_forms_name_what_is_defined(
 @pytest.mark.parametrize(
     "text",
     [
-        b".extern .func a " * 200_000,
-        b".visible .global " * 200_000 + b";",
-        b".visible .global .b32 a = {" * 200_000,
-        b".func .attribute(" * 200_000,
-        b".func f { " * 200_000,
-        b".func " + b"a" * 3_000_000 + b";",
-        b".visible .global .b32 " + b"a" * 3_000_000,
-        b".extern .func f; .visible .entry k() { call f; } " * 60_000,
+        b".extern .func a " * 50_000,
+        b".visible .global " * 50_000 + b";",
+        b".visible .global .b32 a = {" * 50_000,
+        b".func .attribute(" * 50_000,
+        b".func f { " * 50_000,
+        b".func " + b"a" * 750_000 + b";",
+        b".visible .global .b32 " + b"a" * 750_000,
+        b".extern .func f; .visible .entry k() { call f; } " * 15_000,
     ],
     ids=lambda text: text[:24].decode(),
 )

@@ -271,7 +271,9 @@ def test_what_moves_in_one_file_of_many_is_said_of_that_file(tmp_path: Path) -> 
 # --- saved inspections
 
 
-@pytest.mark.parametrize("path", [SAXPY, AXPY, MANY, LTOIR, FOLDER / "objects"])
+@pytest.mark.parametrize(
+    "path", [SAXPY, AXPY, MANY, LTOIR, pytest.param(FOLDER / "objects", marks=pytest.mark.slow)]
+)
 def test_a_saved_inspection_is_as_good_as_the_file(tmp_path: Path, path: Path) -> None:
     file = saved(tmp_path, path)
     for old, new in ((file, path), (path, file), (file, file)):

@@ -246,7 +246,7 @@ def test_preloaded_libraries_come_before_what_the_program_needs(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 24))]
+    "seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 24))]
 )
 def test_random_processes(tmp_path: Path, seed: int) -> None:
     """Libraries of a few names in several folders, which need each other in every which way."""

@@ -268,15 +268,16 @@ def test_a_hundred_thousand_images_fold_in_bounded_memory(distinct: int, by: str
 
 
 @pytest.mark.parametrize("form", ["json", "table"])
-def test_listing_three_thousand_images_holds_none_of_them(form: str) -> None:
+def test_listing_a_thousand_images_holds_none_of_them(form: str) -> None:
     from ltocompat.report import write
 
     class Nowhere:
         def write(self, text: str, /) -> None:
             pass
 
-    # Held, they take more than 2 MB.
-    records = (record for record in many(3_000, 3) if not isinstance(record, Skipped))
+    # Held, they take more than 700 kB.
+    write(form, REPORT, many(10, 3), Nowhere(), Options(images=True))  # imports
+    records = (record for record in many(1_000, 3) if not isinstance(record, Skipped))
     tracemalloc.start()
     write(form, REPORT, records, Nowhere(), Options(images=True))
     peak = tracemalloc.get_traced_memory()[1]

@@ -110,7 +110,7 @@ def name(code: CodeType) -> str:
     return f"{code.co_filename.removeprefix(PACKAGE)}:{code.co_qualname}"
 
 
-@pytest.mark.parametrize("form", ["table", "json"])
+@pytest.mark.parametrize("form", ["json", pytest.param("table", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("line", "verb", "command"), RUNS, ids=[row[0].split("/")[0] for row in RUNS]
 )

@@ -155,7 +155,10 @@ def test_a_crash_is_pinned_to_its_step_and_stays_inside() -> None:
     assert fine.outcome is LoadOutcome.LOADED
 
 
-@pytest.mark.parametrize(("word", "signal_name"), [("hang", "SIGALRM"), ("spin", "SIGXCPU")])
+@pytest.mark.parametrize(
+    ("word", "signal_name"),
+    [("hang", "SIGALRM"), pytest.param("spin", "SIGXCPU", marks=pytest.mark.slow)],
+)
 def test_a_hang_ends_in_time(word: str, signal_name: str) -> None:
     limits = TrialLimits(wall_seconds=60.0 if word == "spin" else 0.3, cpu_seconds=0)
     answer, fine = load(module(word), module("fine"), limits=limits)

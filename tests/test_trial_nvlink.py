@@ -117,7 +117,12 @@ def test_a_crash_is_an_answer(nvlink: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "limits", [TrialLimits(cpu_seconds=0), TrialLimits(wall_seconds=0.5)], ids=["cpu", "clock"]
+    "limits",
+    [
+        pytest.param(TrialLimits(cpu_seconds=0), marks=pytest.mark.slow),
+        TrialLimits(wall_seconds=0.5),
+    ],
+    ids=["cpu", "clock"],
 )
 def test_an_nvlink_that_does_not_end_is_stopped_with_its_process(
     nvlink: str, limits: TrialLimits
@@ -287,15 +292,15 @@ def refusing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "refused"),
+    ("name", "refused", "cache"),
     [
-        ("nvcc-13.5-rdc-axpy.o", True),
-        ("nvcc-13.5-lto.o", True),
-        ("libaxpy.a", True),
-        ("nvcc-13.5-plain.o", False),  # the runtime loads it: no linker is asked
+        ("nvcc-13.5-rdc-axpy.o", True, True),
+        ("nvcc-13.5-rdc-axpy.o", True, False),
+        ("nvcc-13.5-lto.o", True, True),
+        ("libaxpy.a", True, True),
+        ("nvcc-13.5-plain.o", False, True),  # the runtime loads it: no linker is asked
     ],
 )
-@pytest.mark.parametrize("cache", [True, False])
 @pytest.mark.usefixtures("refusing")
 def test_the_nvlink_of_a_target_is_asked_about_what_needs_a_device_link(
     *, name: str, refused: bool, cache: bool
