@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ltocompat.commands.deployment_target import DeploymentTarget
     from ltocompat.commands.diff import diff
     from ltocompat.commands.env import Surroundings, env
-    from ltocompat.commands.explain import Explained, explain
+    from ltocompat.commands.explain import AtFault, Explained, explain
     from ltocompat.commands.extract import Extracted, extract
     from ltocompat.commands.inspect import inspect, made_by
     from ltocompat.commands.link import Linked, link
@@ -95,6 +95,7 @@ __all__ = [
     "Artifact",
     "Asked",
     "Assessed",
+    "AtFault",
     "Audited",
     "Baseline",
     "Change",
@@ -199,6 +200,7 @@ _LAZY = {
     "audit": "ltocompat.commands.audit",
     "check": "ltocompat.commands.check",
     "diff": "ltocompat.commands.diff",
+    "AtFault": "ltocompat.commands.explain",
     "Explained": "ltocompat.commands.explain",
     "explain": "ltocompat.commands.explain",
     "Extracted": "ltocompat.commands.extract",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from report_values import valid_json, written
 from syrupy.assertion import SnapshotAssertion
 
-from ltocompat.commands.explain import Explained, explain_all
+from ltocompat.commands.explain import AtFault, Explained, explain_all
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.verbs.explain import INDEX, REPORT
 
@@ -20,8 +22,18 @@ RULE = Explained(
     messages=("the provided PTX was compiled with an unsupported toolchain",),
     remedy="Ship SASS for every GPU.",
     source="CUDA Compatibility guide",
+)
+CAUSE = replace(
+    RULE,
     matched="the provided PTX was compiled with an unsupported toolchain",
     score=0.8,
+    line="CUDA error: the provided PTX was compiled with an unsupported toolchain.",
+    cause="The PTX is newer than the driver.",
+    fix="Ship SASS.",
+    check="ltocompat check FILE",
+    values={"driver": "550.54.14"},
+    also=("PTX-06", "IMG-03"),
+    at_fault=(AtFault("libx.so@0x40", "PTX 9.2 needs driver >= 595"), AtFault("b.so", "PTX 9.3")),
 )
 LEFT_OUT = Explained("BLD-09", "No file says it", "Not built. Why.", "", "", "", (), "", "", False)
 
@@ -29,6 +41,11 @@ LEFT_OUT = Explained("BLD-09", "No file says it", "Not built. Why.", "", "", "",
 @pytest.mark.parametrize("form", ["table", "markdown"])
 def test_a_rule_is_told_in_full(form: str, snapshot: SnapshotAssertion) -> None:
     assert written(form, REPORT, [RULE, LEFT_OUT], Options(width=80)) == snapshot
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_a_cause_is_told_in_a_few_lines(form: str, snapshot: SnapshotAssertion) -> None:
+    assert written(form, REPORT, [CAUSE, LEFT_OUT], Options(width=80)) == snapshot
 
 
 def test_all_rules_are_a_row_each(snapshot: SnapshotAssertion) -> None:
@@ -39,9 +56,12 @@ def test_all_rules_are_a_row_each(snapshot: SnapshotAssertion) -> None:
 def test_json_says_all_of_every_rule(report: Report[Explained]) -> None:
     value = valid_json(written("json", report, explain_all()))
     assert len(value["rules"]) == len(explain_all())
-    (said,) = valid_json(written("json", REPORT, [RULE]))["rules"]
-    assert said["matched"] == RULE.matched
-    assert said["messages"] == list(RULE.messages)
+    (rule,) = valid_json(written("json", REPORT, [CAUSE]))["rules"]
+    assert rule["matched"] == CAUSE.matched
+    assert rule["messages"] == list(RULE.messages)
+    assert (rule["line"], rule["cause"], rule["fix"]) == (CAUSE.line, CAUSE.cause, CAUSE.fix)
+    assert rule["values"] == {"driver": "550.54.14"}
+    assert rule["at_fault"][1] == {"place": "b.so", "reason": "PTX 9.3"}
 
 
 def test_nothing_but_errors_is_an_error() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format
 from ltocompat.cli.output import terminal_width
 from ltocompat.cli.run_verb import run_verb
+from ltocompat.model.place import Place
 from ltocompat.report import Options
 from ltocompat.report.exit_status import ExitStatus
 
@@ -19,26 +21,49 @@ _LONGEST = 1 << 20  # characters of standard input; more is no error message
 
 
 def explain(
-    text: Annotated[
+    words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="RULE|TEXT...", help="A rule (PTX-01), an error text, or - to read one."
+            metavar="RULE|TEXT... [PATH...]",
+            help="A rule (PTX-01), an error (209, CUDA_ERROR_...) or its text, or - to read one; "
+            "then files to look for the cause in.",
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List every rule.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Add all that the catalogue says of the rules.")
+    ] = False,
+    python: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PYTHON", help="Look for the cause in the packages of this interpreter."
+        ),
+    ] = None,
     form: Format = None,
 ) -> int:
-    """Explain a rule, or find the rules behind an error text.
+    """Say what causes an error text and what to do, or explain a rule.
 
-    Shows what holds, when the rule speaks, its evidence, the messages that users see, the remedy
-    and the source.
+    Reads the versions, architectures, symbols and files in the text. For example:
+    ltocompat explain "undefined symbol: __nvJitLinkComplete_12_4" libcusparse.so.12
     """
     from ltocompat.commands import explain as command
     from ltocompat.report.verbs.explain import INDEX, REPORT
 
-    options = command.ExplainOptions(None if not text else _read(text), every=every)
-    writing = in_format(form, INDEX if every else REPORT, Options(width=terminal_width()))
+    text, places = _parted(words or [])
+    options = command.ExplainOptions(
+        _read(text) if text else None, every=every, places=places, python=python
+    )
+    report = INDEX if every else REPORT
+    writing = in_format(form, report, Options(width=terminal_width(), why=full), places)
     return run_verb(command.run, options, writing, ExitStatus())
+
+
+def _parted(words: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    """The words of the text, and the files that are named after them."""
+    end = len(words)
+    while end > 1 and words[end - 1] and os.path.exists(Place.parse(words[end - 1]).path):
+        end -= 1
+    return words[:end], tuple(words[end:])
 
 
 def _read(words: list[str]) -> str:

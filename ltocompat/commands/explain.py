@@ -1,21 +1,27 @@
-"""Explain a rule by its ID, or find the rules behind an error text that a user pasted."""
+"""Explain a rule by its ID, or say what causes an error that a user pasted."""
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 
-from ltocompat.facts.drivers import cuda_error
-from ltocompat.model.errors import UsageError
-from ltocompat.rules.catalogue import RULES
-from ltocompat.rules.prose import LeftOut, rules_left_out
-from ltocompat.rules.rule import Rule
+from ltocompat.facts.drivers import CudaError, errors_called
+from ltocompat.model.errors import Missing, UsageError
+from ltocompat.model.failure import Failure, Note
+from ltocompat.rules.messages import Match, matches
+from ltocompat.rules.prose import LeftOut, rule_ids, rule_prose
 
 # Of a longer text, the beginning and the end are read: what failed first, and what was said last.
 _LONGEST = 200_000
 _SHOWN = 80
-_MOST = 3  # rules for one text
+_CAUSES = 3  # for one text
+_NEAREST = 3  # rules that are named where none fits
+_COMMON = 6  # rules that may have a word before it says nothing
+_SHARED = 2  # words that a text and a rule share at least, to be near
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +39,16 @@ class Explained:
         remedy: what to do.
         source: where the rule comes from.
         built: whether this tool judges by it; else condition and the rest are empty.
-        matched: the message that was found in the text, None where an ID was given.
+        matched: the part of the text that is the message; None where an ID was given.
         score: 0 to 1, how much of the text speaks for the rule; 1 where its ID was given.
+        line: the line of the text that the message begins on; None where an ID was given.
+        cause: why it happens, with the values of the text; None where an ID was given, and for
+            rules that share the message of the one before them.
+        fix: what to do about that cause.
+        check: a command that shows it.
+        values: what the text says, with what the tables make of it: ``ptx`` and ``ptx_cuda``.
+        also: IDs of further rules with the same message.
+        at_fault: files at the given places that the rule speaks of, each with what it says.
     """
 
     id: str
@@ -49,195 +63,186 @@ class Explained:
     built: bool = True
     matched: str | None = None
     score: float = 1.0
+    line: str | None = None
+    cause: str | None = None
+    fix: str | None = None
+    check: str | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
+    at_fault: tuple[AtFault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AtFault:
+    """A file that causes an error.
+
+    Attributes:
+        place: the file, or what in it.
+        reason: what is wrong with it, with its version.
+    """
+
+    place: str
+    reason: str
 
 
 def explain(text: str) -> tuple[Explained, ...]:
-    """The rules that a text speaks of, best first.
+    """The rules that a text speaks of; the cause that decides comes first.
 
     Args:
-        text: the ID of a rule in any case, or an error text, with whatever stands around it.
+        text: the ID of a rule in any case, the number or name of a CUDA error, or an error text
+            with whatever stands around it.
 
     Raises:
-        UsageError: no rule is called so, and none knows the text.
+        UsageError: the text is empty.
+        Missing: no rule is called so, and none knows the text; the sentence names the nearest.
     """
-    named = {entry.id.upper(): entry for entry in explain_all()}
     words = text.strip()
-    if words.upper() in named:
-        return (named[words.upper()],)
-    if len(text) > _LONGEST:
-        half = _LONGEST // 2
-        text = f"{text[:half]}\n{text[-half:]}"
-    by_id = [named[id_] for id_ in _ids(text) if id_ in named]
-    by_text = [
-        each_entry
-        for each_entry in _by_text(text)
-        if each_entry.id not in {other.id for other in by_id}
-    ]
-    if not by_id and not by_text:
-        raise UsageError(_unknown(words))
-    return (*by_id, *by_text)
+    if not words:
+        raise UsageError(
+            "there is nothing to explain; give the ID of a rule, such as LTO-01, or an error"
+        )
+    known = _ids()
+    if words.upper() in known:
+        return (_of_rule(known[words.upper()]),)
+    by_id = [_of_rule(known[id_]) for id_ in _ids_in(text) if id_ in known]
+    found = (*by_id, *_causes(words, _shortened(text)))
+    if not found:
+        raise Missing(_unknown(words))
+    return found
 
 
 @cache
 def explain_all() -> tuple[Explained, ...]:
     """Every rule in the order of the catalogue, then those that are not built."""
-    return (*map(_of_rule, RULES), *map(_of_left_out, rules_left_out()))
+    return tuple(map(_of_rule, _ids().values()))
 
 
-def _of_rule(rule: Rule) -> Explained:
+@cache
+def _ids() -> dict[str, str]:
+    """The IDs of all rules, by the same in capitals."""
+    return {rule_id.upper(): rule_id for rule_id in rule_ids()}
+
+
+def _of_rule(rule_id: str) -> Explained:
+    prose = rule_prose(rule_id)
+    if isinstance(prose, LeftOut):
+        return Explained(
+            rule_id, prose.title, f"Not built. {prose.why}", "", "", "", (), "", "", built=False
+        )
     return Explained(
-        rule.id,
-        rule.title,
-        rule.statement,
-        rule.condition,
-        rule.evidence,
-        rule.verdict,
-        rule.messages,
-        rule.remedy,
-        rule.source,
+        rule_id,
+        prose.title,
+        prose.statement,
+        prose.condition,
+        prose.evidence,
+        prose.verdict,
+        prose.messages,
+        prose.remedy,
+        prose.source,
     )
 
 
-def _of_left_out(rule: LeftOut) -> Explained:
-    return Explained(
-        rule.id, rule.title, f"Not built. {rule.why}", "", "", "", (), "", "", built=False
-    )
-
-
-def _unknown(text: str) -> str:
-    if not text:
-        return "there is nothing to explain; give the ID of a rule, such as LTO-01, or an error"
-    short = " ".join(text.split())
-    short = short if len(short) <= _SHOWN else f"{short[:_SHOWN]} ..."
-    return (
-        f"no rule knows {short!r}; paste the line of the log that names the error, or list every "
-        "rule with: ltocompat explain --all"
-    )
-
-
-def _ids(text: str) -> list[str]:
+def _ids_in(text: str) -> list[str]:
     """The words of a text that have the form of a rule's ID, each once."""
     words = re.findall(r"(?<![\w-])[A-Za-z]{2,5}-[0-9A-Za-z]{2,9}(?![\w-])", text)
     return list(dict.fromkeys(word.upper() for word in words))
 
 
-# What differs from one user to the next is made equal: files become ?, numbers #.
-_FILE = re.compile(
-    r"\S*[/\\]\S*|\S*\.(?:so|a|o|cu|ptx|cubin|dll|lib|obj|py|h|cpp)\b\S*|\.{3}|\u2026"
-)
-_NUMBER = re.compile(r"(?<![a-z0-9])[0-9]+(?:[._](?:[0-9]+|x+))*[af]?(?![a-z0-9])")
-# nvcc ends these names with a hash, a length and the name of a file.
-_REGISTRATION = re.compile(r"(__cudaregisterlinkedbinary|__fatbinwrap)_\w+")
-_WORD = re.compile(r"[^\s,;:()\[\]{}<>|='\"`\u2018\u2019\u201c\u201d]+")
+def _shortened(text: str) -> str:
+    if len(text) <= _LONGEST:
+        return text
+    half = _LONGEST // 2
+    return f"{text[:half]}\n{text[-half:]}"
 
 
-@cache
-def _message_words(message: str) -> tuple[str, ...]:
-    return tuple(_words(message))
-
-
-def _words(text: str) -> list[str]:
-    # Quotes part words, so that a file in quotes is found as one.
-    plain = re.sub("['\"`\u2018\u2019\u201c\u201d]", " ", text.lower())
-    plain = _REGISTRATION.sub(r"\1", plain)
-    plain = _NUMBER.sub("#", _FILE.sub("?", plain))
-    return [stripped for word in _WORD.findall(plain) if (stripped := word.strip(".!*")) != ""]
-
-
-# A number such as "error 222" or "[222]" stands for the name and the text of that error.
-_CODE = re.compile(
-    r"(?:error|code|returned|status|result)\W{0,3}(\d{2,3})\b|\[(\d{3})\]", re.IGNORECASE
+# The number or the name of a CUDA error, alone.
+_BARE = re.compile(
+    r"\[?(?P<word>\d{1,5}|CUDA_(?:ERROR_\w{1,60}|SUCCESS)|cuda(?:Error\w{1,60}|Success))\]?",
+    re.IGNORECASE,
 )
 
 
-def _with_names(text: str) -> str:
-    """The text with the names of the CUDA errors that it gives by number."""
-    errors = (cuda_error(int(code or other)) for code, other in _CODE.findall(text))
-    names = (f"{error.name}\n{error.text}" for error in errors if error is not None)
-    return "\n".join((text, *dict.fromkeys(names)))
+def _causes(words: str, text: str) -> list[Explained]:
+    """What causes a text: a rule for each cause, then the rules with the same messages."""
+    found = list(matches(text))
+    if not found:
+        found = [
+            replace(match, line=words, found=words)
+            for error in _called(words)
+            for match in matches(f"{error.name}\n{error.text}")
+        ]
+    causes: dict[str, Explained] = {}
+    for match in found:
+        if match.message.rule not in {
+            rule_id for cause in causes.values() for rule_id in cause.also
+        }:
+            causes.setdefault(match.message.rule, _of_match(match))
+    shared = {
+        rule_id: replace(
+            _of_rule(rule_id), matched=cause.matched, score=cause.score, line=cause.line
+        )
+        for cause in causes.values()
+        for rule_id in cause.also
+    }
+    return [*causes.values(), *(entry for id_, entry in shared.items() if id_ not in causes)]
 
 
-# A message counts when so much of it is there, with so few words in between.
-_ENOUGH = 0.75
-_FUZZY_FROM = 5
-_GAP = 3
-_LEAST = 8
-_HALF = 20
+def _called(words: str) -> tuple[CudaError, ...]:
+    bare = _BARE.fullmatch(words)
+    return errors_called(bare["word"]) if bare else ()
 
 
-def _by_text(text: str) -> list[Explained]:
-    """The rules whose messages are in a text, best first.
-
-    Of equal ones, rules of selection and of packages come last, since another rule says what
-    strikes; then that rule comes first whose messages name the text earlier.
-    """
-    later = {rule.id for rule in RULES if rule.excludes or rule.of_package}
-    words = _words(_with_names(text))
-    where: dict[str, list[int]] = {}
-    for position, word in enumerate(words):
-        where.setdefault(word, []).append(position)
-    found = []
-    for rule in RULES:
-        covered: set[int] = set()
-        best, most = "", 0
-        for message in rule.messages:
-            known = _message_words(message)
-            hits = _best_hit(known, words, where) or _within(words, known)
-            weight = _weight(hits, words)
-            covered |= hits
-            if weight > most:
-                best, most = message, weight
-        total = _weight(covered, words)
-        if most >= _LEAST:
-            score = round(total / (total + _HALF), 3)
-            found.append(replace(_of_rule(rule), matched=best, score=score))
-
-    def order(entry: Explained) -> tuple[float, bool, int]:
-        return (-entry.score, entry.id in later, entry.messages.index(entry.matched))
-
-    return sorted(found, key=order)
+_HALF = 20  # characters of a message that are worth a score of one half
 
 
-def _within(words: list[str], message: tuple[str, ...]) -> set[int]:
-    """All positions of a text that is a part of a message: users cut the ends off."""
-    if sum(map(len, words)) < _HALF:
-        return set()
-    parts = (list(message[n : n + len(words)]) for n in range(len(message) - len(words) + 1))
-    return set(range(len(words))) if words in parts else set()
+def _of_match(match: Match) -> Explained:
+    return replace(
+        _of_rule(match.message.rule),
+        matched=match.found,
+        score=round(len(match.found) / (len(match.found) + _HALF), 3),
+        line=match.line,
+        cause=match.cause,
+        fix=match.fix,
+        check=match.check,
+        values=match.values,
+        also=match.message.also,
+    )
 
 
-def _weight(positions: set[int], words: list[str]) -> int:
-    """How much words say: their characters; each word counts once, however often it is there."""
-    return sum(len(word) for word in {words[position] for position in positions})
+def _unknown(text: str) -> str:
+    """That no rule knows a text, what it means where CUDA calls an error so, and what is near."""
+    short = " ".join(text.split())
+    short = short if len(short) <= _SHOWN else f"{short[:_SHOWN]} ..."
+    nearest = _nearest(text)
+    errors = _called(text.strip())
+    meaning = f" ({errors[0].number}, {errors[0].name}: {errors[0].text})" if errors else ""
+    near = f"the nearest are {', '.join(nearest)}; " if nearest else ""
+    return (
+        f"no rule knows {short!r}{meaning}; {near}paste the line of the log that names the error, "
+        "or list every rule with: ltocompat explain --all"
+    )
 
 
-def _best_hit(message: tuple[str, ...], words: list[str], where: dict[str, list[int]]) -> set[int]:
-    """The positions of a message's words at the one place where most of them are."""
-    starts = sorted({start for word in message[:2] for start in where.get(word, ())})
-    needed = len(message)
-    if needed >= _FUZZY_FROM:
-        needed = round(_ENOUGH * needed)
-    best: set[int] = set()
-    for start in starts:
-        hits = _aligned(message, words, start)
-        if len(hits) >= needed and len(hits) > len(best):
-            best = hits
-        if len(best) == len(message):
-            break
-    return best
+_WORD = re.compile(r"[A-Za-z_][A-Za-z_-]{3,}")
 
 
-def _aligned(message: tuple[str, ...], words: list[str], start: int) -> set[int]:
-    """The positions of a message's words from a place on, in order and with small gaps."""
-    hits: set[int] = set()
-    position = start
-    for word in message:
-        near = words[position : position + _GAP]
-        if word in near:
-            position += near.index(word)
-            hits.add(position)
-            position += 1
-    return hits
+def _nearest(text: str) -> list[str]:
+    """The rules that share the rarest words with a text, each with its title."""
+    words = set(_words(text))
+    entries = [entry for entry in explain_all() if entry.built]
+    spoken = {entry.id: set(_words(entry.title, *entry.messages)) for entry in entries}
+    often = Counter(word for known in spoken.values() for word in known)
+    worth = {
+        rule_id: sum(1 / often[word] for word in known & words) for rule_id, known in spoken.items()
+    }
+    words = {word for word in words if often[word] <= _COMMON}
+    near = [entry for entry in entries if len(spoken[entry.id] & words) >= _SHARED]
+    near.sort(key=lambda entry: -worth[entry.id])
+    return [f"{entry.id} ({entry.title})" for entry in near[:_NEAREST]]
+
+
+def _words(*texts: str) -> Iterable[str]:
+    return (word.lower() for text in texts for word in _WORD.findall(text[:_LONGEST]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,18 +252,49 @@ class ExplainOptions:
     Attributes:
         text: a rule's ID, or an error text.
         every: explain every rule.
+        places: files in which to look for the cause.
+        python: the interpreter of an environment in which to look for it.
     """
 
     text: str | None = None
     every: bool = False
+    places: tuple[str | os.PathLike[str], ...] = ()
+    python: str | None = None
 
 
-def run(options: ExplainOptions) -> list[Explained]:
-    """Every rule, or those that fit the text best.
+def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:
+    """Every rule, or those that fit the text best; with places, the files that are at fault.
 
     Raises:
-        UsageError: neither or both of them are asked for, or no rule fits.
+        UsageError: neither or both of them are asked for, or the interpreter does not run.
+        Missing: no rule fits.
     """
     if options.every == (options.text is not None):
         raise UsageError("name a rule, paste an error text, or give --all: one of the three")
-    return list(explain_all() if options.text is None else explain(options.text)[:_MOST])
+    if options.text is None:
+        return iter(explain_all())
+    found = explain(options.text)
+    causes = [entry for entry in found if entry.cause is not None or entry.line is None][:_CAUSES]
+    shared = [entry for entry in found if entry.cause is None and entry.line is not None]
+    if options.places or options.python is not None:
+        return _with_files(causes, shared, options)
+    return iter((*causes, *shared))
+
+
+def _with_files(
+    causes: Sequence[Explained], shared: Sequence[Explained], options: ExplainOptions
+) -> Iterator[Explained | Failure | Note]:
+    """The causes, the first of them with the files at fault."""
+    from ltocompat.commands.files_at_fault import files_at_fault
+
+    first, *others = causes
+    faults = []
+    for fault in files_at_fault(first, options.places, options.python):
+        if isinstance(fault, Failure):
+            yield fault
+        else:
+            faults.append(fault)
+    if not faults:
+        yield Note(f"none of the files is what {first.id} speaks of")
+    yield replace(first, at_fault=tuple(faults))
+    yield from (*others, *shared)

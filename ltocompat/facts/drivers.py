@@ -181,11 +181,11 @@ def compat_bases() -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class CudaError:
-    """One error of the CUDA driver API.
+    """One error of the CUDA driver API, or of the CUDA runtime.
 
     Attributes:
         number: 209.
-        name: ``CUDA_ERROR_NO_BINARY_FOR_GPU``.
+        name: ``CUDA_ERROR_NO_BINARY_FOR_GPU``; of the runtime ``cudaErrorNoKernelImageForDevice``.
         text: what cuGetErrorString() says, without a full stop.
         source: where the row is from.
     """
@@ -197,13 +197,21 @@ class CudaError:
 
 
 @functools.cache
-def _errors() -> dict[int, CudaError]:
+def _errors(name: str = "errors") -> dict[int, CudaError]:
     return {
         row["number"]: CudaError(row["number"], row["name"], row["text"], row["source"])
-        for row in table("errors")["error"]
+        for row in table(name)["error"]
     }
 
 
 def cuda_error(number: int) -> CudaError | None:
     """The error of a number; None where cuda.h has none. 35 is of the CUDA runtime alone."""
     return _errors().get(number)
+
+
+def errors_called(word: str) -> tuple[CudaError, ...]:
+    """The errors of a number, or of a name in any case: the driver's, then the runtime's."""
+    rows = [*_errors().values(), *_errors("runtime_errors").values()]
+    if word.isascii() and word.isdecimal():
+        return tuple(error for error in rows if error.number == int(word))
+    return tuple(error for error in rows if error.name.lower() == word.lower())

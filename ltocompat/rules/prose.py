@@ -3,9 +3,28 @@
 from __future__ import annotations
 
 import functools
+import re
 import tomllib
 from importlib import resources
 from typing import Any, NamedTuple
+
+FAMILIES = (
+    "driver",
+    "ptx",
+    "sass",
+    "ltoir",
+    "fatbin",
+    "cuda_compat",
+    "nvjitlink_loading",
+    "device_link",
+    "machine",
+    "package_dependencies",
+    "package_contents",
+    "package_promises",
+    "policy",
+    "image",
+)
+"""The tables of the families' prose, in the order of the catalogue."""
 
 
 class Prose(NamedTuple):
@@ -49,13 +68,34 @@ class LeftOut(NamedTuple):
 @functools.cache
 def family_prose(family: str) -> dict[str, Prose]:
     """The prose of a family's rules by ID, in the order of its table."""
-    return {rule_id: _prose(row) for rule_id, row in _table(family).items()}
+    return {rule_id: _prose(row) for rule_id, row in tomllib.loads(_text(family)).items()}
+
+
+@functools.cache
+def rule_ids() -> tuple[str, ...]:
+    """The IDs of all rules, then of those that are not built, without reading what they say."""
+    heads = re.compile(r"^\[([^\]]+)\]$", re.MULTILINE)
+    return tuple(
+        rule_id for name in (*FAMILIES, "left_out") for rule_id in heads.findall(_text(name))
+    )
+
+
+def rule_prose(rule_id: str) -> Prose | LeftOut:
+    """What a rule says of itself, read from the one table that has it.
+
+    Raises:
+        KeyError: no table has this ID.
+    """
+    for family in FAMILIES:
+        if f"[{rule_id}]" in _text(family):
+            return family_prose(family)[rule_id]
+    return {left_out.id: left_out for left_out in rules_left_out()}[rule_id]
 
 
 @functools.cache
 def rules_left_out() -> tuple[LeftOut, ...]:
     """The rules that are not built, in the order of the catalogue."""
-    rows = _table("left_out").items()
+    rows = tomllib.loads(_text("left_out")).items()
     return tuple(LeftOut(rule_id, _line(row["title"]), _line(row["why"])) for rule_id, row in rows)
 
 
@@ -69,6 +109,15 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _table(name: str) -> dict[str, dict[str, Any]]:
-    folder = resources.files("ltocompat.rules.catalogue")
-    return tomllib.loads(folder.joinpath("prose", f"{name}.toml").read_text("utf-8"))
+def catalogue_file(*names: str) -> str:
+    """The text of a file of the catalogue.
+
+    Named by the room above: naming the catalogue's package would import all of its rules.
+    """
+    folder = resources.files("ltocompat.rules").joinpath("catalogue")
+    return folder.joinpath(*names).read_text("utf-8")
+
+
+@functools.cache
+def _text(name: str) -> str:
+    return catalogue_file("prose", f"{name}.toml")

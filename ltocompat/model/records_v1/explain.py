@@ -9,6 +9,13 @@ from msgspec import Meta
 from ltocompat.model.records_v1.base import Document, Failure, Record, described
 
 
+class AtFault(Record):
+    """A file at the given places that causes the error."""
+
+    place: str
+    reason: str
+
+
 class Rule(Record):
     """One rule of the catalogue."""
 
@@ -26,9 +33,25 @@ class Rule(Record):
     ]
     matched: Annotated[
         str | None,
-        described("The message that was found in the text; null where the rule was named."),
+        described("The part of the text that is its message; null where the rule was named."),
     ]
     score: Annotated[float, Meta(ge=0, le=1), described("How much of the text speaks for it.")]
+    line: Annotated[
+        str | None, described("The line of the text that the message begins on, as it is there.")
+    ]
+    cause: Annotated[
+        str | None,
+        described("Why it happens; null where the rule was named, or shares another's message."),
+    ]
+    fix: Annotated[str | None, described("What to do about that cause.")]
+    check: Annotated[str | None, described("A command that shows it.")]
+    values: Annotated[
+        dict[str, str], described("What the text says, and what the tables make of it.")
+    ]
+    also: Annotated[tuple[str, ...], described("Further rules with the same message.")]
+    at_fault: Annotated[
+        tuple[AtFault, ...], described("Files at the given places that the rule speaks of.")
+    ]
 
 
 class Summary(Record):

@@ -1,4 +1,4 @@
-"""The answer of ``explain``: what a rule says, why, and what to do; ``ltocompat/explain/v1``."""
+"""The answer of ``explain``, ``ltocompat/explain/v1``: what causes an error, or a rule."""
 
 from __future__ import annotations
 
@@ -14,18 +14,52 @@ if TYPE_CHECKING:
 _INDEX = (Column("rule"), Column("what is wrong", width=20), Column("verdict", width=20))
 
 
-def blocks(records: Iterable[Explained | Failure], _: Options) -> Iterator[Block]:
-    """Each rule in full."""
-    for record in records:
-        if not isinstance(record, Failure):
-            yield from _rule(record)
+_SHOWN = 76  # characters of a user's line: one line of a narrow terminal
+_BEFORE = 24  # of them before the message
+_ALSO = 4  # further rules that are named
+
+
+def blocks(records: Iterable[Explained | Failure], options: Options) -> Iterator[Block]:
+    """What causes a text in a few lines; a rule that was named, or all with ``--full``, in full."""
+    entries = [record for record in records if not isinstance(record, Failure)]
+    causes = [entry for entry in entries if entry.cause is not None]
+    if causes:
+        yield from _cause(causes[0], causes[1:])
+    for entry in entries:
+        if entry.line is None or (options.why and entry.cause is not None):
+            yield from _rule(entry)
+
+
+def _cause(entry: Explained, others: list[Explained]) -> Iterator[Block]:
+    yield Heading((f"> {_quoted(entry)}",))
+    yield Paragraph((f"Cause: {entry.cause}",))
+    yield Paragraph((f"Fix:   {entry.fix}",))
+    if entry.at_fault:
+        first, *more = entry.at_fault
+        rest = f"; {len(more)} more: --format json" if more else ""
+        yield Paragraph((f"File:  {first.place}: {first.reason}{rest}",))
+    yield Paragraph(("Check: ", Code(entry.check or "")))
+    also = f", maybe {', '.join(entry.also[:_ALSO])}" if entry.also else ""
+    whole = Code(f"ltocompat explain {entry.id}")
+    yield Paragraph((f"Rule:  {entry.id} ({entry.title}){also}; all of it: ", whole))
+    if others:
+        named = "; ".join(f"{other.id} ({other.title})" for other in others)
+        yield Paragraph((f"More:  {named}",))
+
+
+def _quoted(entry: Explained) -> str:
+    """The user's line, of a long one the part around the message."""
+    line = " ".join((entry.line or "").lstrip("> \t").split())
+    if len(line) <= _SHOWN:
+        return line
+    start = max(0, line.find((entry.matched or "")[:_BEFORE]) - _BEFORE)
+    end = start + _SHOWN - len("... ") * 2
+    return f"{'... ' * (start > 0)}{line[start:end]}{' ...' * (end < len(line))}"
 
 
 def _rule(entry: Explained) -> Iterator[Block]:
     yield Heading((f"{entry.id}: {entry.title}",))
     yield Paragraph((entry.statement,))
-    if entry.matched is not None:
-        yield Items("found in the text", ((Code(entry.matched),),))
     textses = (
         ("when", entry.condition),
         ("verdict", entry.verdict),
@@ -60,6 +94,6 @@ def _document(records: Iterable[Explained | Failure], options: Options) -> Itera
 
 
 REPORT: Report[Explained] = Report(blocks, _document)
-"""Rules in full."""
+"""Causes, and rules."""
 INDEX: Report[Explained] = Report(index, _document)
 """Every rule in a line; its JSON is as full as the other."""

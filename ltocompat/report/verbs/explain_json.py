@@ -35,4 +35,11 @@ def _rule(entry: Explained) -> v1.Rule:
         built=entry.built,
         matched=entry.matched,
         score=entry.score,
+        line=entry.line,
+        cause=entry.cause,
+        fix=entry.fix,
+        check=entry.check,
+        values=dict(entry.values),
+        also=entry.also,
+        at_fault=tuple(v1.AtFault(fault.place, fault.reason) for fault in entry.at_fault),
     )

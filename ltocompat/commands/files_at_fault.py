@@ -1,0 +1,103 @@
+"""Find the files that cause an error: those of which ``check`` says what the error's rule says."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from ltocompat.commands.check import CheckOptions
+from ltocompat.commands.check import run as check
+from ltocompat.commands.explain import AtFault, Explained
+from ltocompat.facts import nvjitlink_minors
+from ltocompat.facts.gpus import sms
+from ltocompat.model.arch import Release
+from ltocompat.model.failure import Failure
+from ltocompat.model.target import THIS_MACHINE
+from ltocompat.model.verdict import Result
+
+_MOST = 3  # files that are named
+
+
+def files_at_fault(
+    entry: Explained, places: Sequence[str | os.PathLike[str]], python: str | None
+) -> Iterator[AtFault | Failure]:
+    """The files that a cause speaks of, the worst first; what can't be read is a failure.
+
+    Args:
+        entry: the cause, with the values of the text.
+        places: files, folders and packages to look in; none: the packages of ``python``.
+        python: an interpreter, whose packages and libraries count.
+
+    Raises:
+        UsageError: ``python`` does not run.
+    """
+    # Where the text says nothing of the machine, this one is what the program met.
+    targets = _targets(entry.values)
+    files = tuple(places) or tuple(_packages_of(python, entry.values))
+    if not files:
+        return
+    options = CheckOptions(files, targets or (THIS_MACHINE,), python=None if targets else python)
+    found: list[tuple[int, AtFault]] = []
+    for record in check(options):
+        if isinstance(record, Failure):
+            yield record
+        elif isinstance(record, Result):
+            found += _of_result(record, (entry.id, *entry.also))
+    found.sort(key=lambda pair: pair[0])
+    # Once a place: what a rule says of it differs from GPU to GPU in words only.
+    by_place = {fault.place: fault for _, fault in reversed(found)}
+    ordered = dict.fromkeys(fault.place for _, fault in found)
+    yield from [by_place[place] for place in ordered][:_MOST]
+
+
+def _of_result(result: Result, rules: Sequence[str]) -> Iterator[tuple[int, AtFault]]:
+    """What the rules find in a file; the rule that decides before those that share its message."""
+    for finding in result.findings:
+        if finding.rule in rules and result.verdict > result.verdict.OK:
+            rank = (rules.index(finding.rule) > 0) * 10 - int(finding.verdict)
+            place = result.path if finding.example is None else str(finding.example)
+            yield rank, AtFault(place, f"{finding.message} ({finding.rule})")
+
+
+def _targets(values: Mapping[str, str]) -> tuple[str, ...]:
+    """The deploy targets that the values of a text tell; none where they tell nothing."""
+    driver = values.get("driver") or values.get("reads_branch") or values.get("found_branch")
+    linker = values.get("has") or values.get("linker_reads_cuda") or _before(values)
+    keys = [("driver", driver), ("nvjitlink", linker)]
+    known = ",".join(f"{key}={value}" for key, value in keys if value)
+    if "sm" in values:
+        return (",".join(filter(None, (known, f"gpu=sm_{values['sm']}"))),)
+    if driver is None:
+        return (known,) if known else ()
+    return tuple(f"{known},gpu=sm_{row.number}" for row in sms() if row.last_branch is None)
+
+
+def _before(values: Mapping[str, str]) -> str:
+    """The newest nvJitLink that lacks a symbol such as ``__nvJitLinkCreate_12_4``."""
+    if "symbol" not in values or "minor" not in values:
+        return ""
+    needed = Release(int(values["major"]), int(values["minor"]))
+    return str(max((minor for minor in nvjitlink_minors() if minor < needed), default=""))
+
+
+def _packages_of(python: str | None, values: Mapping[str, str]) -> Iterator[str]:
+    """The files of an environment; of those the ones that the text can be about."""
+    from ltocompat.targets.linkers import Machine
+    from ltocompat.targets.machine.python_environment import binary_files, chosen
+
+    machine = Machine.here()
+    name = os.path.basename(values.get("needs_file", ""))
+    symbol = values.get("symbol", "").encode()
+    for path in binary_files(chosen(python, machine.environ, machine)):
+        if (not name or os.path.basename(path) == name) and (not symbol or _holds(path, symbol)):
+            yield path
+
+
+def _holds(path: str, symbol: bytes) -> bool:
+    """Whether a name is among the bytes of a file; True where that can't be told."""
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return data.find(symbol) >= 0
+    except (OSError, ValueError):
+        return True

@@ -1,0 +1,217 @@
+"""What programs print when device code doesn't fit: which causes a pasted text speaks of.
+
+The rows are data, ``catalogue/messages.toml``. The work grows with the length of the text and
+no faster: a pattern is tried only where one of its fixed strings is there, every repetition in it
+is bounded, and it is tried a bounded number of times.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ltocompat.rules.message_values import CONDITIONS, around, derived
+from ltocompat.rules.prose import catalogue_file
+
+_TRIES = 16  # places of one text whose values are looked at: the same error repeats itself
+_QUOTE_MARKS = "> \t"
+
+# A number alone says little: it has to stand as an error does, and small ones beside CUDA's name.
+_CODE = r"(?:(?:[Ee]rror|ERROR|[Cc]ode|returned|[Ff]ailure|says)\W{0,3}%s\b|\[%s\]|\(%s vs\. 0\))"
+_CUDA_CODE = (
+    r"(?:(?:\bcu[A-Z]\w{1,40}|\bcuda[A-Z]\w{1,40}|CUDA|[Cc]uda\w{0,20}|err_no)(?: [a-z]{1,12})?"
+    r"\W{0,3}(?:(?:[Ee]rror|code|returned|failure)\W{1,3}){0,2}%s\b)"
+)
+_NUMBERS = re.compile(r"<<(!?)(\d+)>>")
+_LONGEST_PATH = 300
+# The file before a loader's "undefined symbol".
+_USER = re.compile(r"(\S*\.(?:so|pyd)\b\S*): \Z")
+_OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A row of the table: a text, and what it means.
+
+    Attributes:
+        name: of the cause.
+        rule: ID of the rule that judges it.
+        find: one of these must be in the text.
+        pattern: of the text, with single blanks; its groups are values.
+        cause: why it happens, with the values; parts in ``[[ ]]`` only where theirs are known.
+        fix: what to do about it.
+        check: a command that shows it.
+        source: where the text was seen.
+        also: IDs of other rules with the same text.
+        beside: a pattern that has to be in the text, too.
+        unless: a pattern that must not be in the text.
+        when: a condition on the values.
+        reads: what is read from the rest of the text: ``driver``, ``nvcc``.
+    """
+
+    name: str
+    rule: str
+    find: tuple[str, ...]
+    pattern: str
+    cause: str
+    fix: str
+    check: str
+    source: str
+    also: tuple[str, ...] = ()
+    beside: str = ""
+    unless: str = ""
+    when: str = ""
+    reads: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A message that is in a text.
+
+    Attributes:
+        message: its row.
+        line: the line of the text that it begins on, as it stands there, without blanks around it.
+        found: the part of the text that is the message, with single blanks.
+        values: what it says, with what the tables make of it.
+    """
+
+    message: Message
+    line: str
+    found: str
+    values: Mapping[str, str]
+
+    @property
+    def cause(self) -> str:
+        """Why it happens."""
+        return _filled(self.message.cause, self.values) + _read_beside(self.message, self.values)
+
+    @property
+    def fix(self) -> str:
+        """What to do about it."""
+        return _filled(self.message.fix, self.values)
+
+    @property
+    def check(self) -> str:
+        """A command that shows it."""
+        return _filled(self.message.check, self.values)
+
+
+class _Text:
+    """A text with single blanks, which knows the line of each place."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.splitlines()
+        self._starts: list[int] = []
+        parts = []
+        length = 0
+        for line in self._lines:
+            plain = " ".join(line.lstrip(_QUOTE_MARKS).split())
+            self._starts.append(length)
+            if plain:
+                parts.append(plain)
+                length += len(plain) + 1
+        self.flat = " ".join(parts)
+
+    def line_at(self, position: int) -> str:
+        """The line that a place lies on, without blanks around it."""
+        return self._lines[bisect_right(self._starts, position) - 1].strip()
+
+
+@functools.cache
+def messages() -> tuple[Message, ...]:
+    """All rows, in the order in which they count."""
+    return tuple(_message(row) for row in tomllib.loads(catalogue_file("messages.toml"))["message"])
+
+
+def _message(row: Mapping[str, object]) -> Message:
+    lists = {name: tuple(value) for name, value in row.items() if isinstance(value, list)}
+    return Message(**{**row, **lists})  # type: ignore[arg-type] # the table has these names
+
+
+def matches(text: str) -> Iterator[Match]:
+    """What a text speaks of, the cause that decides first; each cause once.
+
+    Args:
+        text: a log, or a part of one.
+    """
+    read = _Text(text)
+    beside = around(read.flat)
+    explained = bytearray(len(read.flat))  # 1 where a message stands that a row above has explained
+    for message in messages():
+        places = _places(message, read.flat, explained)
+        match = _first_that_holds(message, places, read, beside)
+        if match is not None:
+            yield match
+            for place in places:
+                explained[place.start() : place.end()] = b"\1" * (place.end() - place.start())
+
+
+def _places(message: Message, flat: str, explained: bytearray) -> list[re.Match[str]]:
+    """Where the text of a row stands, apart from what is explained."""
+    if not any(fixed in flat for fixed in message.find):
+        return []
+    if message.beside and not re.search(message.beside, flat):
+        return []
+    if message.unless and re.search(message.unless, flat):
+        return []
+    places = pattern_of(message.pattern).finditer(flat)
+    return [place for place in places if explained.find(1, place.start(), place.end()) < 0]
+
+
+def _first_that_holds(
+    message: Message, places: list[re.Match[str]], text: _Text, beside: Mapping[str, str]
+) -> Match | None:
+    """The first place whose values meet the row's condition."""
+    for place in places[:_TRIES]:
+        groups = {name: value for name, value in place.groupdict().items() if value}
+        user = _USER.search(text.flat, max(0, place.start() - _LONGEST_PATH), place.start())
+        if user:
+            groups.setdefault("needs_file", user[1])
+        values = derived({**beside, **groups})
+        if CONDITIONS[message.when](values):
+            return Match(message, text.line_at(place.start()), place[0], values)
+    return None
+
+
+@functools.cache
+def pattern_of(text: str) -> re.Pattern[str]:
+    """The pattern of a row, with its numbers as programs print error codes."""
+    return re.compile(_NUMBERS.sub(_error_code, text))
+
+
+def _error_code(match: re.Match[str]) -> str:
+    strict, number = match.groups()
+    return _CUDA_CODE % number if strict else _CODE % (number, number, number)
+
+
+class _Known(dict[str, str]):
+    """Values of a text, of which some may not be in it."""
+
+    def __missing__(self, name: str) -> str:
+        return "?"
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    """A sentence with its values."""
+
+    def optional(match: re.Match[str]) -> str:
+        try:
+            return match[1].format_map(values)
+        except KeyError:
+            return ""
+
+    return _OPTIONAL.sub(optional, template).format_map(_Known(values))
+
+
+def _read_beside(message: Message, values: Mapping[str, str]) -> str:
+    """What the rest of the text says of the machine, as a sentence more."""
+    parts = []
+    for name in message.reads:
+        if name in values:
+            cuda = values.get(f"{name}_cuda")
+            parts.append(f"{name} {values[name]}" + (f" (CUDA {cuda})" if cuda else ""))
+    return f" The text names {', '.join(parts)}." if parts else ""
