@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ltocompat.facts import floor, table
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import UsageError
-from ltocompat.model.target import Gpu
+from ltocompat.model.target import DriverVersion, Gpu
 
 # What nvidia-smi and the kernel driver write around a name, and words that make no other GPU of it.
 # (A GRID RTX is a Turing; without that word, Ada and Blackwell have the same numbers.)
@@ -180,6 +180,17 @@ def sm(number: int) -> Sm | None:
 def newest_sm() -> int:
     """The highest number in the table."""
     return max(_sms())
+
+
+RENAMED = 101
+"""Thor, which is sm_110 since CUDA 13.0: no GPU of its own."""
+
+
+def runs(each_sm: Sm, driver: DriverVersion) -> bool:
+    """Whether a driver runs an architecture, as far as the tables tell."""
+    return (each_sm.first_branch is None or each_sm.first_branch <= driver.branch) and (
+        each_sm.last_branch is None or driver.branch <= each_sm.last_branch
+    )
 
 
 @functools.lru_cache(maxsize=256)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ltocompat.facts.gpus import Sm, find_gpu, gpu_models, models_named, sms
+from ltocompat.facts.gpus import RENAMED, Sm, find_gpu, gpu_models, models_named, runs, sms
 from ltocompat.model.errors import UsageError, did_you_mean
 from ltocompat.model.target import DriverVersion, Gpu, System, VersionSet
 
@@ -61,7 +61,7 @@ def gpus_named(
             raise UsageError(f"{error}{hint}") from None if hint else error
     of_arm = word == "jetson" or system.machine == "aarch64"
     if word not in _MARKETS:
-        named = [sm for sm in sms() if sm.name.lower() == word and sm.number != _RENAMED]
+        named = [sm for sm in sms() if sm.name.lower() == word and sm.number != RENAMED]
         return tuple(_gpu(sm) for sm in named if of_arm or not sm.tegra)
     data_center, belongs = _MARKETS[word]
     sold = [sm for sm in sms() if belongs(sm) and (of_arm or not sm.tegra)]
@@ -88,10 +88,6 @@ def is_gpu(text: str) -> bool:
     return True
 
 
-# Thor is sm_110 since CUDA 13.0.
-_RENAMED = 101
-
-
 def _sold(sm: Sm, *, data_center: bool) -> bool:
     return any(
         model.number == sm.number and model.data_center is data_center for model in gpu_models()
@@ -99,16 +95,12 @@ def _sold(sm: Sm, *, data_center: bool) -> bool:
 
 
 def _runs(sm: Sm, driver: VersionSet[DriverVersion] | None) -> bool:
-    """Whether some driver of the target runs it, as far as the tables tell."""
-    if sm.number == _RENAMED:
+    """Whether some driver of the target runs it; the newest one, where none is given."""
+    if sm.number == RENAMED:
         return False
     if driver is None:
         return sm.last_branch is None and sm.last_toolkit is None
-    return any(
-        (sm.first_branch is None or sm.first_branch <= version.branch)
-        and (sm.last_branch is None or version.branch <= sm.last_branch)
-        for version in driver.values
-    )
+    return any(runs(sm, version) for version in driver.values)
 
 
 def _gpu(sm: Sm) -> Gpu:

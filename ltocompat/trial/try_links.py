@@ -25,6 +25,7 @@ from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials, link_ke
 from ltocompat.model.verdict import Route
 from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.constraints import Always
+from ltocompat.rules.engine.implied_gpus import gpus_to_judge
 from ltocompat.rules.engine.judge_module import ways
 from ltocompat.rules.rule import Requirement, Subject
 from ltocompat.rules.selection import pick_for_linker
@@ -175,7 +176,7 @@ def _goals(targets: Sequence[Target]) -> Iterator[_LinkJob]:
     for target in targets:
         for tool, known in ((Tool.NVJITLINK, target.nvjitlink), (Tool.NVLINK, target.nvlink)):
             for release in known.values if known else ():
-                for gpu in target.gpus:
+                for gpu in gpus_to_judge(target):
                     yield _LinkJob(tool, release, gpu.arch)
 
 

@@ -414,16 +414,19 @@ def test_a_half_that_is_not_judged_is_told_and_never_passes_where_more_is_asked_
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "x.fatbin")
         path.write_bytes(region([entry(sass)]) + region([entry(fragment)]))
-        (result,) = ltocompat.check(path, [target])
+        results = list(ltocompat.check(path, [target]))
         strict, _ = asked(path, target, "--strict")
         usual, text = asked(path, target, "--format", form)
-    halves = {"load": {"driver=580.95.05", "gpu=h100"} - keys, "link": {"nvjitlink=13.5"} - keys}
-    assert set(result.not_judged) == {half for half, missing in halves.items() if missing}
-    if result.not_judged:
+    # Without a GPU, every one is judged that the file serves.
+    halves = {"load": {"driver=580.95.05"} - keys, "link": {"nvjitlink=13.5"} - keys}
+    wanting = {half for half, missing in halves.items() if missing}
+    assert all(set(result.not_judged) == wanting for result in results)
+    worst = max(result.verdict for result in results)
+    if wanting:
         assert strict in (1, 3)
-        assert strict == 3 or result.verdict >= Verdict.UNDOCUMENTED
-        assert usual != 0 or result.verdict < Verdict.UNKNOWN
-        assert all(half in text for half in result.not_judged)
+        assert strict == 3 or worst >= Verdict.UNDOCUMENTED
+        assert usual != 0 or any(result.verdict < Verdict.UNKNOWN for result in results)
+        assert all(half in text for half in wanting)
         assert "not judged" in text or "not_judged" in text or form == "github"
 
 
@@ -438,10 +441,10 @@ def test_what_no_linker_links_fails_without_one_and_all_else_is_left_open(
     path: Path, keys: str
 ) -> None:
     # Of 11.x, every nvJitLink 12.0 to 13.5 refused (tests/data/ltoir_links.json).
-    (result,) = ltocompat.check(path, [keys], route="link")
-    if "11.8" in path.name:
-        assert result.verdict is Verdict.FAIL
-        assert any("LTO-09" in finding.message for finding in result.findings)
-    elif result.coverage.link:
-        assert result.not_judged[-1] == "link"
-    assert not any("Tile IR" in finding.message for finding in result.findings)
+    for result in ltocompat.check(path, [keys], route="link"):
+        if "11.8" in path.name:
+            assert result.verdict is Verdict.FAIL
+            assert any("LTO-09" in finding.message for finding in result.findings)
+        elif result.coverage.link:
+            assert result.not_judged[-1] == "link"
+        assert not any("Tile IR" in finding.message for finding in result.findings)

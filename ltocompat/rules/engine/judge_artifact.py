@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ltocompat.model.arch import Release
@@ -32,6 +32,7 @@ from ltocompat.rules.emitted import (
     TARGET_LEAVES_OPEN,
 )
 from ltocompat.rules.engine.group_verdict import GroupVerdict
+from ltocompat.rules.engine.implied_gpus import gpus_to_judge, serves
 from ltocompat.rules.engine.judge_host import judge_host
 from ltocompat.rules.engine.judge_link import findings_of_link, leaves_symbols_open
 from ltocompat.rules.engine.judge_module import (
@@ -67,8 +68,26 @@ def routes(
 def results(
     summary: ArtifactSummary, target: Target, wanted: Route | None = None
 ) -> Iterator[Result]:
-    """The verdicts on an artifact for every GPU of a target."""
-    gpus: tuple[Gpu | None, ...] = target.gpus or (None,)
+    """The verdicts on an artifact for every GPU of a target.
+
+    Of a target that names none, for every GPU there that the artifact serves.
+    """
+    gpus = () if summary.one_link else gpus_to_judge(target)
+    if target.gpus or not gpus:
+        yield from _results_on(target.gpus or (None,), summary, target, wanted)
+        return
+    served = [
+        result
+        for gpu in gpus
+        for result in _results_on((gpu,), summary, target, wanted)
+        if serves(result)
+    ]
+    yield from served or _results_on((None,), summary, target, wanted)
+
+
+def _results_on(
+    gpus: Sequence[Gpu | None], summary: ArtifactSummary, target: Target, wanted: Route | None
+) -> Iterator[Result]:
     goal = _with_own_linker(summary, target)
     for gpu in gpus:
         for route in routes(summary, goal, wanted):

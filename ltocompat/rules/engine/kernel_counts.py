@@ -8,6 +8,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, KernelsToCount, ModuleSignature
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Route
+from ltocompat.rules.engine.implied_gpus import gpus_to_judge
 from ltocompat.rules.engine.judge_module import own_target, ways
 from ltocompat.rules.selection import Missed, pick_for_driver, pick_for_linker
 
@@ -39,7 +40,7 @@ def _for_targets(signature: ModuleSignature, targets: Iterable[Target]) -> Kerne
     missed = False
     for target in targets:
         found |= {signature.images.index(image) for image in _linked_sass(signature, target)}
-        for gpu in target.gpus if Route.LOAD in ways(signature) else ():
+        for gpu in gpus_to_judge(target) if Route.LOAD in ways(signature) else ():
             pick = pick_for_driver(signature, gpu.arch.number)
             missed = missed or pick.missed is Missed.NOT_FOR_GPU
             found |= {signature.images.index(image) for image in pick.images}
@@ -57,7 +58,7 @@ def _linked_sass(signature: ModuleSignature, target: Target) -> Iterator[ImageSi
     linkers = {
         release for known in (target.nvjitlink, target.nvlink) if known for release in known.values
     }
-    for gpu in target.gpus or filter(None, (own_target(signature),)):
+    for gpu in gpus_to_judge(target) or filter(None, (own_target(signature),)):
         for linker in linkers:
             picked = pick_for_linker(signature, gpu.arch, linker).images
             yield from (image for image in picked if image.kind is ImageKind.SASS)

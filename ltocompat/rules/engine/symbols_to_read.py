@@ -12,6 +12,7 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.symbols import SymbolsToRead
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Route
+from ltocompat.rules.engine.implied_gpus import gpus_to_judge
 from ltocompat.rules.engine.judge_module import possible_ways
 from ltocompat.rules.selection import pick_for_driver
 
@@ -40,7 +41,7 @@ def symbols_to_read(
         and (image.kind is ImageKind.PTX or (image.kind is ImageKind.SASS and image.relocatable))
     ]
     if undefined and targets is not None:
-        gpus = {gpu.arch.number for target in targets for gpu in target.gpus}
+        gpus = {gpu.arch.number for target in targets for gpu in gpus_to_judge(target)}
         picked = {image for gpu in gpus for image in pick_for_driver(signature, gpu).images}
         undefined = [number for number in undefined if signature.images[number] in picked]
     return SymbolsToRead(tuple(undefined), tuple(every))

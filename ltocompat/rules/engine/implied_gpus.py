@@ -1,0 +1,53 @@
+"""The GPUs that a target is judged for where it names none: every one that an artifact serves."""
+
+from __future__ import annotations
+
+import functools
+
+from ltocompat.facts.gpus import RENAMED, Sm, find_gpu, linker_targets, runs, sms
+from ltocompat.model.arch import Release
+from ltocompat.model.target import DriverVersion, Gpu, Target, VersionSet
+from ltocompat.model.verdict import Result
+
+
+def gpus_to_judge(target: Target) -> tuple[Gpu, ...]:
+    """The GPUs of a target, or one for each architecture that there can be where it names none.
+
+    That is what one of its drivers runs, or where it has none, what its nvJitLink can link for;
+    integrated GPUs where it is an Arm. Empty for a target that tells neither, and for one of a
+    device link, whose architectures the build chooses. Of these GPUs only those count that an
+    artifact serves.
+    """
+    if target.gpus or target.nvlink is not None:
+        return target.gpus
+    return _implied(target.driver, target.nvjitlink, target.system.machine == "aarch64")
+
+
+@functools.lru_cache(maxsize=64)
+def _implied(
+    driver: VersionSet[DriverVersion] | None,
+    nvjitlink: VersionSet[Release] | None,
+    of_arm: bool,  # noqa: FBT001 - a key of the cache
+) -> tuple[Gpu, ...]:
+    rows = [sm for sm in sms() if sm.number != RENAMED and (of_arm or not sm.tegra)]
+    if driver is not None:
+        return _gpus([sm for sm in rows if any(runs(sm, version) for version in driver.values)])
+    if nvjitlink is not None:
+        made = frozenset[int]().union(*map(linker_targets, nvjitlink.values))
+        return _gpus([sm for sm in rows if sm.number in made])
+    return ()
+
+
+def serves(result: Result) -> bool:
+    """Whether an artifact has something for a GPU, which a linker of the target can link for."""
+    coverage, linkers = result.coverage, result.target.nvjitlink
+    if coverage.sass or coverage.ptx or result.gpu is None:
+        return True
+    able = linkers is None or any(
+        result.gpu.arch.number in linker_targets(release) for release in linkers.values
+    )
+    return bool(coverage.link) and able
+
+
+def _gpus(rows: list[Sm]) -> tuple[Gpu, ...]:
+    return tuple(find_gpu(f"sm_{sm.number}") for sm in rows)
