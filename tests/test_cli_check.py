@@ -215,6 +215,11 @@ def test_require_prints_both_floors(capsys: Captured) -> None:
     assert (value["nvjitlink"]["possible"], value["nvjitlink"]["sure"]) == ("13.1", "13.2")
 
 
+def judgement(finding: dict[str, object]) -> dict[str, object]:
+    """A finding without the names of kernels, which check reads afterwards."""
+    return {key: value for key, value in finding.items() if not key.startswith("kernel")}
+
+
 def test_matrix_agrees_with_check(capsys: Captured) -> None:
     assert run(["matrix", LTOIR, "--format", "json"]) == 0
     value = valid_json(capsys.readouterr().out)
@@ -225,7 +230,7 @@ def test_matrix_agrees_with_check(capsys: Captured) -> None:
         run(["check", LTOIR, f"--deploy-target=nvjitlink={version},gpu=sm_90", "--format=json"])
         (judged,) = valid_json(capsys.readouterr().out)["results"]
         assert judged["verdict"] == laid_out["verdict"]
-        assert judged["findings"] == laid_out["findings"]
+        assert [*map(judgement, judged["findings"])] == [*map(judgement, laid_out["findings"])]
 
 
 def test_matrix_draws_a_picture_over_an_old_one(tmp_path: Path, capsys: Captured) -> None:
