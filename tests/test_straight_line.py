@@ -29,6 +29,7 @@ from ltocompat.cli.linkers import install, list_, remove
 from ltocompat.cli.matrix import matrix
 from ltocompat.cli.require import require
 from ltocompat.cli.selftest import selftest
+from ltocompat.cli.targets import targets
 from ltocompat.commands import audit as audit_command
 from ltocompat.commands import check as check_command
 from ltocompat.commands import diff as diff_command
@@ -41,6 +42,7 @@ from ltocompat.commands import linkers as linkers_command
 from ltocompat.commands import matrix as matrix_command
 from ltocompat.commands import require as require_command
 from ltocompat.commands import selftest as selftest_command
+from ltocompat.commands import targets as targets_command
 
 PACKAGE = str(Path(ltocompat.__file__).parent) + "/"
 SASS = str(FOLDER / "fatbin" / "nvfatbin-13.5-mixed-makers.fatbin")
@@ -67,6 +69,7 @@ RUNS: list[tuple[str, Function, Function]] = [
     ("linkers remove nvlink=12.4", remove, linkers_command.run_remove),
     ("env", env, env_command.run),
     ("selftest --nvjitlink 99.9", selftest, selftest_command.run),
+    ("targets hopper", targets, targets_command.run),
 ]
 
 

@@ -24,6 +24,7 @@ from ltocompat.cli import (
     require,
     schema,
     selftest,
+    targets,
 )
 from ltocompat.cli.run_verb import wants_json, write_error
 from ltocompat.cli.target_option import VerbCommand
@@ -47,6 +48,7 @@ VERBS: tuple[Callable[..., int] | typer.Typer, ...] = (
     linkers.nvjitlink,
     env.env,
     selftest.selftest,
+    targets.targets,
     schema.schema,
 )
 """Each verb is a function of this name, or a group of them; a new one is one file and one entry."""

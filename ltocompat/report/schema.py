@@ -26,6 +26,7 @@ DOCUMENTS = (
     "nvjitlink",
     "env",
     "selftest",
+    "targets",
     "error",
 )
 """The verbs that write JSON, and ``error``: what any of them writes where there is nothing else."""

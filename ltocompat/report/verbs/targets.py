@@ -1,0 +1,42 @@
+"""The answer of ``targets``: a row a word that a deploy target can be made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from ltocompat.report import Failure, Options, Report
+from ltocompat.report.document import Block, Code, Column, Table
+
+if TYPE_CHECKING:
+    from ltocompat.commands.targets import TargetWord
+
+_COLUMNS = (Column("key"), Column("value"), Column("meaning", width=24))
+
+
+def blocks(records: Iterable[TargetWord | Failure], _: Options) -> Iterator[Block]:
+    """A row a word."""
+    rows = [
+        (record.key, Code(record.value), record.meaning)
+        for record in records
+        if not isinstance(record, Failure)
+    ]
+    if rows:
+        yield Table(_COLUMNS, tuple(rows))
+
+
+def _document(records: Iterable[TargetWord | Failure], _: Options) -> Iterator[str]:
+    # Imported here: a table needs no JSON.
+    from ltocompat.model.records_v1 import targets as v1
+    from ltocompat.report.formats.jsonstream import Rows, failure_values
+
+    rows = Rows(v1.Targets, "words")
+    for record in records:
+        if isinstance(record, Failure):
+            rows.failures.append(record)
+        else:
+            yield from rows.row(v1.Word(record.key, record.value, record.meaning))
+    yield from rows.end(v1.Targets((), v1.Summary(failure_values(rows.failures))))
+
+
+REPORT: Report[TargetWord] = Report(blocks, _document)

@@ -1,0 +1,35 @@
+"""``ltocompat targets``: what it lists is what ``--deploy-target`` takes."""
+
+from __future__ import annotations
+
+import pytest
+from report_values import valid_json
+
+from ltocompat.cli import run
+from ltocompat.facts import drivers, gpus
+from ltocompat.targets import parse
+
+
+def test_every_word_is_taken_and_nothing_that_the_tables_know_is_missing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["targets", "--format", "json"]) == 0
+    words = valid_json(capsys.readouterr().out)["words"]
+    for word in words:
+        more = ",driver=615" if word["key"] == "cuda" else ""
+        (target,) = parse([f"{word['key']}={word['value']}{more}"])
+        if word["key"] == "gpu" and ", sm_" in word["meaning"]:
+            assert ", ".join(map(str, target.gpus)) == word["meaning"]
+    listed = {word["value"] for word in words}
+    assert {f"R{branch}" for branch in drivers.driver_branches()} <= listed
+    assert {f"sm_{sm.number}" for sm in gpus.sms()} <= listed
+    meanings = " ".join(word["meaning"] for word in words)
+    assert all(model.name in meanings for model in gpus.gpu_models())
+
+
+def test_a_word_narrows_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["targets", "H100"]) == 0
+    rows = capsys.readouterr().out.splitlines()[2:]
+    assert [row.split()[:2] for row in rows] == [["gpu", "sm_90"]]
+    assert run(["targets", "voodoo"]) == 2
+    assert "list all with: ltocompat targets" in capsys.readouterr().err
