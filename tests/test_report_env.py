@@ -54,7 +54,7 @@ def test_a_variable_of_thousands_of_characters_pads_no_row_to_its_length(tmp_pat
     found = replace(found, environment=replace(found.environment, variables=(long,)))
     lines = written("table", REPORT, [found]).splitlines()
     assert max(map(len, lines)) < 200
-    assert "NVIDIA_REQUIRE_CUDA=cuda>=13.0 brand=tesla" in "\n".join(lines)
+    assert "NVIDIA_REQUIRE_CUDA  cuda>=13.0 brand=tesla" in "\n".join(lines)
     assert long[1] in written("json", REPORT, [found])
 
 

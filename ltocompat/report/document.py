@@ -64,6 +64,7 @@ class Column(NamedTuple):
             be wrapped to, or 0 when it is never wrapped.
         middle: cut in the middle rather than at the end.
         optional: left out on terminals narrower than 100 columns.
+        place: its words are paths and places, which are never broken.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Column(NamedTuple):
     width: int = 0
     middle: bool = False
     optional: bool = False
+    place: bool = False
 
 
 class Row(NamedTuple):

@@ -31,6 +31,7 @@ _NARROW = 100
 _GAP = 2  # blanks between columns
 _LONGEST = 400  # characters of one wrapped cell
 _APART = "   "  # between what tells where a finding is
+_LONGEST_RULE = 80
 _LEAST = 14  # columns that are left to a place, however narrow the terminal
 
 
@@ -108,11 +109,12 @@ def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Op
     if width is not None:
         cells = [[clip(cell, _LONGEST) for cell in row] for row in cells]
     widths = _fit(columns, [heads, *cells], width)
-    rules = ["-" * size for size in widths]
+    # Nothing stands behind the last column, which may be as long as all of PATH.
+    rules = ["-" * size for size in (*widths[:-1], min(widths[-1], _LONGEST_RULE))]
     text = tabulate(
         # The head is a row like the others: tabulate would make its columns wider than asked.
         [
-            [_wrap(*cell) for cell in zip(row, widths, painting, strict=True)]
+            [_wrap(*cell) for cell in zip(row, widths, columns, painting, strict=True)]
             for row, painting in zip((heads, rules, *cells), tones, strict=True)
         ],
         tablefmt="plain",
@@ -133,12 +135,18 @@ def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | 
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     if width is None:
         return widths
+    leasts = [
+        max(column.width, *(len(word) for cell in cells for word in cell.split()), 0)
+        if column.place
+        else column.width
+        for column, cells in zip(columns, zip(*rows, strict=True), strict=True)
+    ]
     room = width - _GAP * (len(columns) - 1)
     while sum(widths) > room:
         flexible = [
             index
-            for index, column in enumerate(columns)
-            if column.width and widths[index] > column.width
+            for index, least in enumerate(leasts)
+            if columns[index].width and widths[index] > least
         ]
         if not flexible:
             break
@@ -150,8 +158,9 @@ def _tone(cell: str, options: Options) -> Tone | None:
     return cell.tone if options.color and isinstance(cell, Toned) else None
 
 
-def _wrap(text: str, width: int, tone: Tone | None) -> str:
-    lines = textwrap.wrap(text, width, break_on_hyphens=False)
+def _wrap(text: str, width: int, column: Column, tone: Tone | None) -> str:
+    whole = column.place
+    lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=not whole)
     return "\n".join(painted(line, tone) for line in lines)
 
 

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
+from ltocompat.model.verdict import LEVELS, Level, Verdict
 from ltocompat.report import Failure, Options
-from ltocompat.report.document import Block, Column, Items, Table
+from ltocompat.report.document import (
+    Block,
+    Column,
+    Items,
+    Paragraph,
+    Table,
+    Toned,
+    tone_of,
+)
 from ltocompat.report.finding_blocks import FindingTally
 from ltocompat.report.grouped_findings import (
     FindingReport,
@@ -15,82 +26,171 @@ from ltocompat.report.grouped_findings import (
     grouped_findings,
 )
 from ltocompat.report.matrix_cells import CellNames
-from ltocompat.report.text import clip
+from ltocompat.report.text import clip, count
 
 if TYPE_CHECKING:
     from ltocompat.commands.env import Surroundings
+    from ltocompat.rules.rule import Problem
     from ltocompat.targets.machine.environment import (
         Compiler,
         Environment,
+        InstalledPackage,
         KernelDriver,
         LibraryPick,
         UserDriver,
     )
 
-_FACTS = (Column("what"), Column("found", width=24), Column("said by", width=16))
-_LIBRARIES = (
-    Column("library"),
-    Column("version"),
-    Column("picked by", width=12),
-    Column("path", width=24, middle=True),
+_COLUMNS = (
+    Column(""),
+    Column("what"),
+    Column("found", width=20),
+    Column("where", width=24, place=True),
 )
 # NVIDIA_REQUIRE_CUDA of NVIDIA's images has 4,000 characters, to which all rows would be padded.
 _LONGEST_VARIABLE = 120
 _NAMES = {"nvJitLink": "nvJitLink", "nvrtc": "NVRTC", "nvvm": "libNVVM"}
 
 
+class _Fact(NamedTuple):
+    """A row of the table.
+
+    Attributes:
+        what: ``kernel driver``.
+        found: its version or name.
+        where: the file and who said so; who picks a library.
+        keys: paths and names by which a problem means it.
+    """
+
+    what: str
+    found: str
+    where: str = ""
+    keys: tuple[str, ...] = ()
+
+
 def blocks(records: Iterable[Surroundings | Failure], options: Options) -> Iterator[Block]:
-    """Facts with their sources, then libraries and who picks them, then what is wrong."""
+    """What is there and how many problems, in a line; facts with their sources; what is wrong."""
     for record in records:
         if isinstance(record, Failure):
             continue
         found = record.environment
-        yield Table(_FACTS, tuple(_facts(found)))
-        libraries = tuple(_libraries(found))
-        if libraries:
-            yield Table(_LIBRARIES, libraries)
+        loud = [problem for problem in record.problems if problem.verdict > Verdict.OK]
+        if not options.quiet:
+            yield Paragraph((_in_a_line(found), ": ", *_how_many(record.problems, options)))
+            yield _table(list(_facts(found)), record.problems)
         tally = FindingTally(options)
         yield from tally.blocks(_findings(record), CellNames())
-        yield from tally.closing()
-        if found.problems:
+        if loud:
+            yield from tally.closing()
+        if found.problems and not options.quiet:
             yield Items("not found out", tuple((problem,) for problem in found.problems))
 
 
-def _facts(found: Environment) -> Iterator[tuple[str, str, str]]:
-    yield "system", _system(found), "its files"
+def _in_a_line(found: Environment) -> str:
+    """``driver 580.95.05 (CUDA 13.0), 2 x NVIDIA H100 (sm_90)``."""
+    kernel, user = found.kernel_driver, found.user_driver
+    cuda = f" (CUDA {user.cuda})" if kernel and user and user.cuda else ""
+    driver = f"driver {kernel.version}{cuda}" if kernel else "no driver"
+    return ", ".join([driver, *(text for text, _ in _gpus(found))])
+
+
+def _how_many(problems: Sequence[Problem], options: Options) -> Iterator[str]:
+    notes = sum(problem.verdict is Verdict.OK for problem in problems)
+    number = len(problems) - notes
+    worst = max((problem.verdict for problem in problems), default=Verdict.OK)
+    yield Toned(count(number, "problem") if number else "no problem", tone_of(worst))
+    if notes:
+        yield f", {count(notes, 'note')}{'' if options.notes else ' (--notes)'}"
+
+
+def _table(facts: Sequence[_Fact], problems: Sequence[Problem]) -> Table:
+    """The facts, each with the problem that is about it."""
+    marks: dict[int, Problem] = {}
+    for problem in problems:  # the worst come first
+        for row in _rows_of(problem, facts):
+            marks.setdefault(row, problem)
+    rows = [
+        (_mark(marks.get(number)), fact.what, fact.found, fact.where)
+        for number, fact in enumerate(facts)
+    ]
+    if marks:
+        return Table(_COLUMNS, tuple(rows))
+    return Table(_COLUMNS[1:], tuple(row[1:] for row in rows))
+
+
+def _rows_of(problem: Problem, facts: Sequence[_Fact]) -> set[int]:
+    """The rows whose file, or folder around a file, the evidence names."""
+    words = [word.partition("=")[0] for word in re.split(r"[;,\s]+", problem.evidence)]
+    rows = set()
+    for word in words:
+        fitting = [
+            (len(key), row)
+            for row, fact in enumerate(facts)
+            for key in fact.keys
+            if word == key or word.startswith(f"{key}/")
+        ]
+        longest = max(fitting, default=(0, 0))[0]
+        rows |= {row for length, row in fitting if length == longest}
+    return rows
+
+
+def _mark(problem: Problem | None) -> str:
+    if problem is None:
+        return ""
+    level = LEVELS[problem.verdict]
+    word = "note" if level is Level.NOTE else str(problem.verdict)
+    return Toned(f"{word} {problem.rule}", tone_of(problem.verdict, level))
+
+
+def _facts(found: Environment) -> Iterator[_Fact]:
+    yield _Fact("system", _system(found))
     if found.jetson is not None:
-        yield (
-            "board",
-            str(found.jetson.model or "Jetson"),
-            f"L4T {found.jetson.release or 'unknown'}",
-        )
-    yield "kernel driver", *_kernel(found.kernel_driver)
-    yield "libcuda", *_user(found.user_driver)
+        release = f"L4T {found.jetson.release or 'unknown'}"
+        yield _Fact("board", str(found.jetson.model or "Jetson"), release)
+    kernel = found.kernel_driver
+    source = kernel.source if kernel else ""
+    yield _Fact("kernel driver", _kernel(kernel), source, (source,))
+    yield _user(found.user_driver)
     for folder in found.compat_folders:
         if not folder.in_front:
+            path = folder.driver.real
             listed = ", ".join(folder.listed_by) or "nothing leads there"
-            yield "cuda-compat", f"not in front: {folder.driver.real}", listed
-    for gpu in found.gpus:
-        arch = f" ({gpu.arch})" if gpu.arch else ""
-        yield "GPU", f"{gpu.name}{arch}", gpu.source
-    if not found.gpus:
-        yield "GPU", "none", ""
+            yield _Fact("cuda-compat", "not in front", f"{path} ({listed})", (path,))
+    for text, source in _gpus(found):
+        yield _Fact("GPU", text if found.gpus else "none", source)
     yield from _installed(found)
+    yield from _libraries(found)
     for name, value in found.variables:
-        yield "variable", clip(f"{name}={value}", _LONGEST_VARIABLE), "environment"
+        yield _Fact("variable", name, clip(value, _LONGEST_VARIABLE), (name,))
 
 
-def _installed(found: Environment) -> Iterator[tuple[str, str, str]]:
+def _gpus(found: Environment) -> Iterator[tuple[str, str]]:
+    """Each kind of GPU with how many there are, and who said so."""
+    alike = Counter((gpu.name, gpu.arch, gpu.source) for gpu in found.gpus)
+    for (name, arch, source), number in alike.items():
+        times = f"{number} x " if number > 1 else ""
+        yield f"{times}{name}{f' ({arch})' if arch else ''}", source
+    if not found.gpus:
+        yield "no GPU", ""
+
+
+def _installed(found: Environment) -> Iterator[_Fact]:
     for toolkit in found.toolkits:
-        text = f"{toolkit.version or 'version unknown'} in {toolkit.root}"
-        yield "toolkit", text, ", ".join(toolkit.reached)
+        reached = ", ".join(toolkit.reached)
+        version = toolkit.version or "version unknown"
+        yield _Fact("toolkit", version, f"{toolkit.root} ({reached})", (toolkit.root,))
     if found.conda is not None:
-        packages = ", ".join(
-            f"{package.name} {package.version}" for package in found.conda.packages
-        )
-        yield "conda", f"{found.conda.prefix}: {packages or 'no CUDA package'}", "conda-meta"
+        yield _packages("conda", found.conda.prefix, found.conda.packages)
+    folders: dict[str, list[InstalledPackage]] = {}
     for wheel in found.wheels:
-        yield "package", f"{wheel.name} {wheel.version}", wheel.folder
+        folders.setdefault(wheel.folder, []).append(wheel)
+    for folder, wheels in folders.items():
+        yield _packages("packages", folder, wheels)
+
+
+def _packages(what: str, folder: str, packages: Sequence[InstalledPackage]) -> _Fact:
+    names = ", ".join(f"{package.name} {package.version}" for package in packages)
+    where = f"{folder}: {names}" if names else folder
+    return _Fact(what, f"{len(packages)} of CUDA", where, (folder,))
 
 
 def _system(found: Environment) -> str:
@@ -99,16 +199,16 @@ def _system(found: Environment) -> str:
     return ", ".join([str(found.system), *more])
 
 
-def _kernel(driver: KernelDriver | None) -> tuple[str, str]:
+def _kernel(driver: KernelDriver | None) -> str:
     if driver is None:
-        return "none", ""
+        return "none"
     modules = {True: ", open modules", False: ", proprietary modules", None: ""}[driver.open]
-    return f"{driver.version}{modules}", driver.source
+    return f"{driver.version}{modules}"
 
 
-def _user(driver: UserDriver | None) -> tuple[str, str]:
+def _user(driver: UserDriver | None) -> _Fact:
     if driver is None:
-        return "none", ""
+        return _Fact("libcuda", "none")
     parts = [str(driver.version) if driver.version else "version unknown"]
     if driver.cuda:
         parts.append(f"CUDA {driver.cuda}")
@@ -118,21 +218,21 @@ def _user(driver: UserDriver | None) -> tuple[str, str]:
         parts.append(f"cuda-compat ({'; '.join(driver.compat)})")
     if driver.missing:
         parts.append(f"without {', '.join(driver.missing)}")
-    return f"{', '.join(parts)}: {driver.real}", driver.found_by
+    where = f"{driver.real} ({driver.found_by})"
+    return _Fact("libcuda", ", ".join(parts), where, (driver.real, driver.path))
 
 
-def _libraries(found: Environment) -> Iterator[tuple[str, str, str, str]]:
+def _libraries(found: Environment) -> Iterator[_Fact]:
     """Every copy, and which ways of loading pick it; a way that finds nothing is no row."""
     for linker in found.nvjitlinks:
-        picked = _ways(found.picks, "nvJitLink", linker.path)
-        yield "nvJitLink", linker.version, picked, linker.path
+        yield _library("nvJitLink", linker.version, linker.path, found.picks)
     for compiler in found.compilers:
-        yield (
-            _NAMES[compiler.library],
-            _version(compiler),
-            _ways(found.picks, compiler.library, compiler.path),
-            compiler.path,
-        )
+        yield _library(compiler.library, _version(compiler), compiler.path, found.picks)
+
+
+def _library(library: str, version: str, path: str, picks: tuple[LibraryPick, ...]) -> _Fact:
+    where = f"{path} (picked by {_ways(picks, library, path)})"
+    return _Fact(_NAMES[library], version, where, (path,))
 
 
 def _version(compiler: Compiler) -> str:
