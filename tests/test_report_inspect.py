@@ -17,13 +17,16 @@ from report_values import (
     valid_json,
     written,
 )
+from samples import FOLDER
 from syrupy.assertion import SnapshotAssertion
 
+import ltocompat
 from ltocompat.model.image import Artifact, Host, Maker, Module, Record, Role, Skipped
 from ltocompat.model.place import Place
 from ltocompat.report import FORMATS, Failure, Options
 from ltocompat.report.image_summary import GROUPS
 from ltocompat.report.verbs.inspect import REPORT
+from ltocompat.scan.filters import ImageFilter
 
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")
 WIDTHS = pytest.mark.parametrize("width", [80, 200, None])
@@ -89,7 +92,52 @@ def test_markdown_keeps_hostile_names_in_code_spans_and_cells() -> None:
         assert "@someone" not in outside
         assert "<b>" not in outside
         if line.startswith("|"):
-            assert line.count("|") == 9
+            assert line.count("|") == 8
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "fatbin/nvfatbin-13.5-mixed-makers.fatbin",
+        "fatbin/nvcc-13.2-none.fatbin",
+        "objects/libsaxpy.so",
+        "objects/libaxpy.a",
+        "ptx/nvrtc-13.0-compute_80.ptx",
+        "cubin/nvrtc-12.4-sm_80.cubin",
+        "fatbin-ltoir/nvfatbin-13.3-of-13.3-lto_80.fatbin",
+    ],
+)
+def test_the_first_line_names_the_driver_that_require_names(path: str) -> None:
+    file = str(FOLDER / path)
+    first_line = table(ltocompat.inspect(file)).splitlines()[1]
+    (asked,) = ltocompat.require(file)
+    named = re.findall(r"[0-9]+(?:\.[0-9]+)+", first_line.partition("needs driver")[2])
+    floors = [asked.driver_sass, asked.driver_ptx]
+    assert set(named) <= {str(floor) for floor in floors}
+    assert bool(named) is any(floors)
+    assert ("newer than all that are known" in first_line) is asked.ptx_beyond
+    highest = max((floor for floor in floors if floor), default=None)
+    assert highest is None or str(highest) in named
+
+
+def test_the_first_line_names_makers_and_architectures() -> None:
+    file = str(FOLDER / "fatbin" / "nvfatbin-13.5-mixed-makers.fatbin")
+    assert table(ltocompat.inspect(file)).splitlines()[1] == (
+        "made by CUDA 11.8, 12.4, 13.0 · runs on sm_80, 90, 100; PTX for compute_90 · "
+        "needs driver >= 580.65.06"
+    )
+
+
+def test_of_what_a_filter_leaves_out_nothing_is_said() -> None:
+    file = str(FOLDER / "fatbin" / "nvfatbin-13.5-mixed-makers.fatbin")
+    text = table(ltocompat.inspect(file, where=ImageFilter.parse(kinds=("ptx",))))
+    assert "made by CUDA" not in text
+
+
+def test_quiet_is_two_lines_an_artifact() -> None:
+    file = str(FOLDER / "objects" / "libaxpy.a")
+    lines = table(ltocompat.inspect(file), quiet=True).splitlines()
+    assert [line.partition(" ")[0] for line in lines] == [file, "made"]
 
 
 def test_a_pipe_gets_every_name_in_full() -> None:

@@ -51,6 +51,12 @@ def inspect(
         ),
     ] = False,
     install_linkers: InstallLinkers = False,
+    quiet: Annotated[
+        bool, typer.Option("-q", "--quiet", help="Show two lines an artifact, without tables.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Show what says which libraries are needed.")
+    ] = False,
     form: Format = None,
 ) -> int:
     """List every LTO-IR, PTX and SASS image in files, and who made each.
@@ -83,6 +89,8 @@ def inspect(
         kernels=kernels,
         hashes=hashes,
         named=frozenset(paths),
+        quiet=quiet,
+        why=verbose,
     )
     writing = in_format(form, REPORT, view, paths)
     return run_verb(command.run, options, writing, ReadingStatus(filtered=bool(where)), output)

@@ -24,6 +24,7 @@ from ltocompat.report.text import (
 )
 
 OTHER = "other"
+UNKNOWN = "unknown"
 
 _MOST_ROWS = 500
 _MOST_ARCHS = 200
@@ -33,6 +34,9 @@ _SHOWN_NAMES = 3
 _SUFFIXED = re.compile(r"(__nvJitLink\w*?)_(\d{1,4})_(\d{1,4})")
 
 Key = tuple[str, ...]
+
+# What stands before and behind the names of libraries that are needed, opened or copied.
+_HOW = {"needed": ("", ""), "opened": ("opens ", ""), "static": ("", " inside")}
 
 
 def _by_kind(image: Image) -> Key:
@@ -141,7 +145,7 @@ class SummaryRow:
         """How many of the images the CUDA runtime loads by itself."""
         unknown = self.images - self.registered - self.unregistered
         if unknown == self.images:
-            return "unknown"
+            return UNKNOWN
         text = f"{self.registered:,} of {self.images:,}"
         return f"{text}, {unknown:,} unknown" if unknown else text
 
@@ -228,10 +232,41 @@ class HostNeeds:
         for library in host.libraries:
             self._libraries.add(library)
 
-    def items(self) -> Items | None:
-        """The lines to print, None when nothing is needed."""
-        lines = [*self._undefined_lines(), *self._import_lines(), *self._library_lines()]
+    @property
+    def of_device_code(self) -> bool:
+        """Whether a linker of device code has something to do: that says more than a library."""
+        return bool(self._registrations or self._wrappers or self._imports)
+
+    def items(self, *, evidence: bool = False) -> Items | None:
+        """The lines to print, None when nothing is needed.
+
+        Args:
+            evidence: each library with what says so; else all of them in a line.
+        """
+        libraries = self._library_lines() if evidence else self._libraries_in_a_line()
+        lines = [*self._undefined_lines(), *self._import_lines(), *libraries]
         return Items("host needs", tuple(lines)) if lines else None
+
+    def _libraries_in_a_line(self) -> list[tuple[str, ...]]:
+        """``libnvrtc.so.13; opens libcuda.so.1; libcudart inside``."""
+        files = {
+            how: list(
+                dict.fromkeys(
+                    " ".join(filter(None, (library.file or library.name, library.version)))
+                    for library in self._libraries
+                    if library.how == how
+                )
+            )
+            for how in _HOW
+        }
+        parts: list[str] = []
+        for how, names in files.items():
+            if names:
+                opening, end = _HOW[how]
+                listed = [part for name in names for part in (", ", Code(name))][1:]
+                parts += ["; " if parts else "", opening, *listed, end]
+        parts += ["; and more"] if self._libraries.more else []
+        return [tuple(parts)] if parts else []
 
     def _undefined_lines(self) -> list[tuple[str, ...]]:
         lines: list[tuple[str, ...]] = []

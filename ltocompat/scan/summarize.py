@@ -106,6 +106,13 @@ def _surely_has_kernels(stored: StoredImage) -> bool:
     return stored.kind is ImageKind.SASS and (stored.stored_size or 0) > _LARGE
 
 
+def waits_for_device_link(host: Host) -> bool:
+    """Whether the modules of an object are not loaded before a device link."""
+    return host.type == "object" and any(
+        name.startswith("__cudaRegisterLinkedBinary") for name in host.undefined_registrations
+    )
+
+
 class SummaryBuilder:
     """Folds the records of one file into its summary as they pass.
 
@@ -169,10 +176,7 @@ class SummaryBuilder:
 
     def _host(self, host: Host) -> None:
         """A host follows its modules: now it shows whether they still need a device link."""
-        waits = host.type == "object" and any(
-            name.startswith("__cudaRegisterLinkedBinary") for name in host.undefined_registrations
-        )
-        if waits and host.place.members == self._inside:
+        if waits_for_device_link(host) and host.place.members == self._inside:
             for group in self._inner.values():
                 group.signature = replace(group.signature, needs_device_link=True)
         # Of libraries in packages others are kept, too: their machine and search path count.

@@ -12,14 +12,18 @@ from ltocompat.report.document import (
     Block,
     Code,
     Column,
+    Entry,
     Heading,
     Items,
     Listing,
     Paragraph,
     Row,
     Table,
+    Tone,
+    Toned,
 )
-from ltocompat.report.image_summary import HostNeeds, ImageSummary, SummaryRow
+from ltocompat.report.image_answer import ImageAnswer
+from ltocompat.report.image_summary import UNKNOWN, HostNeeds, ImageSummary, SummaryRow
 from ltocompat.report.text import (
     binary_size,
     brief,
@@ -54,6 +58,7 @@ class _Fold:
     """What is remembered of the artifact that is being read."""
 
     summary: ImageSummary
+    answer: ImageAnswer = field(default_factory=ImageAnswer)
     path: str | None = None
     needs: HostNeeds = field(default_factory=HostNeeds)
     hosts: int = 0
@@ -67,11 +72,13 @@ class _Fold:
         self.path = self.path or record.place.path
         if isinstance(record, Module):
             self.summary.add(record)
+            self.answer.add(record)
             for image in record.images:
                 self._note_problems(image)
         elif isinstance(record, Host):
             self.hosts += 1
             self.needs.add(record)
+            self.answer.add_host(record)
         else:
             self.skipped_count += 1
             if len(self.skipped) < _MOST_ITEMS:
@@ -82,6 +89,12 @@ class _Fold:
             self.problem_count += 1
             if len(self.problems) < _MOST_ITEMS:
                 self.problems.append((image.place, problem))
+
+    @property
+    def unmentioned(self) -> bool:
+        """Whether there is nothing to show of a file that was found in a folder."""
+        told = self.summary.images or self.summary.modules or self.skipped_count
+        return not told and not self.needs.of_device_code
 
     @property
     def silent(self) -> bool:
@@ -125,7 +138,7 @@ def blocks(records: Iterable[Record | Failure], options: Options) -> Iterator[Bl
         elif not isinstance(record, Failure):
             fold.add(record)
             continue
-        if closing is not None and fold.silent and closing.path not in options.named:
+        if closing is not None and fold.unmentioned and closing.path not in options.named:
             unmentioned.add(closing)
         elif closing is not None or not fold.silent:
             yield from _artifact(closing, fold, options)
@@ -192,9 +205,19 @@ def _image_row(image: Image, registered: bool | None, *, short: bool) -> Row:  #
 def _artifact(closing: Artifact | None, fold: _Fold, options: Options) -> Iterator[Block]:
     """The blocks about one artifact; ``closing`` is None where reading broke off."""
     heading = _heading(closing, fold)
-    yield Paragraph(heading) if options.images and fold.summary.images else Heading(heading)
-    if not options.images and fold.summary.images:
-        yield _table(fold.summary.rows(), options)
+    summary = fold.summary
+    yield Paragraph(heading) if options.images and summary.images else Heading(heading)
+    # Of what a filter left out nothing is known.
+    whole = closing is None or (closing.modules, closing.images) == (
+        summary.modules,
+        summary.images,
+    )
+    if summary.images and whole and (answer := fold.answer.text()):
+        yield Entry((Toned(answer, Tone.STRONG),))
+    if options.quiet:
+        return
+    if not options.images and summary.images:
+        yield _table(summary.rows(), options)
     yield from _problems(fold)
     if fold.skipped:
         left_out = fold.skipped_count - len(fold.skipped)
@@ -206,7 +229,7 @@ def _artifact(closing: Artifact | None, fold: _Fold, options: Options) -> Iterat
             ),
             _more(left_out),
         )
-    if needs := fold.needs.items():
+    if needs := fold.needs.items(evidence=options.why):
         yield needs
 
 
@@ -235,28 +258,30 @@ def _of(shown: int, found: int, noun: str) -> str:
 
 def _table(rows: list[SummaryRow], options: Options) -> Table:
     grouped = options.by != "kind"
+    # What is registered is known of host files alone.
+    registered = any(row.registered_cell() != UNKNOWN for row in rows)
     columns = [
         *([Column(_GROUP_HEADS[options.by], width=10)] if grouped else []),
         Column("kind", width=7),
         Column("made by", width=8),
         *([Column("archs", width=10)] if options.by != "arch" else []),
         *([_STORED_AS[grouped]] if options.by != "compression" else []),
-        Column("registered", width=10),
+        *([Column("registered", width=10)] if registered else []),
         *([Column("kernels", right=True, width=7)] if options.kernels else []),
         Column("images", right=True, width=6),
         Column("stored", right=True, width=9),
     ]
-    return Table(tuple(columns), tuple(_cells(row, options) for row in rows))
+    return Table(tuple(columns), tuple(_cells(row, options, registered=registered) for row in rows))
 
 
-def _cells(row: SummaryRow, options: Options) -> tuple[str, ...]:
+def _cells(row: SummaryRow, options: Options, *, registered: bool) -> tuple[str, ...]:
     return (
         *([row.group] if row.group else []),
         row.kind,
         row.maker_cell(),
         *([row.arch_cell()] if options.by != "arch" else []),
         *([row.compression_cell()] if options.by != "compression" else []),
-        row.registered_cell(),
+        *([row.registered_cell()] if registered else []),
         *([row.kernels_cell()] if options.kernels else []),
         f"{row.images:,}",
         row.stored_cell(),

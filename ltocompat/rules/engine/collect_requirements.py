@@ -17,7 +17,7 @@ from ltocompat.model.trial_answer import narrowed
 from ltocompat.model.verdict import Finding, Route, Verdict
 from ltocompat.rules.catalogue import requirements_of, requirements_of_host
 from ltocompat.rules.engine.find_floors import Checked, LineFloors, line_floors, linkers
-from ltocompat.rules.engine.fold_floors import least_version
+from ltocompat.rules.engine.fold_floors import LeastVersion, least_version
 from ltocompat.rules.engine.judge_module import ways
 from ltocompat.rules.rule import (
     Component,
@@ -140,7 +140,7 @@ def required(summary: ArtifactSummary) -> Required:
             tally.add(subject, group)
     linker, no_linker = _linker_floor(summary, rows, tally, asks_linker=asks_linker)
     services = tuple(_service(row, linker, summary) for row in rows)
-    sass, ptx = (least_version(tally.drivers.get(how, ())) for how in ("sass", "ptx"))
+    sass, ptx = _driver_floors(tally)
     return Required(
         path=summary.path,
         modules=summary.modules,
@@ -174,23 +174,57 @@ def _gpus() -> Iterator[tuple[Gpu, str]]:
     yield find_gpu(f"sm_{10 * (gpus.newest_sm() // 10 + 1)}"), _NEXT
 
 
+def driver_floors(
+    groups: Sequence[ModuleGroup],
+) -> tuple[DriverVersion | None, DriverVersion | None, bool]:
+    """The least drivers for SASS and for PTX, and whether some PTX is beyond all that are known.
+
+    They are those of ``required``.
+    """
+    tally = _Tally()
+    for gpu, _ in _gpus():
+        for group in groups:
+            for subject in _loaded(group, gpu):
+                tally.add(subject, group)
+    sass, ptx = _driver_floors(tally)
+    return sass.sure, ptx.sure, ptx.unbounded is Unbounded.NONE_KNOWN
+
+
+def _driver_floors(
+    tally: _Tally,
+) -> tuple[LeastVersion[DriverVersion], LeastVersion[DriverVersion]]:
+    sass, ptx = (least_version(tally.drivers.get(how, ())) for how in ("sass", "ptx"))
+    return sass, ptx
+
+
 def _subjects(groups: Iterable[ModuleGroup], row: _Row) -> Iterator[tuple[Subject, ModuleGroup]]:
     """What rules look at on the way of each module to a GPU, by each of its routes."""
-    gpu = row.gpu
     for group in groups:
-        signature = group.signature
-        for route in ways(signature):
-            if route is Route.LOAD:
-                pick, linker = pick_for_driver(signature, gpu.arch.number), None
-                empty = all(image.has_kernels is False for image in pick.images)
-                if empty and not group.named:
-                    continue
-            else:
-                linker = row.linker
-                pick = pick_for_linker(signature, gpu.arch, linker)
-            if pick.images:
-                seen = beside_picked(signature, pick.images)
-                yield Subject(seen, route, gpu, pick.images, None, linker), group
+        for subject in (*_loaded(group, row.gpu), *_linked(group, row)):
+            yield subject, group
+
+
+def _loaded(group: ModuleGroup, gpu: Gpu) -> Iterator[Subject]:
+    """What rules look at where a driver loads a module."""
+    signature = group.signature
+    if Route.LOAD not in ways(signature):
+        return
+    pick = pick_for_driver(signature, gpu.arch.number)
+    empty = all(image.has_kernels is False for image in pick.images)
+    if pick.images and (group.named or not empty):
+        seen = beside_picked(signature, pick.images)
+        yield Subject(seen, Route.LOAD, gpu, pick.images, None, None)
+
+
+def _linked(group: ModuleGroup, row: _Row) -> Iterator[Subject]:
+    """What rules look at where a linker takes a module."""
+    signature = group.signature
+    if Route.LINK not in ways(signature):
+        return
+    pick = pick_for_linker(signature, row.gpu.arch, row.linker)
+    if pick.images:
+        seen = beside_picked(signature, pick.images)
+        yield Subject(seen, Route.LINK, row.gpu, pick.images, None, row.linker)
 
 
 def _linker_floor(

@@ -1,0 +1,118 @@
+"""The first line about an artifact: who made it, what it runs on, and the driver that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.artifact_summary import ModuleGroup
+from ltocompat.model.image import Host, Image, ImageKind, Maker, Module
+from ltocompat.model.place import Place
+from ltocompat.model.signature import ModuleSignature, module_signature
+from ltocompat.report.text import Few, fold_archs
+from ltocompat.scan.summarize import waits_for_device_link
+
+_MOST_MAKERS = 8
+_MOST_ARCHS = 200
+_MOST_SIGNATURES = 500  # real libraries have a few dozen
+
+
+class ImageAnswer:
+    """Collects of the modules of one artifact what its first line says."""
+
+    def __init__(self) -> None:
+        self._makers: Few[str] = Few(_MOST_MAKERS)
+        self._releases: set[tuple[Release, ...]] = set()
+        self._unknown_maker = False
+        self._archs: dict[ImageKind, Few[SmArch]] = {}
+        self._signatures: dict[ModuleSignature, Place] = {}
+        self._inner: dict[ModuleSignature, Place] = {}  # of the file that is being read
+        self._inside: tuple[str, ...] = ()
+
+    def add(self, module: Module) -> None:
+        """Take note of one module."""
+        if module.place.members != self._inside:
+            self._close_file()
+            self._inside = module.place.members
+        if len(self._inner) <= _MOST_SIGNATURES:
+            self._inner.setdefault(module_signature(module), module.place)
+        for image in module.images:
+            self._add_image(image)
+
+    def add_host(self, host: Host) -> None:
+        """Take note of the file around modules, which comes after them."""
+        if waits_for_device_link(host) and host.place.members == self._inside:
+            self._inner = {
+                replace(signature, needs_device_link=True): place
+                for signature, place in self._inner.items()
+            }
+        self._close_file()
+
+    def _close_file(self) -> None:
+        if len(self._signatures) <= _MOST_SIGNATURES:
+            self._signatures |= self._inner
+        self._inner = {}
+
+    def _add_image(self, image: Image) -> None:
+        if image.arch is not None:
+            self._archs.setdefault(image.kind, Few(_MOST_ARCHS)).add(image.arch)
+        for maker in image.made_by:
+            self._add_maker(maker)
+
+    def _add_maker(self, maker: Maker) -> None:
+        if maker.releases and len(self._releases) < _MOST_MAKERS:
+            self._releases.add(maker.releases)
+        elif not maker.releases:
+            self._makers.add(str(maker))
+
+    def text(self) -> str:
+        """``made by CUDA 12.4, 13.0 · runs on sm_80, 90 · needs driver >= 580.65.06``."""
+        return " · ".join(filter(None, (self._made_by(), self._runs_on(), self._needs())))
+
+    def _made_by(self) -> str:
+        known = [_one_of(releases) for releases in sorted(self._releases)]
+        others = list(self._makers)
+        words = [f"CUDA {', '.join(known)}"] if known else []
+        return f"made by {', '.join([*words, *others])}" if words or others else ""
+
+    def _runs_on(self) -> str:
+        return "; ".join(self._ways())
+
+    def _ways(self) -> Iterator[str]:
+        sass, ptx, ltoir = (
+            fold_archs(self._archs.get(kind, ()))
+            for kind in (ImageKind.SASS, ImageKind.PTX, ImageKind.LTOIR)
+        )
+        if sass:
+            yield f"runs on {sass}"
+        if ptx:
+            yield f"PTX for {ptx}"
+        if ltoir:
+            yield f"LTO-IR for {ltoir}"
+
+    def _needs(self) -> str:
+        """The least drivers, as ``require`` tells them; empty where nothing asks for one."""
+        self._close_file()
+        if not 0 < len(self._signatures) <= _MOST_SIGNATURES:
+            return ""
+        # Imported here: rules are loaded when there is something to say.
+        from ltocompat.rules.engine.collect_requirements import driver_floors
+
+        groups = [
+            ModuleGroup(signature, {}, 1, place, inner=False)
+            for signature, place in self._signatures.items()
+        ]
+        sass, ptx, beyond = driver_floors(groups)
+        of_ptx = "newer than all that are known" if beyond else f">= {ptx}" if ptx else ""
+        if sass is None:
+            return f"needs driver {of_ptx}" if of_ptx else ""
+        higher = beyond or (ptx is not None and ptx > sass)
+        return f"needs driver >= {sass}" + (f" (for its PTX {of_ptx})" if higher else "")
+
+
+def _one_of(releases: tuple[Release, ...]) -> str:
+    """``13.0``, ``12.8 or 12.9``, ``one of 13.3 to 13.5``."""
+    if len(releases) > 2:
+        return f"one of {releases[0]} to {releases[-1]}"
+    return " or ".join(map(str, releases))
