@@ -37,6 +37,7 @@ CATALOGUE = {
 }
 # A rule may be seen by nobody before it strikes; these have no message.
 SILENT = {
+    "BLD-11",
     "FB-03",
     "CMP-07",
     "IMG-02",

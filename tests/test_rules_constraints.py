@@ -26,6 +26,7 @@ from ltocompat.rules.constraints import (
     LinkerOfCubin,
     LinkerOfMajor,
     LinkerOtherThan,
+    LinkerSureFrom,
     LinkerTargets,
     LinkerTolerating,
     Remark,
@@ -67,6 +68,7 @@ BOUNDED = [
     LinkerNotOlderThan((Release(13, 1), Release(13, 2), Release(13, 3))),
     LinkerOfCubin(Release(13, 0), tolerated=True),
     LinkerOfCubin(Release(13, 0)),
+    LinkerSureFrom(Release(12, 3)),
     LinkerTargets(100),
     LinkerTargets(100, family=True),
 ]

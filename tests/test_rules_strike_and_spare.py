@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import recorded
 from every_case import every
 from report_values import valid_json
 from samples import FOLDER
@@ -257,3 +258,24 @@ def test_a_policy_strikes_and_spares(  # noqa: PLR0917 - a table and two fixture
         for finding in result["findings"]
     }
     assert verdicts.get(rule_id) == verdict
+
+
+def test_a_call_from_sass_of_hopper_is_unknown_on_the_first_nvjitlinks(tmp_path: Path) -> None:
+    pieces, _ = recorded.parts()
+    files = {piece.file: piece.data for piece in pieces if piece.release == "12.0"}
+
+    def struck(linker: str, *names: str) -> bool:
+        paths = [tmp_path / name for name in names]
+        for path in paths:
+            path.write_bytes(files[path.name])
+        arch = names[0].split("-")[2]
+        target = f"nvjitlink={linker},gpu=sm_{arch}"
+        return "BLD-11" in found(target, *map(str, paths), together=True)
+
+    caller, function = "caller-user-{}-12.0.{}", "function-helper-{}-12.0.{}"
+    hopper = caller.format(90, "cubin"), function.format(90, "cubin")
+    assert struck("12.2", *hopper)
+    assert not struck("12.3", *hopper)
+    assert not struck("12.2", caller.format(90, "ptx"), hopper[1])
+    assert not struck("12.2", caller.format(80, "cubin"), function.format(80, "cubin"))
+    assert not struck("12.2", hopper[0], "kernel-first-90-12.0.cubin")

@@ -16,6 +16,7 @@ from ltocompat.rules.constraints import (
     Always,
     LinkerOfCubin,
     LinkerOtherThan,
+    LinkerSureFrom,
     LinkerTolerating,
     Remark,
 )
@@ -340,4 +341,34 @@ def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
             "it shows no names: whether what it calls is defined, and once, is not judged",
             "ask the linker with --trial-link",
             "kinds of the images",
+        )
+
+
+_HOPPER = 90
+
+
+@FAMILY.of_link("BLD-11", Level.WARNING)
+def call_from_sass_of_hopper(link: Link) -> Iterator[Requirement]:
+    """The first nvJitLinks crash at times where SASS of sm_90 calls what another input defines."""
+    if link.offline or not link.certain:
+        return
+    known = [(image, image.symbols) for image, _ in link.images if image.symbols is not None]
+    there = {name for _, symbols in known for name in symbols.callable}
+    calls = {
+        name
+        for image, symbols in known
+        if image.kind is ImageKind.SASS and image.arch and image.arch.number == _HOPPER
+        for name in symbols.undefined_functions
+    }
+    if calls & there:
+        yield Requirement(
+            Component.LINKER,
+            LinkerSureFrom(floors.linker("hopper-calls-linker")),
+            "BLD-11",
+            f"SASS of sm_90 that calls {image_helpers.listed(sorted(calls & there))} of another "
+            "input",
+            "older ones crash on it at times",
+            "link with a newer nvJitLink, or give it PTX or LTO-IR of the caller",
+            "symbols of the cubins and PTX",
+            "it crashes in one of three such links",
         )

@@ -28,6 +28,7 @@ from ltocompat.rules.constraints.linker import (
     LinkerOfCubin,
     LinkerOfMajor,
     LinkerOtherThan,
+    LinkerSureFrom,
     LinkerTargets,
     LinkerTolerating,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "LinkerOfCubin",
     "LinkerOfMajor",
     "LinkerOtherThan",
+    "LinkerSureFrom",
     "LinkerTargets",
     "LinkerTolerating",
     "NvrtcOfMinor",

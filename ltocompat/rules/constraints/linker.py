@@ -34,6 +34,25 @@ class LinkerFrom(Constraint):
 
 
 @dataclass(frozen=True, slots=True)
+class LinkerSureFrom(Constraint):
+    """A linker of this release or a newer one; what older ones do varies from run to run."""
+
+    components: ClassVar = frozenset({Component.LINKER})
+    least: Release
+
+    def __str__(self) -> str:
+        return f">= {self.least}"
+
+    def judge(self, value: Release) -> Verdict:
+        """``unknown`` below the floor."""
+        return Verdict.OK if value >= self.least else Verdict.UNKNOWN
+
+    def floor(self) -> Floor[Release]:
+        """Any nvJitLink may do; that version surely does."""
+        return Floor(FIRST_NVJITLINK, self.least)
+
+
+@dataclass(frozen=True, slots=True)
 class LinkerTargets(Constraint):
     """A linker that can produce code for this architecture, of which it minds the suffix ``f``."""
 
