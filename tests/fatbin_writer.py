@@ -15,7 +15,11 @@ KINDS = {"ptx": 1, "sass": 2, "ltoir": 8, "relocatable ptx": 0x40, "tileir": 0x8
 
 @dataclass(frozen=True, slots=True)
 class EntrySpec:
-    """What an entry shall say and hold."""
+    """What an entry shall say and hold.
+
+    Attributes:
+        options: None leaves no place for them, as no tool does with PTX and LTO-IR.
+    """
 
     kind: int
     payload: bytes
@@ -26,7 +30,7 @@ class EntrySpec:
     debug: bool = False
     host: str | None = "linux"
     identifier: str = ""
-    options: str = ""
+    options: str | None = ""
     scrambled: bool = False
 
     @property
@@ -57,9 +61,10 @@ def header(spec: EntrySpec, *, third: int, size: int, compressed: int, decoded: 
     if identifier:
         variable = padded(identifier + b"\0")
     options_at = 0
-    if spec.options:
+    has_place = spec.kind in (KINDS["ptx"], KINDS["ltoir"]) and spec.options is not None
+    if spec.options or has_place:
         options_at = 64 + len(variable)
-        options = spec.options.encode()
+        options = (spec.options or "").encode()
         variable += struct.pack("<II", options_at + 8, len(options)) + padded(options + b"\0")
         variable = padded(variable)
     fixed = struct.pack(

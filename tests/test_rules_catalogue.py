@@ -39,6 +39,7 @@ CATALOGUE = {
 SILENT = {
     "BLD-11",
     "FB-03",
+    "FB-04",
     "CMP-07",
     "IMG-02",
     "TRIAL",

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import recorded
 from every_case import every
+from fatbin_writer import KINDS, EntrySpec, entry, region
 from report_values import valid_json
 from samples import FOLDER
 
@@ -279,3 +280,23 @@ def test_a_call_from_sass_of_hopper_is_unknown_on_the_first_nvjitlinks(tmp_path:
     assert not struck("12.2", caller.format(90, "ptx"), hopper[1])
     assert not struck("12.2", caller.format(80, "cubin"), function.format(80, "cubin"))
     assert not struck("12.2", hopper[0], "kernel-first-90-12.0.cubin")
+
+
+def test_an_entry_without_a_place_for_options_is_not_linked(tmp_path: Path) -> None:
+    target = "nvjitlink=13.5,driver=615,gpu=sm_80"
+
+    def verdicts(kind: str, sample: str, options: str | None) -> dict[str, set[str]]:
+        path = tmp_path / "code.fatbin"
+        spec = EntrySpec(KINDS[kind], (FOLDER / sample).read_bytes(), options=options)
+        path.write_bytes(region([entry(spec)]))
+        return {
+            str(result.route): {finding.rule for finding in result.findings}
+            for result in ltocompat.check(path, [target], cache=False)
+        }
+
+    ptx, ltoir = "ptx/nvrtc-12.4-compute_80.ptx", "ltoir/nvrtc-12.4-lto_80.ltoir"
+    assert "FB-04" in verdicts("ptx", ptx, None)["link"]
+    assert "FB-04" not in verdicts("ptx", ptx, None)["load"]
+    assert "FB-04" not in verdicts("ptx", ptx, "")["link"]
+    assert "FB-04" in verdicts("ltoir", ltoir, None)["None"]
+    assert "FB-04" not in verdicts("ltoir", ltoir, "")["None"]

@@ -162,6 +162,7 @@ class Image:
         debug: carries device debug information; None when not known.
         host_os: ``linux``, ``windows`` or ``mac`` as the entry says, else None.
         options: compiler options stored with it, else None.
+        lacks_options: PTX or LTO-IR whose fatbin entry has no place for options, not even for none.
         identifier: name stored with it (nvcc: the source file), else None.
         kernels: names of its kernels; None unless asked for, or where they can't be read.
         empty_kernels: PTX that has kernels, each of which only returns; False unless asked for.
@@ -188,6 +189,7 @@ class Image:
     debug: bool | None = None
     host_os: str | None = None
     options: str | None = None
+    lacks_options: bool = False
     identifier: str | None = None
     kernels: tuple[str, ...] | None = None
     empty_kernels: bool = False

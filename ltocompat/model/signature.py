@@ -43,6 +43,7 @@ class ImageSignature(NamedTuple):
         empty_kernels: it has kernels, each of which only returns.
         symbols: what it leaves undefined, and, where it is part of a link of several files, what
             it defines; None when not looked for or not to be known.
+        lacks_options: PTX or LTO-IR whose entry has no place for options.
         problem: why its bytes contradict themselves or can't be read, None when they are fine.
     """
 
@@ -62,6 +63,7 @@ class ImageSignature(NamedTuple):
     has_kernels: bool | None = None
     empty_kernels: bool = False
     symbols: DeviceSymbols | None = None
+    lacks_options: bool = False
     problem: str | None = None
 
     def __str__(self) -> str:
@@ -112,6 +114,7 @@ def image_signature(image: Image) -> ImageSignature:
         kernels,
         image.empty_kernels,
         image.symbols,
+        image.lacks_options,
         image.problems[0] if image.problems else None,
     )
 

@@ -90,6 +90,7 @@ def describe(stored: StoredImage, detail: Detail) -> tuple[Image, Skipped | None
         stored_size=stored.stored_size,
         host_os=stored.host_os,
         options=stored.options,
+        lacks_options=stored.lacks_options,
         identifier=stored.identifier,
         **(table | facts),
     )

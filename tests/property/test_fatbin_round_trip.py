@@ -41,7 +41,7 @@ def agrees(image: Image, spec: EntrySpec) -> None:
     assert image.debug == spec.debug
     assert image.host_os == spec.host
     assert image.identifier == (spec.identifier or None)
-    assert image.options == (spec.options.strip() or None)
+    assert image.options == ((spec.options or "").strip() or None)
     if spec.kind in (1, 0x40):
         assert image.kind is ImageKind.PTX
         assert image.needs.ptx_isa == "8.4"

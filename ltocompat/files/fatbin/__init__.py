@@ -17,8 +17,9 @@ class StoredImage(NamedTuple):
     ``arch``, ``debug``, ``host_os``, ``options`` and ``identifier`` are what the entry header says;
     None around an image that has no entry. ``version`` is the entry's code version (major, minor).
     ``compression`` is how the file keeps it; the payload of an image inside a concatenated entry is
-    decoded already. ``entry_header`` is the whole header of an entry, as stored. ``problems`` are
-    sentences about an entry header, or a region around it, that contradicts itself.
+    decoded already. ``lacks_options``: it is PTX or LTO-IR whose entry has no place for options,
+    which every compiler leaves. ``entry_header`` is the whole header of an entry, as stored.
+    ``problems`` are sentences about an entry header, or a region around it, that contradict it.
     """
 
     place: Place
@@ -35,6 +36,7 @@ class StoredImage(NamedTuple):
     debug: bool | None = None
     host_os: str | None = None
     options: str | None = None
+    lacks_options: bool = False
     identifier: str | None = None
     entry_header: bytes | None = None
     problems: tuple[str, ...] = ()

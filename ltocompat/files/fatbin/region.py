@@ -64,6 +64,7 @@ _FLAGS_KNOWN = (
     | _FLAG_COMPAT_BLOB
 )
 # Tile IR is for no architecture, and a concatenated entry for those of its images.
+_KINDS_WITH_OPTIONS = (ImageKind.PTX, ImageKind.LTOIR)
 _KINDS_WITH_ARCH = (0x01, 0x02, _KIND_LTOIR, KIND_RELOCATABLE_PTX)
 
 
@@ -275,6 +276,7 @@ def _stored(entry: FatbinEntry, payload: Payload, place: Place, section: str | N
         debug=bool(flags & _FLAG_DEBUG),
         host_os=next((name for bit, name in _FLAG_HOSTS.items() if flags & bit), None),
         options=entry.options,
+        lacks_options=kind in _KINDS_WITH_OPTIONS and not fields.options_offset,
         identifier=entry.identifier,
         problems=_problems(entry),
     )

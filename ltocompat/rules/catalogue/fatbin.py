@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from ltocompat.model.image import Compression
 from ltocompat.model.signature import ImageSignature
-from ltocompat.model.verdict import Level, Route
+from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.rules import floors
 from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.constraints import DriverFrom, DriverSureFrom, LinkerFrom
+from ltocompat.rules.constraints import Always, DriverFrom, DriverSureFrom, LinkerFrom
 from ltocompat.rules.rule import Component, Requirement, Subject
 
 FAMILY = Family("fatbin")
@@ -77,4 +77,22 @@ def concatenated_needs_driver(subject: Subject) -> Iterator[Requirement]:
                 "compile without --concat",
                 "fatbin entry that holds several images",
                 "no document says which drivers before that see the images in it",
+            )
+
+
+@FAMILY.rule("FB-04", Level.ERROR)
+def entry_without_options(subject: Subject) -> Iterator[Requirement]:
+    """Linkers read the options of PTX and LTO-IR, and crash where their entry has no place."""
+    if subject.route is not Route.LINK:
+        return
+    for image in subject.picked:
+        if image.lacks_options:
+            yield Requirement(
+                Component.NONE,
+                Always(Verdict.FAIL),
+                "FB-04",
+                f"{image} in an entry without a place for options",
+                "every nvJitLink and nvlink ends with SIGSEGV",
+                "make the fatbin with fatbinary or nvFatbin, or link the bare image",
+                "options offset in the entry header",
             )
