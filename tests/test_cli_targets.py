@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from report_values import valid_json
 
 from ltocompat.cli import run
+from ltocompat.cli.target_option import complete_target
 from ltocompat.facts import drivers, gpus
 from ltocompat.targets import parse
 
@@ -33,3 +36,13 @@ def test_a_word_narrows_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert [row.split()[:2] for row in rows] == [["gpu", "sm_90"]]
     assert run(["targets", "voodoo"]) == 2
     assert "list all with: ltocompat targets" in capsys.readouterr().err
+
+
+def test_the_shell_offers_the_targets_of_the_project_and_every_known_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ltocompat.toml").write_text("[targets]\nprod = 'R550'\n")
+    monkeypatch.chdir(tmp_path)
+    offered = complete_target()
+    assert offered[0] == "prod"
+    assert {"driver=", "gpu=hopper", "cuda=12.4", "driver=R550"} <= {*offered}

@@ -39,6 +39,15 @@ def test_one_target_is_as_good_as_a_list_of_one(form: type) -> None:
     assert result.verdict is ltocompat.Verdict.FAIL
 
 
+def test_a_finding_prints_as_reports_show_it() -> None:
+    (result,) = ltocompat.check(PTX, "driver=550.54.15,gpu=h100", route="load")
+    lines = str(result.findings[0]).splitlines()
+    assert lines[0].startswith("fail[PTX-01] PTX 9.0 needs driver >= 580")
+    assert lines[1] == f"  --> {PTX}   1 module"
+    assert lines[2].startswith("  fix: ship SASS for sm_90")
+    assert len(lines) == 3
+
+
 def test_a_target_value_is_as_good_as_its_spelling() -> None:
     (spelled,) = ltocompat.check(PTX, "driver=550,gpu=h100", route="load")
     (given,) = ltocompat.check(PTX, spelled.target, route="load")

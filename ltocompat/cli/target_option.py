@@ -12,11 +12,24 @@ from ltocompat.model.target import THIS_MACHINE
 
 OPTION = "--deploy-target"
 
+
+def complete_target() -> list[str]:
+    """What the shell offers: names of the project, then every word that the tables know."""
+    from ltocompat.commands.targets import TargetsOptions, run
+    from ltocompat.targets.inline import KEYS
+    from ltocompat.targets.named import names_of_project
+
+    _, names = names_of_project(".")
+    words = [f"{word.key}={word.value}" for word in run(TargetsOptions())]
+    return [*names, *(f"{key}=" for key in KEYS), *words]
+
+
 DeployTargets = Annotated[
     list[str] | None,
     typer.Option(
         OPTION,
         metavar="TARGET",
+        autocompletion=complete_target,
         help="Where it goes: driver=550.54.15,nvjitlink=12.4,gpu=h100+sm_80, prod.toml, "
         "prod.toml:edge, or a name in pyproject.toml; repeat it for more (default, and without a "
         "value: this machine).",

@@ -102,6 +102,17 @@ class Finding:
     all_kernels: bool = False
     headline: str = ""
 
+    def __str__(self) -> str:
+        """What is wrong, where, and what to do: up to three lines, as reports show it."""
+        word = self.level if self.level is Level.NOTE else self.verdict
+        modules = f"{self.module_count:,} module{'' if self.module_count == 1 else 's'}"
+        where = [str(self.example)] if self.example else []
+        where += [modules] if self.module_count else []
+        lines = [f"{word}[{self.rule}] {self.headline or self.message}"]
+        lines += [f"  --> {'   '.join(where)}"] if where else []
+        lines += [f"  fix: {self.remedy}"] if self.remedy else []
+        return "\n".join(lines)
+
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
