@@ -13,6 +13,7 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature, module_si
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.catalogue import rule
+from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.rule import CompatUse, Requirement, Subject
 from ltocompat.rules.selection import pick_for_driver, pick_for_linker
 
@@ -54,7 +55,8 @@ def linking(*images: ImageSignature, on: str, linker: str | None = None) -> Subj
     signature = ModuleSignature(images, registered=False)
     release = None if linker is None else Release.parse(linker)
     pick = pick_for_linker(signature, SmArch.parse(on), release)
-    return Subject(signature, Route.LINK, gpu(on), pick.images, pick.missed, release)
+    traits = None if release is None else traits_of(release)
+    return Subject(signature, Route.LINK, gpu(on), pick.images, pick.missed, traits)
 
 
 def sample(name: str) -> tuple[ImageSignature, ...]:

@@ -17,7 +17,8 @@ import ltocompat
 from ltocompat.model.image import Module
 from ltocompat.model.signature import module_signature
 from ltocompat.model.verdict import Route, Verdict
-from ltocompat.rules.engine.judge_module import ModuleVerdict, judge
+from ltocompat.rules.engine.judge_module import judge
+from ltocompat.rules.engine.module_verdict import ModuleVerdict
 from ltocompat.targets import parse
 
 MEASURED = json.loads((Path(__file__).parent / "data" / "loads.json").read_text("utf-8"))

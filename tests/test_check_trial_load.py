@@ -23,7 +23,8 @@ from ltocompat.model.target import Target
 from ltocompat.model.trial_answer import TrialOutcome, load_key
 from ltocompat.model.verdict import Finding, Result, Route, Verdict, worst
 from ltocompat.rules.engine.judge_artifact import results
-from ltocompat.rules.engine.judge_module import ModuleVerdict, judge
+from ltocompat.rules.engine.judge_module import judge
+from ltocompat.rules.engine.module_verdict import ModuleVerdict
 from ltocompat.targets import parse
 from ltocompat.targets.machine.python_environment import Installation
 

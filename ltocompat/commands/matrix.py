@@ -20,7 +20,7 @@ from ltocompat.model.matrix import Matrix
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route
 from ltocompat.rules.engine.judge_artifact import results
-from ltocompat.rules.engine.judge_module import ways
+from ltocompat.rules.engine.ways import ways
 
 _SOURCE = "matrix"
 # Minor-version compatibility of every major that is still used begins here.

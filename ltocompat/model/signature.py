@@ -6,7 +6,7 @@ module when places, sizes and names are taken away.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ltocompat.model.arch import SmArch
@@ -86,6 +86,18 @@ class ModuleSignature:
     images: tuple[ImageSignature, ...]
     registered: bool | None
     needs_device_link: bool = False
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        known = hash((self.images, self.registered, self.needs_device_link))
+        object.__setattr__(self, "_hash", known)
+
+    def __hash__(self) -> int:
+        return self._hash  # thousands of look-ups, of many images each
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The hash of another process is another.
+        return ModuleSignature, (self.images, self.registered, self.needs_device_link)
 
 
 def module_signature(module: Module) -> ModuleSignature:

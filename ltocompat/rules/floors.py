@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 from ltocompat import facts
 from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion
 
 
+@functools.cache
 def driver(name: str) -> DriverVersion:
     """A floor on drivers; a bare branch stands for its first production release."""
     value = facts.floor(name).value
@@ -15,11 +18,13 @@ def driver(name: str) -> DriverVersion:
     return drivers.first_production(numbers[0]) if len(numbers) == 1 else DriverVersion(numbers)
 
 
+@functools.cache
 def linker(name: str) -> Release:
     """A floor on nvJitLinks."""
     return Release.parse(facts.floor(name).value)
 
 
+@functools.cache
 def major(number: int) -> DriverVersion | None:
     """The least driver for code of a major release (minor-version compatibility)."""
     row = drivers.major_floor(number)

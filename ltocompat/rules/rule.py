@@ -17,6 +17,7 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import LEVELS, Level, Route, Verdict
 from ltocompat.packages.values import Shipped
+from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.prose import Prose, family_prose
 from ltocompat.rules.selection import Missed
 from ltocompat.targets.machine.environment import Environment
@@ -175,7 +176,7 @@ class Subject:
         gpu: the GPU.
         picked: the images that the driver or the linker picks; empty when there is none.
         missed: why none is picked, else None.
-        linker: on the route of a link: the release of the linker; None when it is not known.
+        linker: on the route of a link: the traits of the linker; None when it is not known.
         offline: that linker is nvlink rather than nvJitLink.
     """
 
@@ -184,7 +185,7 @@ class Subject:
     gpu: Gpu
     picked: tuple[ImageSignature, ...]
     missed: Missed | None = None
-    linker: Release | None = None
+    linker: LinkerTraits | None = None
     offline: bool = False
 
     @property

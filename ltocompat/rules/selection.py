@@ -16,12 +16,7 @@ from ltocompat.facts import gpus
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
-
-# From these releases on, nvJitLink minds the suffix of an LTO-IR entry, and of a cubin.
-_SUFFIX_MINDED = Release(13, 0)
-_SUFFIX_OF_SASS_MINDED = Release(13, 1)
-# From this release on, it compares the architecture of bare LTO-IR with that of the target.
-_LTOIR_ARCH_CHECKED = Release(12, 2)
+from ltocompat.rules.linker_traits import LinkerTraits, traits_of
 
 
 class Missed(enum.StrEnum):
@@ -172,6 +167,13 @@ def pick_for_linker(signature: ModuleSignature, target: SmArch, linker: Release 
         target: of the link, with its suffix.
         linker: release of the linker; None takes the newest rules.
     """
+    return pick_for_linkers_alike(signature, target, None if linker is None else traits_of(linker))
+
+
+def pick_for_linkers_alike(
+    signature: ModuleSignature, target: SmArch, linker: LinkerTraits | None
+) -> Pick:
+    """The same for all releases with some traits."""
     if not signature.images:
         return Pick((), Missed.EMPTY)
     if not any(image.in_fatbin for image in signature.images):
@@ -194,7 +196,7 @@ def _final(image: ImageSignature) -> bool:
     return image.kind is ImageKind.SASS and image.relocatable is False
 
 
-def _alone(signature: ModuleSignature, target: SmArch, linker: Release | None) -> Pick:
+def _alone(signature: ModuleSignature, target: SmArch, linker: LinkerTraits | None) -> Pick:
     """An image without an entry header: of LTO-IR the number alone counts."""
     for image in signature.images:
         if image.kind in (ImageKind.TILEIR, ImageKind.UNKNOWN):
@@ -206,14 +208,14 @@ def _alone(signature: ModuleSignature, target: SmArch, linker: Release | None) -
     return Pick(signature.images) if signature.images else Pick((), Missed.EMPTY)
 
 
-def _fits_alone(kind: ImageKind, arch: SmArch, target: SmArch, linker: Release | None) -> bool:
+def _fits_alone(kind: ImageKind, arch: SmArch, target: SmArch, linker: LinkerTraits | None) -> bool:
     number = same_arch(arch.number)
     if kind is ImageKind.LTOIR:
-        unchecked = linker is not None and linker < _LTOIR_ARCH_CHECKED
+        unchecked = linker is not None and not linker.checks_arch
         return unchecked or number <= same_arch(target.number)
     if kind is ImageKind.PTX:
         return _compiles_to(arch, target)
-    unminded = linker is not None and linker < _SUFFIX_OF_SASS_MINDED
+    unminded = linker is not None and not linker.minds_suffix_of_sass
     return _links(arch, target) or (unminded and bool(arch.suffix) and runs(arch, target.number))
 
 
@@ -222,15 +224,15 @@ def _rank_for_link(image: ImageSignature) -> tuple[int, bool]:
     return (0, False) if arch is None else (same_arch(arch.number), bool(arch.suffix))
 
 
-def _serves(entry: SmArch, target: SmArch, linker: Release | None) -> bool:
+def _serves(entry: SmArch, target: SmArch, linker: LinkerTraits | None) -> bool:
     """Whether an LTO-IR entry serves a target; before 13.0 the suffix made no difference.
 
     An entry for an architecture that came after the linker is not found.
     """
-    row = gpus.sm(entry.number)
-    if linker is not None and row is not None and row.first_toolkit > linker:
+    known = gpus.sm(entry.number) is not None
+    if linker is not None and known and entry.number not in linker.archs:
         return False
-    if linker is not None and linker < _SUFFIX_MINDED:
+    if linker is not None and not linker.minds_suffix:
         return same_arch(entry.number) <= same_arch(target.number)
     return _compiles_to(entry, target)
 

@@ -26,7 +26,8 @@ from ltocompat.model.verdict import Route
 from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.constraints import Always
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge
-from ltocompat.rules.engine.judge_module import ways
+from ltocompat.rules.engine.ways import ways
+from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.rule import Requirement, Subject
 from ltocompat.rules.selection import pick_for_linker
 from ltocompat.scan.extract_bytes import cut
@@ -157,7 +158,7 @@ class LinkTrial(Closing):
         lto = any(image.kind is ImageKind.LTOIR for image in pick.images)
         options = (f"-arch={goal.arch}", *(("-lto",) if lto else ()))
         subject = Subject(
-            signature, Route.LINK, Gpu("", goal.arch), pick.images, None, goal.release
+            signature, Route.LINK, Gpu("", goal.arch), pick.images, None, traits_of(goal.release)
         )
         doubt = lto and any(map(_only_a_link_decides, requirements_of(subject)))
         small = sum(len(input_.data) for input_ in inputs) <= _SMALL

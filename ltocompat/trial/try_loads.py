@@ -12,7 +12,7 @@ from ltocompat.model.image import Module
 from ltocompat.model.signature import ModuleSignature, module_signature
 from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials, load_key
 from ltocompat.model.verdict import Route
-from ltocompat.rules.engine.judge_module import possible_ways
+from ltocompat.rules.engine.ways import possible_ways
 from ltocompat.rules.selection import pick_for_driver
 from ltocompat.scan.describe import Detail, describe
 from ltocompat.scan.extract_bytes import cut

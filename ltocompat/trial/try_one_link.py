@@ -11,7 +11,7 @@ from ltocompat.model.signature import ModuleSignature, module_signature
 from ltocompat.model.target import Target
 from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials, link_key
 from ltocompat.model.verdict import Route
-from ltocompat.rules.engine.judge_module import possible_ways
+from ltocompat.rules.engine.ways import possible_ways
 from ltocompat.rules.selection import Missed, Pick, pick_for_linker
 from ltocompat.scan.walk import Modules
 from ltocompat.targets.linkers import Tool, obtain

@@ -14,6 +14,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ModuleGroup
 from ltocompat.model.verdict import Route
 from ltocompat.rules.catalogue import requirements_of
+from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.rule import Subject, beside_picked
 from ltocompat.rules.selection import pick_for_driver, pick_for_linker
 
@@ -30,7 +31,7 @@ def test_what_is_not_picked_changes_no_requirement(
     loaded, linked = pick_for_driver(whole, number), pick_for_linker(whole, gpu.arch, linker)
     for subject in (
         Subject(whole, Route.LOAD, gpu, loaded.images, loaded.missed),
-        Subject(whole, Route.LINK, gpu, linked.images, None, linker),
+        Subject(whole, Route.LINK, gpu, linked.images, None, traits_of(linker)),
     ):
         seen = replace(subject, signature=beside_picked(whole, subject.picked))
         assert requirements_of(seen) == requirements_of(subject)

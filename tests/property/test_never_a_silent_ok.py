@@ -33,7 +33,7 @@ from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.rules.engine.judge_artifact import results
-from ltocompat.rules.engine.judge_module import ways
+from ltocompat.rules.engine.ways import ways
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets import parse
 

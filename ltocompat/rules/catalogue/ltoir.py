@@ -24,6 +24,7 @@ from ltocompat.rules.constraints import (
     Remark,
     Untold,
 )
+from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject
 from ltocompat.rules.selection import Missed, same_arch
 from ltocompat.targets.machine.environment import Environment
@@ -85,7 +86,7 @@ def _read_by_linker(image: ImageSignature) -> Iterator[Requirement]:
         )
 
 
-def _beside_it(releases: tuple[Release, ...], linker: Release | None) -> str:
+def _beside_it(releases: tuple[Release, ...], linker: LinkerTraits | None) -> str:
     """What links across majors, where LTO-IR can't."""
     if linker is None or not releases or linker.major >= releases[-1].major:
         return ""
@@ -195,15 +196,15 @@ def _suffix_question(code: SmArch, *, hidden: bool) -> str:
     return f"it links {only}"
 
 
-def _suffix_matches(code: SmArch, target: SmArch, linker: Release | None) -> bool:
+def _suffix_matches(code: SmArch, target: SmArch, linker: LinkerTraits | None) -> bool:
     if code.suffix == "a":
         return target.suffix == "a" and same_arch(code.number) == same_arch(target.number)
     if code.suffix != "f":
         return True
     if not image_helpers.in_family(code, target.number):
         return False
-    late = linker is not None and linker < floors.linker("family-tcgen05-linker")
-    return target.suffix == "a" or (target.suffix == "f" and not late)
+    whole = linker is None or linker.links_all_for_family
+    return target.suffix == "a" or (target.suffix == "f" and whole)
 
 
 def _targets_of_suffix(code: SmArch) -> str:

@@ -18,7 +18,9 @@ from ltocompat.model.verdict import Finding, Route, Verdict
 from ltocompat.rules.catalogue import requirements_of, requirements_of_host
 from ltocompat.rules.engine.find_floors import Checked, LineFloors, line_floors, linkers
 from ltocompat.rules.engine.fold_floors import LeastVersion, least_version
-from ltocompat.rules.engine.judge_module import ways
+from ltocompat.rules.engine.picked_code import linked_code, loaded_code
+from ltocompat.rules.engine.ways import ways
+from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.rule import (
     Component,
     Constraint,
@@ -26,9 +28,7 @@ from ltocompat.rules.rule import (
     Requirement,
     Subject,
     Unbounded,
-    beside_picked,
 )
-from ltocompat.rules.selection import pick_for_driver, pick_for_linker
 
 # Architectures that no toolkit since 12.0 targets are left out: nothing made today serves them.
 _OLDEST_TOOLKIT = Release(12, 0)
@@ -48,7 +48,7 @@ class _Row:
     lines: tuple[LineFloors, ...]
 
     @property
-    def linker(self) -> Release | None:
+    def linker(self) -> Release:
         """The nvJitLink that links for it: the least, or the newest where none is known to."""
         linked = [line for line in self.lines if line.result.coverage.link]
         floors = [line.linker.first for line in linked if line.linker is not None]
@@ -206,25 +206,18 @@ def _subjects(groups: Iterable[ModuleGroup], row: _Row) -> Iterator[tuple[Subjec
 
 def _loaded(group: ModuleGroup, gpu: Gpu) -> Iterator[Subject]:
     """What rules look at where a driver loads a module."""
-    signature = group.signature
-    if Route.LOAD not in ways(signature):
-        return
-    pick = pick_for_driver(signature, gpu.arch.number)
-    empty = all(image.has_kernels is False for image in pick.images)
-    if pick.images and (group.named or not empty):
-        seen = beside_picked(signature, pick.images)
-        yield Subject(seen, Route.LOAD, gpu, pick.images, None, None)
+    if Route.LOAD in ways(group.signature):
+        code = loaded_code(group.signature, gpu)
+        if code.subject and code.images and (group.named or not code.without_kernels):
+            yield code.subject
 
 
 def _linked(group: ModuleGroup, row: _Row) -> Iterator[Subject]:
     """What rules look at where a linker takes a module."""
-    signature = group.signature
-    if Route.LINK not in ways(signature):
-        return
-    pick = pick_for_linker(signature, row.gpu.arch, row.linker)
-    if pick.images:
-        seen = beside_picked(signature, pick.images)
-        yield Subject(seen, Route.LINK, row.gpu, pick.images, None, row.linker)
+    if Route.LINK in ways(group.signature):
+        code = linked_code(group.signature, row.gpu, traits_of(row.linker))
+        if code.subject and code.images:
+            yield code.subject
 
 
 def _linker_floor(

@@ -7,20 +7,18 @@ fold comes to say, the floor moves with it.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic
+from typing import Generic, NamedTuple
 
 from ltocompat.facts import drivers, nvjitlink_minors
 from ltocompat.model.arch import Release
-from ltocompat.model.artifact_summary import ArtifactSummary, own_linker
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
-from ltocompat.model.verdict import Finding, Result, Route, Verdict, worst
-from ltocompat.rules.catalogue import requirements_of_host
-from ltocompat.rules.engine.driver_classes import Answers, answers_to, constraints_on_drivers
+from ltocompat.model.verdict import Result, Route, Verdict, worst
 from ltocompat.rules.engine.judge_artifact import results
-from ltocompat.rules.engine.judge_module import ways
-from ltocompat.rules.rule import Component, Constraint, VersionT
+from ltocompat.rules.engine.target_classes import TargetClasses
+from ltocompat.rules.rule import VersionT
 
 _SOURCE = "require"
 
@@ -44,10 +42,31 @@ class Floor(Generic[VersionT]):
     set_by: tuple[str, ...]
 
 
+class Objection(NamedTuple):
+    """A finding that keeps a verdict from ``ok``, without its words, which name the version."""
+
+    rule: str
+    verdict: Verdict
+    evidence: str
+    about_loading: bool
+
+
+class Line(NamedTuple):
+    """A line of ``check``: its result, whose words may name other versions, and its objections."""
+
+    result: Result
+    objections: frozenset[Objection]
+
+    @property
+    def serves(self) -> bool:
+        """Whether something gets onto the GPU."""
+        return self.result.coverage.served > 0
+
+
 def newest_run(
     versions: Sequence[VersionT],
-    judged: Callable[[VersionT], Result],
-    fixed: Callable[[Finding], bool],
+    judged: Callable[[VersionT], Line],
+    fixed: Callable[[Objection], bool],
 ) -> Floor[VersionT] | None:
     """The newest versions side by side that do as well as any; None where all fail.
 
@@ -57,48 +76,38 @@ def newest_run(
     Args:
         versions: oldest first.
         judged: what ``check`` says of one.
-        fixed: whether a finding is about something else, so that no version cures it. What is said
-            at every version is left out as well.
+        fixed: whether an objection is about something else, so that no version cures it. What is
+            said at every version is left out as well.
     """
-
-    def verdict(index: int) -> Verdict:
-        result = judged(versions[index])
-        if serves and not result.coverage.served:
-            return Verdict.FAIL
-        left = (f for f in result.findings if not fixed(f))
-        return worst(f.verdict for f in left if _key(f) not in constant)
-
-    constant: frozenset[tuple[str, Verdict, str]] = frozenset()
-    serves: bool = any(_serves(judged(version)) for version in versions)
-    if any(f.verdict is Verdict.FAIL and fixed(f) for f in judged(versions[-1]).findings):
+    lines = [judged(version) for version in versions]
+    if any(each.verdict is Verdict.FAIL and fixed(each) for each in lines[-1].objections):
         return None
+    served = any(line.serves and line.result.verdict < Verdict.FAIL for line in lines)
     newest_first = range(len(versions))[::-1]
-    last = next((n for n in newest_first if verdict(n) <= Verdict.JIT), None)
+
+    def verdicts(without: frozenset[Objection]) -> list[Verdict]:
+        return [
+            Verdict.FAIL
+            if served and not line.serves
+            else worst(each.verdict for each in line.objections - without if not fixed(each))
+            for line in lines
+        ]
+
+    constant: frozenset[Objection] = frozenset()
     limit = Verdict.JIT
-    if last is None:
-        found = [frozenset(map(_key, judged(version).findings)) for version in versions]
-        constant = frozenset.intersection(*found)
-        limit = max(limit, min(map(verdict, newest_first)))
-        if Verdict.FAIL in (limit, *(verdict_ for _, verdict_, _ in constant)):
+    found = verdicts(constant)
+    if min(found) > limit:
+        constant = frozenset.intersection(*(line.objections for line in lines))
+        found = verdicts(constant)
+        limit = max(limit, min(found))
+        if Verdict.FAIL in (limit, *(each.verdict for each in constant)):
             return None
-        last = next(n for n in newest_first if verdict(n) <= limit)
-    first = next((n + 1 for n in range(last)[::-1] if verdict(n) > limit), 0)
-    possible = next((n + 1 for n in range(first)[::-1] if verdict(n) > Verdict.UNKNOWN), 0)
-    objections = judged(versions[first - 1]).findings if first else ()
-    set_by = {
-        f.rule for f in objections if f.verdict > limit and not fixed(f) and _key(f) not in constant
-    }
+    last = next(n for n in newest_first if found[n] <= limit)
+    first = next((n + 1 for n in range(last)[::-1] if found[n] > limit), 0)
+    possible = next((n + 1 for n in range(first)[::-1] if found[n] > Verdict.UNKNOWN), 0)
+    objections = lines[first - 1].objections - constant if first else ()
+    set_by = {each.rule for each in objections if each.verdict > limit and not fixed(each)}
     return Floor(versions[first], versions[last], versions[possible], limit, tuple(sorted(set_by)))
-
-
-def _serves(result: Result) -> bool:
-    """Whether something gets onto the GPU, and nothing fails."""
-    return result.coverage.served > 0 and result.verdict < Verdict.FAIL
-
-
-def _key(finding: Finding) -> tuple[str, Verdict, str]:
-    """What says the same of every version; messages name the version."""
-    return (finding.rule, finding.verdict, finding.evidence)
 
 
 class Checked:
@@ -110,35 +119,33 @@ class Checked:
 
     def __init__(self, summary: ArtifactSummary) -> None:
         self._summary = summary
-        self._kept: dict[tuple[object, ...], dict[Route | None, Result]] = {}
-        self._asked: dict[tuple[str, Release], tuple[Constraint, ...]] = {}
-        self._linker_decides = _linker_decides(summary)
+        self._classes = TargetClasses(summary)
+        self._kept: dict[Hashable, dict[Route | None, Line]] = {}
 
     def lines(
         self, gpu: Gpu, driver: DriverVersion | None, linker: Release
-    ) -> dict[Route | None, Result]:
+    ) -> dict[Route | None, Line]:
         """The verdict of each route; under None, where every module has but one."""
-        if not self._linker_decides:
-            linker = linkers()[-1]
-        # What is wanted is verdicts, rules and coverage; only messages name the driver.
-        key = (gpu.name, self._class_of(gpu, driver, linker), linker)
+        # What is wanted is verdicts, rules and coverage; only messages name the target.
+        key = self._classes.of(gpu, driver, linker)
         if key not in self._kept:
             target = Target(
                 name=_SOURCE, driver=_only(driver), nvjitlink=_only(linker), gpus=(gpu,)
             )
-            found = results(self._summary, target)
-            self._kept[key] = {result.route: result for result in found}
+            found = results(self._summary, target, why=False)
+            self._kept[key] = {result.route: _line(result) for result in found}
         return self._kept[key]
 
-    def _class_of(self, gpu: Gpu, driver: DriverVersion | None, linker: Release) -> Answers | None:
-        """What is the same of all drivers that no rule tells apart; None where none is given."""
-        if driver is None:
-            return None
-        if (gpu.name, linker) not in self._asked:
-            own = own_linker(self._summary)
-            used = Release.parse(own.version) if own is not None and own.version else linker
-            self._asked[gpu.name, linker] = constraints_on_drivers(self._summary, gpu, used)
-        return answers_to(self._asked[gpu.name, linker], driver)
+
+def _line(result: Result) -> Line:
+    return Line(
+        result,
+        frozenset(
+            Objection(finding.rule, finding.verdict, finding.evidence, finding.about_loading)
+            for finding in result.findings
+            if finding.verdict is not Verdict.OK
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,18 +176,18 @@ def line_floors(checked: Checked, gpu: Gpu, *, asks_linker: bool) -> Iterator[Li
     for route, newest in checked.lines(gpu, None, linkers()[-1]).items():
         served, linked = _coverage(checked, gpu, route)
         if not asks_linker and not served:
-            yield LineFloors(route, None, None, newest)
+            yield LineFloors(route, None, None, newest.result)
             continue
         if route is Route.LOAD and not asks_linker:
             yield _with_linker(checked, gpu, route, None)
             continue
 
-        def judged(release: Release, route: Route | None = route) -> Result:
+        def judged(release: Release, route: Route | None = route) -> Line:
             return checked.lines(gpu, None, release)[route]
 
         linker = newest_run(linkers(), judged, lambda _: False)
         if linker is None:
-            yield LineFloors(route, None, None, newest)
+            yield LineFloors(route, None, None, newest.result)
             continue
         found = _with_linker(checked, gpu, route, linker)
         yield found if asks_linker or linked else replace(found, linker=None)
@@ -192,12 +199,12 @@ def _with_linker(
     """The floors of one line, with the least nvJitLink as it is."""
     used = linker.first if linker else linkers()[-1]
 
-    def judged(driver: DriverVersion) -> Result:
+    def judged(driver: DriverVersion) -> Line:
         return checked.lines(gpu, driver, used)[route]
 
-    driver = newest_run(driver_releases(), judged, lambda finding: not finding.about_loading)
+    driver = newest_run(driver_releases(), judged, lambda each: not each.about_loading)
     at = driver.first if driver else driver_releases()[-1]
-    return LineFloors(route, linker, driver, judged(at))
+    return LineFloors(route, linker, driver, judged(at).result)
 
 
 def _coverage(checked: Checked, gpu: Gpu, route: Route | None) -> tuple[int, int]:
@@ -206,27 +213,8 @@ def _coverage(checked: Checked, gpu: Gpu, route: Route | None) -> tuple[int, int
     What a linker picks differs from release to release: the first two link bare LTO-IR for GPUs
     older than it, and later ones don't.
     """
-    found = [checked.lines(gpu, None, release)[route].coverage for release in linkers()]
+    found = [checked.lines(gpu, None, release)[route].result.coverage for release in linkers()]
     return max(each.served for each in found), max(each.link for each in found)
-
-
-def _linker_decides(summary: ArtifactSummary) -> bool:
-    """Whether a target's nvJitLink can change a verdict: a module is linked, or a host file asks.
-
-    What an artifact brings itself links, whatever the target has.
-    """
-    own = own_linker(summary)
-    if own is not None and own.version:
-        return False
-    return (
-        summary.one_link
-        or any(Route.LINK in ways(group.signature) for group in summary.groups)
-        or any(
-            requirement.component is Component.LINKER
-            for host in summary.hosts
-            for requirement in requirements_of_host(host)
-        )
-    )
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from ltocompat.model.artifact_summary import ModuleGroup
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Finding, Level, Route, Verdict
 from ltocompat.rules.catalogue import rule
-from ltocompat.rules.engine.judge_module import ModuleVerdict
+from ltocompat.rules.engine.module_verdict import ModuleVerdict
 
 
 class GroupVerdict(NamedTuple):

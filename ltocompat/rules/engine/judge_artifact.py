@@ -35,14 +35,9 @@ from ltocompat.rules.engine.group_verdict import GroupVerdict
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge, serves
 from ltocompat.rules.engine.judge_host import judge_host
 from ltocompat.rules.engine.judge_link import findings_of_link, leaves_symbols_open
-from ltocompat.rules.engine.judge_module import (
-    OTHER_ROUTE,
-    ModuleVerdict,
-    judge,
-    off_route,
-    possible_ways,
-    ways_on,
-)
+from ltocompat.rules.engine.judge_module import judge
+from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, ModuleVerdict, off_route
+from ltocompat.rules.engine.ways import possible_ways, ways_on
 from ltocompat.rules.engine.without_kernels import (
     has_empty_kernels,
     misses_all,
@@ -66,27 +61,38 @@ def routes(
 
 
 def results(
-    summary: ArtifactSummary, target: Target, wanted: Route | None = None
+    summary: ArtifactSummary, target: Target, wanted: Route | None = None, *, why: bool = True
 ) -> Iterator[Result]:
     """The verdicts on an artifact for every GPU of a target.
 
     Of a target that names none, for every GPU there that the artifact serves.
+
+    Args:
+        summary: the artifact.
+        target: where it is going.
+        wanted: the route; None judges each that its modules go.
+        why: put the reasoning into words.
     """
     gpus = () if summary.one_link else gpus_to_judge(target)
     if target.gpus or not gpus:
-        yield from _results_on(target.gpus or (None,), summary, target, wanted)
+        yield from _results_on(target.gpus or (None,), summary, target, wanted, why=why)
         return
     served = [
         result
         for gpu in gpus
-        for result in _results_on((gpu,), summary, target, wanted)
+        for result in _results_on((gpu,), summary, target, wanted, why=why)
         if serves(result)
     ]
-    yield from served or _results_on((None,), summary, target, wanted)
+    yield from served or _results_on((None,), summary, target, wanted, why=why)
 
 
 def _results_on(
-    gpus: Sequence[Gpu | None], summary: ArtifactSummary, target: Target, wanted: Route | None
+    gpus: Sequence[Gpu | None],
+    summary: ArtifactSummary,
+    target: Target,
+    wanted: Route | None,
+    *,
+    why: bool,
 ) -> Iterator[Result]:
     goal = _with_own_linker(summary, target)
     for gpu in gpus:
@@ -97,7 +103,7 @@ def _results_on(
                 else _judge(group, goal, gpu, route, asked=wanted is not None)
                 for group in summary.groups
             ]
-            result = _result(summary, judged, goal, gpu, route)
+            result = _result(summary, judged, goal, gpu, route, why=why)
             yield result if goal is target else replace(result, target=target)
 
 
@@ -117,6 +123,8 @@ def _result(
     target: Target,
     gpu: Gpu | None,
     route: Route | None,
+    *,
+    why: bool,
 ) -> Result:
     judged = with_neutral(judged)
     hosts = [
@@ -162,7 +170,7 @@ def _result(
         _coverage(judged),
         _open_parts(not_judged, symbols=leaves_symbols_open(summary, judged, target, gpu)),
         tuple(findings),
-        tuple(_reasons(judged, hosts)),
+        tuple(_reasons(judged, hosts)) if why else (),
         _extent(judged, verdict, of_whole=summary.one_link or worst(around) is verdict),
     )
 

@@ -17,7 +17,8 @@ from ltocompat.rules.catalogue import RULES, rule
 from ltocompat.rules.emitted import ABSENT_FROM_DEVICE_LINK, TRIAL_DISAGREES, TRIAL_REFUSED
 from ltocompat.rules.engine.evaluate import evaluate
 from ltocompat.rules.engine.group_verdict import GroupVerdict
-from ltocompat.rules.engine.judge_module import ModuleVerdict, finding_of, over
+from ltocompat.rules.engine.judge_module import finding_of
+from ltocompat.rules.engine.module_verdict import ModuleVerdict, over
 from ltocompat.rules.rule import Link
 
 # What LTO-IR defines and calls, no byte of it shows.

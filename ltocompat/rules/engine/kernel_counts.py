@@ -9,7 +9,7 @@ from ltocompat.model.signature import ImageSignature, KernelsToCount, ModuleSign
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge
-from ltocompat.rules.engine.judge_module import own_target, ways
+from ltocompat.rules.engine.ways import own_target, ways
 from ltocompat.rules.selection import Missed, pick_for_driver, pick_for_linker
 
 

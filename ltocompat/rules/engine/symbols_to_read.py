@@ -13,7 +13,7 @@ from ltocompat.model.symbols import SymbolsToRead
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge
-from ltocompat.rules.engine.judge_module import possible_ways
+from ltocompat.rules.engine.ways import possible_ways
 from ltocompat.rules.selection import pick_for_driver
 
 _READABLE = (ImageKind.SASS, ImageKind.PTX)

@@ -1,0 +1,104 @@
+"""What is picked of a module for a GPU, and what rules then require of the rest of the target."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from ltocompat.model.image import ImageKind
+from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.model.target import Gpu
+from ltocompat.model.verdict import Route
+from ltocompat.rules.catalogue import requirements_of
+from ltocompat.rules.linker_traits import LinkerTraits
+from ltocompat.rules.rule import Requirement, Subject, beside_picked
+from ltocompat.rules.selection import Missed, pick_for_driver, pick_for_linkers_alike
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PickedCode:
+    """What becomes of a module on one route, whatever driver it meets.
+
+    Attributes:
+        how: ``sass``, ``ptx``, ``link``, ``without kernels``, ``damaged`` or ``none``.
+        subject: what rules look at; None where nothing is left for them.
+        requirements: what they require.
+        missed: why nothing is picked, else None.
+        without_kernels: what is picked, or all of it where nothing is, has no kernels.
+    """
+
+    how: str
+    subject: Subject | None
+    requirements: tuple[Requirement, ...]
+    missed: Missed | None
+    without_kernels: bool = False
+
+    @property
+    def images(self) -> tuple[ImageSignature, ...]:
+        """The images that are picked."""
+        return self.subject.picked if self.subject else ()
+
+
+@functools.lru_cache(maxsize=8192)  # the same for every driver
+def loaded_code(signature: ModuleSignature, gpu: Gpu) -> PickedCode:
+    """What a driver picks that sees all of a module."""
+    pick = pick_for_driver(signature, gpu.arch.number)
+    if pick.missed and is_damaged(signature):
+        return _ruled(Subject(signature, Route.LOAD, gpu, (), pick.missed), "damaged")
+    if pick.missed is Missed.LTO_ONLY:
+        return _ruled(Subject(signature, Route.LOAD, gpu, (), pick.missed), "none")
+    if pick.missed:
+        empty = pick.missed is Missed.NOT_FOR_GPU and _without_kernels(signature.images)
+        return PickedCode("none", None, (), pick.missed, without_kernels=empty)
+    seen = beside_picked(signature, pick.images)
+    empty = _without_kernels(pick.images)
+    how = "without kernels" if empty else str(pick.images[0].kind)
+    return _ruled(Subject(seen, Route.LOAD, gpu, pick.images), how, without_kernels=empty)
+
+
+@functools.lru_cache(maxsize=8192)
+def linked_code(
+    signature: ModuleSignature, aim: Gpu, linker: LinkerTraits | None, *, offline: bool = False
+) -> PickedCode:
+    """What a linker picks.
+
+    Args:
+        signature: the module.
+        aim: the GPU that it is linked for.
+        linker: the traits of the linker; None where it is not known.
+        offline: it is nvlink.
+    """
+    pick = pick_for_linkers_alike(signature, aim.arch, linker)
+    if pick.missed and linker is not None:
+        # Of what it is too old to know, the newest linker says whom it is for.
+        pick = pick_for_linkers_alike(signature, aim.arch, None)
+    if pick.missed and linker is not None and is_damaged(signature):
+        subject = Subject(signature, Route.LINK, aim, (), pick.missed, linker, offline)
+        return _ruled(subject, "damaged")
+    if pick.missed:
+        return PickedCode("none", None, (), pick.missed)
+    seen = beside_picked(signature, pick.images)
+    return _ruled(Subject(seen, Route.LINK, aim, pick.images, None, linker, offline), "link")
+
+
+def seen_by_old_drivers(signature: ModuleSignature) -> ModuleSignature | None:
+    """What is left of a module for a driver that sees no concatenated entries; None for nothing."""
+    left = tuple(image for image in signature.images if not image.concatenated)
+    return replace(signature, images=left) if left else None
+
+
+def is_damaged(signature: ModuleSignature) -> bool:
+    """Whether headers by which images are picked can't be trusted, so that nothing is excluded."""
+    return any(image.problem is not None for image in signature.images)
+
+
+def _ruled(subject: Subject, how: str, *, without_kernels: bool = False) -> PickedCode:
+    return PickedCode(how, subject, requirements_of(subject), subject.missed, without_kernels)
+
+
+def _without_kernels(images: Iterable[ImageSignature]) -> bool:
+    """Whether the kernels of all SASS and PTX were counted, and none found."""
+    code = (ImageKind.SASS, ImageKind.PTX)
+    counted = [image.has_kernels for image in images if image.kind in code]
+    return bool(counted) and all(flag is False for flag in counted)

@@ -1,0 +1,189 @@
+"""Which targets no rule tells apart for an artifact: one of them is judged for all.
+
+Of a few hundred pairs of a driver and an nvJitLink on two dozen GPUs, an artifact meets a few
+dozen different answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from ltocompat.model.arch import Release
+from ltocompat.model.artifact_summary import ArtifactSummary, own_linker
+from ltocompat.model.target import DriverVersion, Gpu
+from ltocompat.model.verdict import Route, Verdict
+from ltocompat.rules.catalogue import requirements_of_host
+from ltocompat.rules.engine.picked_code import (
+    PickedCode,
+    linked_code,
+    loaded_code,
+    seen_by_old_drivers,
+)
+from ltocompat.rules.engine.ways import possible_ways, ways
+from ltocompat.rules.linker_traits import LinkerTraits, traits_of
+from ltocompat.rules.rule import Component, Constraint, Requirement
+
+_OF_DRIVERS = (Component.DRIVER, Component.KERNEL)
+
+Answer = tuple[str, str, Component, Verdict | None]
+"""What becomes of a requirement that a target doesn't simply meet: rule, evidence, the rest."""
+
+
+class _Picked(NamedTuple):
+    """What is picked of all modules for a GPU, and what tells targets apart there.
+
+    Attributes:
+        codes: what is picked, each once.
+        order: of each module the number of its code, on each route.
+        misses: on some route modules have nothing for the GPU, and none serves it.
+        of_drivers: what rules ask of a driver, each once.
+        of_linkers: what they ask of a linker.
+    """
+
+    codes: tuple[PickedCode, ...]
+    order: tuple[int, ...]
+    misses: bool
+    of_drivers: tuple[Constraint, ...]
+    of_linkers: tuple[Constraint, ...]
+
+
+class TargetClasses:
+    """The classes of targets that have a GPU, an nvJitLink, perhaps a driver, and no more.
+
+    Args:
+        summary: the artifact.
+    """
+
+    def __init__(self, summary: ArtifactSummary) -> None:
+        signatures = tuple(dict.fromkeys(group.signature for group in summary.groups))
+        going = possible_ways if summary.one_link else ways
+        self._loaded = [each for each in signatures if Route.LOAD in going(each)]
+        old = map(seen_by_old_drivers, self._loaded)
+        self._loaded_by_old_drivers = [left for left in old if left is not None]
+        self._linked = [each for each in signatures if Route.LINK in going(each)]
+        self._one_link = summary.one_link
+        self._compares_options = bool(summary.options)
+        self._tried = bool(summary.link_trials) or any(group.trials for group in summary.groups)
+        own = own_linker(summary)
+        self._own = Release.parse(own.version) if own is not None and own.version else None
+        self._of_hosts = tuple(
+            requirement for host in summary.hosts for requirement in requirements_of_host(host)
+        )
+        self._picked: dict[tuple[str, LinkerTraits | None], _Picked] = {}
+        self._classes: dict[Hashable, int] = {}
+        self._answers: dict[Hashable, int] = {}
+
+    def of(self, gpu: Gpu, driver: DriverVersion | None, linker: Release) -> Hashable:
+        """What is equal of two targets only if equal rules give them equal verdicts.
+
+        Args:
+            gpu: the GPU.
+            driver: the driver; None where the target names none.
+            linker: the nvJitLink, which counts for nothing where the artifact has its own.
+        """
+        used = self._own or linker
+        if self._tried:  # linkers have answered for themselves
+            return (gpu.name, driver, used)
+        traits = traits_of(used) if self._linked else None  # nothing of it meets a linker
+        picked = self._picked_of(gpu, traits)
+        key = (
+            gpu.name,
+            traits,
+            None if driver is None else tuple(each.judge(driver) for each in picked.of_drivers),
+            tuple(each.judge(used) for each in picked.of_linkers),
+        )
+        if key not in self._classes:
+            answers = self._all_answers(gpu, picked, driver, used)
+            self._classes[key] = self._answers.setdefault(answers, len(self._answers))
+        return self._classes[key]
+
+    def _picked_of(self, gpu: Gpu, linker: LinkerTraits | None) -> _Picked:
+        if (gpu.name, linker) not in self._picked:
+            self._picked[gpu.name, linker] = self._pick(gpu, linker)
+        return self._picked[gpu.name, linker]
+
+    def _pick(self, gpu: Gpu, linker: LinkerTraits | None) -> _Picked:
+        loaded = [loaded_code(signature, gpu) for signature in self._loaded]
+        by_old_drivers = [loaded_code(signature, gpu) for signature in self._loaded_by_old_drivers]
+        linked = [linked_code(signature, gpu, linker) for signature in self._linked]
+        codes = [*loaded, *by_old_drivers, *linked]
+        unique = {_content(code): code for code in codes}
+        numbers = {content: number for number, content in enumerate(unique)}
+        needs = [*self._of_hosts, *(need for code in unique.values() for need in code.requirements)]
+        return _Picked(
+            tuple(unique.values()),
+            tuple(numbers[_content(code)] for code in codes),
+            any(map(_misses_all, (loaded, by_old_drivers, linked))),
+            _constraints(needs, _OF_DRIVERS),
+            _constraints(needs, (Component.LINKER,)),
+        )
+
+    def _all_answers(
+        self, gpu: Gpu, picked: _Picked, driver: DriverVersion | None, linker: Release
+    ) -> Hashable:
+        """All that the fold of an artifact's verdict reads, without the numbers and names."""
+        answers = tuple(
+            (
+                code.how,
+                code.missed,
+                code.without_kernels,
+                self._seen_in_link(code),
+                tuple(_answers(code.requirements, driver, linker)),
+            )
+            for code in picked.codes
+        )
+        # Where nothing serves, or every input has to, the rules that exclude images have the word.
+        name = gpu.name if picked.misses or self._one_link else None
+        release = linker if self._one_link else None
+        of_hosts = tuple(_answers(self._of_hosts, driver, linker))
+        return (answers, picked.order, of_hosts, name, release, driver is None)
+
+    def _seen_in_link(self, code: PickedCode) -> Hashable:
+        """What rules of whole links look at; of what is loaded, whether its kernels are empty."""
+        if code.how != "link":
+            return any(image.empty_kernels for image in code.images)
+        return tuple(
+            (image.kind, image.symbols, image.arch if self._compares_options else None)
+            for image in code.images
+        )
+
+
+def _constraints(
+    requirements: Iterable[Requirement], components: tuple[Component, ...]
+) -> tuple[Constraint, ...]:
+    return tuple(dict.fromkeys(r.constraint for r in requirements if r.component in components))
+
+
+def _answers(
+    requirements: Iterable[Requirement], driver: DriverVersion | None, linker: Release
+) -> Iterator[Answer]:
+    for requirement in requirements:
+        component, verdict = requirement.component, _verdict(requirement, driver, linker)
+        if verdict is not Verdict.OK:
+            yield (requirement.rule, requirement.evidence, component, verdict)
+
+
+def _verdict(
+    requirement: Requirement, driver: DriverVersion | None, linker: Release
+) -> Verdict | None:
+    """What a target with these parts alone makes of it; None where it says nothing."""
+    component, constraint = requirement.component, requirement.constraint
+    if component in _OF_DRIVERS:
+        return None if driver is None else constraint.judge(driver)
+    if component is Component.LINKER:
+        return constraint.judge(linker)
+    if component is Component.NVRTC:
+        return None
+    return Verdict.OK if component is Component.COMPAT else constraint.judge(None)
+
+
+def _content(code: PickedCode) -> Hashable:
+    """What is equal only where equal images are picked."""
+    # Equal subjects have the same requirements, and not only equal ones.
+    return (code.how, code.missed, code.without_kernels, id(code.requirements))
+
+
+def _misses_all(codes: Sequence[PickedCode]) -> bool:
+    hows = {code.how for code in codes}
+    return "none" in hows and hows.isdisjoint(("sass", "ptx", "link"))

@@ -1,0 +1,62 @@
+"""How a module gets onto a GPU: loaded as it is, or linked first."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+from ltocompat.model.arch import ArchForm
+from ltocompat.model.image import ImageKind
+from ltocompat.model.signature import ModuleSignature
+from ltocompat.model.target import Gpu, Target
+from ltocompat.model.verdict import Route
+
+
+@functools.lru_cache(maxsize=8192)
+def ways(signature: ModuleSignature) -> tuple[Route, ...]:
+    """How a module gets onto a GPU: what the runtime registers is loaded, LTO-IR is linked.
+
+    A file of PTX or relocatable code goes both ways, and so does LTO-IR beside code that can be
+    loaded.
+    """
+    if signature.needs_device_link:
+        return (Route.LINK,)
+    if signature.registered or not signature.images:
+        return (Route.LOAD,)
+    others = [image for image in signature.images if image.kind is not ImageKind.LTOIR]
+    lto = len(others) < len(signature.images)
+    if not others:
+        return (Route.LINK,)
+    if signature.registered is None:
+        both = lto or all(image.kind is ImageKind.PTX or image.relocatable for image in others)
+        return (Route.LOAD, Route.LINK) if both else (Route.LOAD,)
+    # What a library does with relocatable code of its own can't be known.
+    if lto and all(image.relocatable for image in others):
+        return (Route.LINK,)
+    return (Route.LOAD, Route.LINK) if lto else (Route.LOAD,)
+
+
+def ways_on(signature: ModuleSignature, target: Target) -> tuple[Route, ...]:
+    """The ways that are judged where the caller names none.
+
+    PTX is linked only where something links it: a target without a linker asks for no such line.
+    """
+    found = ways(signature)
+    if target.nvjitlink is None and all(image.kind is ImageKind.PTX for image in signature.images):
+        return found[:1]
+    return found
+
+
+def possible_ways(signature: ModuleSignature) -> tuple[Route, ...]:
+    """The ways that a caller may name: a file of its own can be loaded and linked, if in vain."""
+    loose = signature.registered is None and not signature.needs_device_link
+    return (Route.LOAD, Route.LINK) if loose else ways(signature)
+
+
+def own_target(signature: ModuleSignature) -> Gpu | None:
+    """Where no GPU is named, the link for the newest architecture of the module itself."""
+    archs = [image.arch for image in signature.images if image.arch is not None]
+    if not archs:
+        return None
+    newest = replace(max(archs, key=lambda arch: arch.number), form=ArchForm.REAL)
+    return Gpu(str(newest), newest)

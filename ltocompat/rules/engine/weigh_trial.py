@@ -1,0 +1,89 @@
+"""What a real linker or driver answered, weighed against what rules say of a module."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ltocompat.model.trial_answer import TrialOutcome
+from ltocompat.model.verdict import LEVELS, Finding, Verdict, worst
+from ltocompat.rules.catalogue import rule
+from ltocompat.rules.emitted import TRIAL_DISAGREES, TRIAL_REFUSED
+from ltocompat.rules.engine.module_verdict import ModuleVerdict
+
+
+def with_trial(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
+    """A verdict after a trial: it may lower it and settle an unknown."""
+    if tried.outcome in ("crashed", "timed out"):
+        message = f"{tried.subject} {tried.outcome} on it: {tried.reason}"
+        return _add(judged, tried, TRIAL_REFUSED, Verdict.UNKNOWN, message)
+    by_rules = worst(finding.verdict for finding in judged.findings if _about(tried, finding))
+    answered = _taken if tried.worked else _refused
+    return answered(judged, tried, by_rules)
+
+
+def _refused(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> ModuleVerdict:
+    """After a refusal, which a module that nothing is picked of, or that fails, calls for."""
+    if judged.verdict is None or by_rules is Verdict.FAIL:
+        return judged
+    message = f"{tried.subject} refuses it: {tried.reason}"
+    if by_rules is Verdict.UNKNOWN:
+        return _add(_settled(judged, tried), tried, TRIAL_REFUSED, Verdict.FAIL, message)
+    message = f"by the rules it is {by_rules}, but {message}"
+    return _add(judged, tried, TRIAL_DISAGREES, Verdict.FAIL, message)
+
+
+def _taken(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> ModuleVerdict:
+    """After a success, which never betters a verdict, but settles an unknown one."""
+    if judged.verdict is None:
+        if judged.not_judged:
+            return judged
+        message = f"by the rules nothing in it is picked, but {tried.subject} {tried.outcome} it"
+        with_note = _add(judged, tried, TRIAL_DISAGREES, Verdict.UNKNOWN, message)
+        # It serves as little as before: a trial betters nothing.
+        return replace(with_note, verdict=None)
+    if by_rules is Verdict.FAIL:
+        message = f"by the rules it fails, but {tried.subject} {tried.outcome} it"
+        return _add(judged, tried, TRIAL_DISAGREES, Verdict.FAIL, message)
+    if tried.proves and by_rules is Verdict.UNKNOWN:
+        message = f"{tried.subject} {tried.outcome} it, which is outside of what is documented"
+        settled = _settled(judged, tried)
+        return _add(settled, tried, TRIAL_REFUSED, Verdict.UNDOCUMENTED, message)
+    return judged
+
+
+def _about(tried: TrialOutcome, finding: Finding) -> bool:
+    """Whether a trial answers a finding: one of a link says nothing of what is loaded later."""
+    return tried.by_driver or not finding.about_loading
+
+
+def _settled(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
+    """The same without the unknown that a trial has answered."""
+    left = tuple(
+        finding
+        for finding in judged.findings
+        if finding.verdict is not Verdict.UNKNOWN or not _about(tried, finding)
+    )
+    return replace(
+        judged, findings=left, verdict=worst(each_finding.verdict for each_finding in left)
+    )
+
+
+def _add(
+    judged: ModuleVerdict, tried: TrialOutcome, rule_id: str, of_trial: Verdict, text: str
+) -> ModuleVerdict:
+    """The verdict with what a trial says, told as the linker's or the driver's."""
+    remedy = rule(rule_id).remedy
+    if rule_id == TRIAL_REFUSED:
+        command = "check --trial-load" if tried.by_driver else "link"
+        remedy = f"{remedy}: ltocompat {command}"
+    finding = Finding(
+        rule_id,
+        of_trial,
+        LEVELS[of_trial],
+        text,
+        remedy,
+        "a trial load" if tried.by_driver else "a trial link",
+        "the driver itself" if tried.by_driver else f"{tried.who.split()[0]} itself",
+    )
+    verdict = max(judged.verdict or Verdict.OK, of_trial)
+    return replace(judged, verdict=verdict, findings=(*judged.findings, finding))

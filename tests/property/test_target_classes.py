@@ -1,0 +1,89 @@
+"""Targets of one class get equal verdicts by equal rules, as if each were judged by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import replace
+
+import pytest
+from generated_artifacts import ARTIFACTS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ltocompat.facts.gpus import find_gpu, newest_sm, sms
+from ltocompat.model.arch import Release
+from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
+from ltocompat.model.verdict import Verdict
+from ltocompat.rules.engine.find_floors import driver_releases, linkers
+from ltocompat.rules.engine.judge_artifact import results
+from ltocompat.rules.engine.target_classes import TargetClasses
+
+GPUS = tuple(find_gpu(f"sm_{number}") for number in (*(s.number for s in sms()), newest_sm() + 10))
+DRIVERS = (None, *driver_releases())
+Parts = tuple[Gpu, DriverVersion | None, Release]
+PARTS = st.tuples(st.sampled_from(GPUS), st.sampled_from(DRIVERS), st.sampled_from(linkers()))
+FILES = st.builds(
+    lambda summary, one_link: replace(summary, one_link=one_link),
+    ARTIFACTS,
+    st.integers(0, 4).map(lambda number: number == 0),
+)
+"""Artifacts, a few of them as the inputs of one link."""
+
+
+def cross(parts: Parts) -> Iterator[Parts]:
+    """Every target that differs from one in one part."""
+    gpu, driver, linker = parts
+    yield from ((other, driver, linker) for other in GPUS)
+    yield from ((gpu, other, linker) for other in DRIVERS)
+    yield from ((gpu, driver, other) for other in linkers())
+
+
+def judged(summary: ArtifactSummary, parts: Parts) -> set[object]:
+    gpu, driver, linker = parts
+    target = Target(
+        name="a target",
+        driver=None
+        if driver is None
+        else VersionSet(str(driver), (driver,), Quantifier.ALL, "given"),
+        nvjitlink=VersionSet(str(linker), (linker,), Quantifier.ALL, "given"),
+        gpus=(gpu,),
+    )
+    return {
+        (
+            result.route,
+            result.verdict,
+            result.coverage,
+            result.not_judged,
+            frozenset(
+                (finding.rule, finding.verdict, finding.evidence, finding.about_loading)
+                for finding in result.findings
+                if finding.verdict is not Verdict.OK
+            ),
+        )
+        for result in results(summary, target)
+    }
+
+
+def a_class_has_one_verdict(summary: ArtifactSummary, drawn: list[Parts]) -> None:
+    classes = TargetClasses(summary)
+    first_of_class: dict[Hashable, tuple[Parts, set[object]]] = {}
+    for parts in (near for middle in drawn for near in cross(middle)):
+        verdict = judged(summary, parts)
+        first, expected = first_of_class.setdefault(classes.of(*parts), (parts, verdict))
+        assert verdict == expected, (first, parts)
+
+
+@given(FILES, PARTS)
+@settings(max_examples=20)
+def test_targets_of_one_class_get_the_same_verdict(summary: ArtifactSummary, parts: Parts) -> None:
+    a_class_has_one_verdict(summary, [parts])
+
+
+@pytest.mark.slow
+@given(FILES, st.lists(PARTS, min_size=2, max_size=2))
+@settings(max_examples=25)
+def test_targets_of_one_class_get_the_same_verdict_far_apart(
+    summary: ArtifactSummary, drawn: list[Parts]
+) -> None:
+    a_class_has_one_verdict(summary, drawn)
