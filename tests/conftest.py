@@ -1,4 +1,4 @@
-"""How tests are run: laws in both tiers, and no time for memory that nobody frees.
+"""How tests are run: laws in both tiers, and nothing done again that stays as it is.
 
 The examples of a law are always the same, so that what is green once is green on the next machine;
 `nox -s laws` draws new ones every time (`--hypothesis-profile=explore`). The quick tier tries some
@@ -8,6 +8,8 @@ of them, the slow tier all. No word about a slow machine is a word about the cod
 from __future__ import annotations
 
 import gc
+import os
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -23,6 +25,10 @@ PART = 8
 """The quick tier tries one in so many of a law's examples,"""
 LEAST = 4
 """and no fewer than these."""
+
+# Tests start Python hundreds of times: compiled anew in each, ltocompat takes longer than they do.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 gc.disable()  # while modules are read and tests collected, next to nothing is freed
 
