@@ -29,8 +29,10 @@ from ltocompat.scan import walk
 from ltocompat.scan.describe import Detail
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.targets.linkers import installed
-from ltocompat.trial import InputKind, Pool, Request, TrialInput
-from ltocompat.trial.loading import Launch, LoadAnswer, LoadPool, LoadRequest
+from ltocompat.trial.link_pool import Pool
+from ltocompat.trial.load_pool import LoadPool
+from ltocompat.trial.load_values import Launch, LoadAnswer, LoadRequest
+from ltocompat.trial.values import InputKind, Request, TrialInput
 
 _AT_ONCE = 16
 _N = 256
@@ -133,7 +135,7 @@ def asked(requests: Sequence[LoadRequest]) -> dict[str, dict[str, Any]]:
 
     def some(start: int) -> list[LoadAnswer]:
         with LoadPool() as pool:
-            return [answer for answer, *_ in pool.run(requests[start::_AT_ONCE])]
+            return list(pool.run(requests[start::_AT_ONCE]))
 
     with ThreadPoolExecutor(_AT_ONCE) as threads:
         answers = list(threads.map(some, range(_AT_ONCE)))

@@ -26,9 +26,9 @@ from ltocompat.commands.selftest_words import (
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.report import FORMATS, Failure, Options
 from ltocompat.report.verbs.selftest import REPORT
-from ltocompat.trial import Answer, LinkOutcome, Step
-from ltocompat.trial.compiling import Compiled
-from ltocompat.trial.loading import LoadAnswer, LoadOutcome, LoadStep
+from ltocompat.trial.compile_pool import Compiled
+from ltocompat.trial.load_values import LoadAnswer, LoadOutcome, LoadStep
+from ltocompat.trial.values import Answer, LinkOutcome, Step
 
 Captured = pytest.CaptureFixture[str]
 SM_90 = SmArch(90)

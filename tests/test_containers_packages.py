@@ -37,8 +37,8 @@ from ltocompat.files.archives.spool import Spool
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.scan.walk import ScanSettings
-from ltocompat.trial import InputKind
 from ltocompat.trial.link_inputs import gather
+from ltocompat.trial.values import InputKind
 
 FATBIN = FOLDER / "fatbin" / "nvfatbin-13.5-default.fatbin"
 LIBRARY = FOLDER / "objects" / "nvcc-13.5-rdc-sass+ptx"

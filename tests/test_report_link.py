@@ -13,7 +13,7 @@ from ltocompat.model.place import Place
 from ltocompat.report import FORMATS, Failure, Options
 from ltocompat.report.verbs.link import REPORT
 from ltocompat.targets.linkers import Linker
-from ltocompat.trial import Answer, LinkOutcome, Seconds, Step
+from ltocompat.trial.values import Answer, LinkOutcome, Seconds, Step
 
 
 def library(version: str) -> Linker:

@@ -12,8 +12,8 @@ import pytest
 from ltocompat.model.arch import Release
 from ltocompat.model.trial_answer import TrialOutcome
 from ltocompat.targets.linkers import Linker, Tool
-from ltocompat.trial import InputKind, Request, TrialInput
-from ltocompat.trial.answer_cache import Question, TrialCache
+from ltocompat.trial.cached_linker import Question, TrialCache
+from ltocompat.trial.values import InputKind, Request, TrialInput
 
 LINKER = Linker(
     release=Release(13, 3),

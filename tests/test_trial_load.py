@@ -17,16 +17,16 @@ from libraries_made import build_libcuda, needs_gcc
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.limits import GIB
-from ltocompat.trial import TrialLimits
-from ltocompat.trial.loading import (
+from ltocompat.trial.load_pool import LoadPool
+from ltocompat.trial.load_values import (
     Launch,
     LoadAnswer,
     LoadGpu,
     LoadOutcome,
-    LoadPool,
     LoadRequest,
     LoadStep,
 )
+from ltocompat.trial.values import TrialLimits
 
 HERE = Path(__file__).parent
 QUICK = TrialLimits(wall_seconds=20.0, cpu_seconds=20, memory_bytes=2 * GIB)
@@ -47,7 +47,7 @@ def fake(libcuda: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 def load(*requests: LoadRequest, limits: TrialLimits = QUICK) -> list[LoadAnswer]:
     with LoadPool(limits=limits) as pool:
-        return [answer for answers in pool.run(requests) for answer in answers]
+        return list(pool.run(requests))
 
 
 def module(words: str, *kernels: str) -> LoadRequest:
@@ -73,12 +73,12 @@ def test_kernels_are_loaded_lazily_as_programs_have_it(fake: pytest.MonkeyPatch)
     asked = module("calls what is absent", "fine", "calls")
     with LoadPool(limits=QUICK) as pool:
         assert pool.driver.lazy
-        ((answer,),) = pool.run([asked])
+        (answer,) = pool.run([asked])
     assert (answer.code, answer.step, answer.kernel) == (500, LoadStep.FUNCTION, "calls")
     fake.setenv("CUDA_MODULE_LOADING", "EAGER")
     with LoadPool(limits=QUICK) as pool:
         assert not pool.driver.lazy
-        ((answer,),) = pool.run([asked])
+        (answer,) = pool.run([asked])
     assert (answer.code, answer.step, answer.kernel) == (500, LoadStep.LOAD, None)
 
 
@@ -129,11 +129,10 @@ def test_a_kernel_that_is_absent_is_named() -> None:
 def test_each_gpu_answers_for_itself(fake: pytest.MonkeyPatch) -> None:
     fake.setenv("FAKE_CUDA", "gpus=3")
     with LoadPool(limits=QUICK) as pool:
-        ((zero, load_answer, two),) = pool.run([module("not on 1")])
-        assert [each_load_answer.gpu for each_load_answer in (zero, load_answer, two)] == [0, 1, 2]
-        assert [one.code for one in (zero, load_answer, two)] == [0, 209, 0]
-        ((only,),) = pool.run([LoadRequest("x", b"not on 1", gpus=(1,))])
-        assert only.code_name == "CUDA_ERROR_NO_BINARY_FOR_GPU"
+        answers = list(pool.run(LoadRequest("x", b"not on 1", gpu=gpu) for gpu in range(3)))
+    assert [answer.gpu for answer in answers] == [0, 1, 2]
+    assert [answer.code for answer in answers] == [0, 209, 0]
+    assert answers[1].code_name == "CUDA_ERROR_NO_BINARY_FOR_GPU"
 
 
 def test_a_crash_is_pinned_to_its_step_and_stays_inside() -> None:

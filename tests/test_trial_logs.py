@@ -10,8 +10,7 @@ import pytest
 
 from ltocompat import facts
 from ltocompat.model.arch import Release
-from ltocompat.trial import explain
-from ltocompat.trial.logs import unresolved
+from ltocompat.trial.logs import explain, unresolved
 
 RECORD = json.loads((Path(__file__).parent / "data" / "nvjitlink_logs.json").read_text())
 CASES: dict[str, dict[str, dict[str, Any]]] = RECORD["cases"]

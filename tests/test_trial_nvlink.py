@@ -19,20 +19,19 @@ from ltocompat.model.image import Image, ImageKind, Maker, Role
 from ltocompat.model.place import Place
 from ltocompat.targets.linkers import Linker, Tool
 from ltocompat.targets.linkers.cache import InstallOrigin
-from ltocompat.trial import (
+from ltocompat.trial.diagnosis import sharpened
+from ltocompat.trial.link_pool import Pool
+from ltocompat.trial.logs import Reason, explain
+from ltocompat.trial.values import (
     Answer,
     InputKind,
     LinkOutcome,
-    Pool,
     Request,
     Step,
     TrialImpossible,
     TrialInput,
     TrialLimits,
-    explain,
 )
-from ltocompat.trial.diagnosis import sharpened
-from ltocompat.trial.logs import Reason
 
 SCRIPT = """#!{python} -IS
 import os, signal, sys

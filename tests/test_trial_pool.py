@@ -18,27 +18,26 @@ import pytest
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
-from ltocompat.trial import (
+from ltocompat.trial import link_pool
+from ltocompat.trial.link_pool import Pool, judge
+from ltocompat.trial.protocol import Report
+from ltocompat.trial.values import (
     Answer,
     InputKind,
     LinkOutcome,
-    Pool,
     Request,
     Step,
     TrialImpossible,
     TrialInput,
     TrialLimits,
 )
-from ltocompat.trial import pool as pool_module
-from ltocompat.trial.classify import judge
-from ltocompat.trial.protocol import Report
 
 ROOT = Path(__file__).parent.parent
 
 CHILD = """
 import ctypes, os, signal, sys, time
 from ltocompat.model.arch import Release
-from ltocompat.trial import child
+from ltocompat.trial import link_child
 
 class Driver:
     release, name, poisoned = Release(12, 9), "fake", False
@@ -98,8 +97,8 @@ class Driver:
     def destroy(self, handle):
         pass
 
-child.load = lambda path: Driver()
-child.main()
+link_child.load = lambda path: Driver()
+link_child.main()
 """
 
 
@@ -107,7 +106,7 @@ child.main()
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "fake_child.py"
     path.write_text(CHILD)
-    monkeypatch.setattr(pool_module, "PROGRAM", (str(path),))
+    monkeypatch.setattr(link_pool, "PROGRAM", (str(path),))
     return path
 
 
@@ -284,9 +283,10 @@ def test_an_error_of_the_caller_passes_through() -> None:
 
 SCRIPT = """
 import sys
-from ltocompat.trial import *
-from ltocompat.trial import pool as pool_module
-pool_module.PROGRAM = (sys.argv[1],)
+from ltocompat.trial import link_pool
+from ltocompat.trial.link_pool import Pool
+from ltocompat.trial.values import InputKind, Request, TrialInput
+link_pool.PROGRAM = (sys.argv[1],)
 if __name__ == "__main__":
     word = TrialInput("x", InputKind.LTOIR, sys.argv[2].encode())
     with Pool("fake", workers=2) as pool:

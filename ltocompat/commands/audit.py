@@ -34,7 +34,7 @@ from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.scan.summary_cache import Key, SummaryCache
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import obtain
-from ltocompat.trial.answer_cache import TrialCache
+from ltocompat.trial.cached_linker import TrialCache
 from ltocompat.trial.narrow_makers import MakerNarrower
 from ltocompat.trial.try_links import LinkTrial
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ltocompat.commands.this_machine import ThisMachine
     from ltocompat.targets.machine.python_environment import Installation
     from ltocompat.trial.module_trial import Tries
+    from ltocompat.trial.try_links import OneLinkTrial
     from ltocompat.trial.try_loads import LoadTrial
-    from ltocompat.trial.try_one_link import OneLinkTrial
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Targets = Target | DeploymentTarget | str | Sequence[Target | DeploymentTarget | str]
@@ -271,7 +271,7 @@ def _one_link_trial(
     """Asks linkers about all files at once."""
     if not (options.together and options.trial_link):
         return None
-    from ltocompat.trial.try_one_link import OneLinkTrial
+    from ltocompat.trial.try_links import OneLinkTrial
 
     plain = [target.target for target in targets]
     return OneLinkTrial(plain, install_missing=options.install_linkers)
@@ -288,7 +288,7 @@ def _tries(
     if one_link is not None:
         tries.append(one_link.for_file)
     elif options.trial_link:
-        from ltocompat.trial.answer_cache import TrialCache
+        from ltocompat.trial.cached_linker import TrialCache
         from ltocompat.trial.try_links import LinkTrial
 
         linkers = LinkTrial(

@@ -18,9 +18,12 @@ from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import Linker, Machine, Tool, find, installed, obtain
 from ltocompat.targets.linkers.version_request import split
-from ltocompat.trial import Answer, LinkOutcome, Pool, Request, compiles_relocatable, explain
+from ltocompat.trial.cached_linker import compiles_relocatable
 from ltocompat.trial.diagnosis import sharpened
 from ltocompat.trial.link_inputs import Linkable, gather, gather_each
+from ltocompat.trial.link_pool import Pool
+from ltocompat.trial.logs import explain
+from ltocompat.trial.values import Answer, LinkOutcome, Request
 
 LTO = "lto"
 PLAIN = "plain"

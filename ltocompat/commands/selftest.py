@@ -26,9 +26,11 @@ from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import LtocompatError, Missing
 from ltocompat.targets.linkers import Linker, Machine, installed, obtain, resolve
 from ltocompat.targets.machine.library_search import PATHFINDER, picks
-from ltocompat.trial import InputKind, LinkOutcome, Pool, Request, TrialInput
-from ltocompat.trial.compiling import CompilerProcess
-from ltocompat.trial.loading import Launch, LoadGpu, LoadOutcome, LoadPool, LoadRequest, LoadStep
+from ltocompat.trial.compile_pool import CompilerProcess
+from ltocompat.trial.link_pool import Pool
+from ltocompat.trial.load_pool import LoadPool
+from ltocompat.trial.load_values import Launch, LoadGpu, LoadOutcome, LoadRequest, LoadStep
+from ltocompat.trial.values import InputKind, LinkOutcome, Request, TrialInput
 
 # What is linked where there is no GPU: every NVRTC and nvJitLink since 12.0 knows it.
 _NO_GPU = SmArch(80)
@@ -262,9 +264,9 @@ def _run(
     launch = Launch(_KERNEL, blocks, _THREADS, (COUNT, FACTOR, x.tobytes(), y.tobytes()))
     for gpu in gpus:
         place = f"the linked {way.name}"
-        request = LoadRequest(place, image, (_KERNEL,), (gpu.index,), launch)
+        request = LoadRequest(place, image, (_KERNEL,), gpu.index, launch)
         try:
-            ((answer,),) = pool.run([request])
+            (answer,) = pool.run([request])
         except LtocompatError as error:
             text = str(error)
             yield SelfTestStep("load", SelfTestResult.FAILED, text, way.name, gpu.arch, gpu.index)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from array import array
 
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.trial import Answer, explain
-from ltocompat.trial.compiling import Compiled
-from ltocompat.trial.loading import LoadAnswer
+from ltocompat.trial.compile_pool import Compiled
+from ltocompat.trial.load_values import LoadAnswer
+from ltocompat.trial.logs import explain
+from ltocompat.trial.values import Answer
 
 # y = a * x + y over so many numbers, all of them exact in single precision.
 COUNT = 1000

@@ -1,27 +1,173 @@
-"""One linker that is asked: first what it said before, then the linker itself."""
+"""One linker that is asked: first what it said before, then the linker itself.
+
+Answers are kept for the next run. A question is told by the SHA-256 of the bytes that are linked,
+the exact version of the linker and the processor that it runs on, the options (the architecture is
+one) and whether it was linked or only added; where the bytes lie makes no difference. Crashes and
+time-outs are no answers: they may come from the machine, and are asked again. Answers older than 90
+days are asked again, too, so that the file does not grow for ever. A cache that can't be read or
+written is as good as none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+import functools
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple
 
+from ltocompat.model.closing import Closing
 from ltocompat.model.trial_answer import TrialOutcome
-from ltocompat.targets.linkers import Linker, Tool
-from ltocompat.trial import Answer, LinkOutcome, Pool, Request, compiles_relocatable, explain
-from ltocompat.trial.answer_cache import Question, TrialCache
+from ltocompat.targets.linkers import Cache, Linker, Tool
+from ltocompat.trial.link_pool import Pool
+from ltocompat.trial.logs import explain, first_line
+from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, TrialInput
+
+if TYPE_CHECKING:
+    import sqlite3
 
 LEFT_OUT = "left out"
 """nvlink ended well, with nothing of its inputs in its output: no word on any of them."""
 
-_WORDS = {
-    LinkOutcome.ACCEPTED: "accepted",
-    LinkOutcome.COMPILED: "linked",
-    LinkOutcome.LINKED: "linked",
-    LinkOutcome.UNRESOLVED: "accepted",  # a fragment alone misses its neighbours
-    LinkOutcome.REFUSED: "refused",
-    LinkOutcome.CRASHED: "crashed",
-    LinkOutcome.TIMED_OUT: "timed out",
-}
+# Whatever changes the answer to the same question, as the reading of logs does, takes a new number.
+_FILE = "trials-1.sqlite"
+_DAY = 24 * 3600
+_KEPT = 90  # days
+_PATIENCE = 5.0  # seconds to wait for another run that writes
+_PLACE = "\0"  # stands for the name of an input, which answers may repeat
+
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS answers "
+    "(question BLOB PRIMARY KEY, answer TEXT NOT NULL, day INTEGER NOT NULL) WITHOUT ROWID"
+)
+
+# A probe's target: above the fragment's architecture, and known to all versions.
+_PROBE_OPTIONS = ("-arch=sm_80", "-lto", "-r")
+
+
+class Question(NamedTuple):
+    """What is asked of one linker.
+
+    Attributes:
+        digest: SHA-256 over all that makes a difference.
+        name: what the input is called, here and now.
+    """
+
+    digest: bytes
+    name: str
+
+    @classmethod
+    def of(cls, linker: Linker, request: Request) -> Question:
+        """The question that a request is."""
+        digest = hashlib.sha256()
+        how = "linked" if request.complete else "added"
+        for text in (_who(linker), linker.machine, how, *request.options):
+            digest.update(text.encode() + b"\0")
+        for input_ in request.inputs:
+            digest.update(b"%d " % input_.kind + hashlib.sha256(input_.data).digest())
+        return cls(digest.digest(), request.inputs[0].name)
+
+    @classmethod
+    def about(cls, linker: Linker, what: str) -> Question:
+        """A question about the library itself."""
+        text = f"{_who(linker)}\0{linker.machine}\0about\0{what}"
+        return cls(hashlib.sha256(text.encode()).digest(), _PLACE)
+
+
+def _who(linker: Linker) -> str:
+    """The exact version; answers of nvJitLink were kept by that alone before nvlink was asked."""
+    return linker.version if linker.tool is Tool.NVJITLINK else str(linker)
+
+
+class TrialCache(Closing):
+    """Answers in one file; use it as a context manager, which closes it.
+
+    Args:
+        path: the file, which need not exist yet.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._file: sqlite3.Connection | None = None
+        self._broken = False
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str] | None = None) -> TrialCache:
+        """That of this user, beside the nvJitLinks for trials."""
+        return cls(os.path.join(os.path.dirname(Cache.of(environ).folder), _FILE))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            with _forgiving():
+                self._file.close()
+            self._file = None
+
+    def get(self, question: Question) -> TrialOutcome | None:
+        """The answer that is kept; None where there is none."""
+        rows: list[tuple[object]] = []
+        with _forgiving():
+            if (file := self._opened()) is not None:
+                select = "SELECT answer FROM answers WHERE question = ?"
+                rows = file.execute(select, (question.digest,)).fetchall()
+        try:
+            match json.loads(rows[0][0]) if rows and isinstance(rows[0][0], str) else None:
+                case [str(who), str(outcome), None | str() as cause, str(reason)] if who:
+                    name = question.name
+                    return TrialOutcome(who, outcome, cause, reason.replace(_PLACE, name))
+        except (ValueError, RecursionError):
+            pass
+        return None
+
+    def keep(self, answers: Mapping[Question, TrialOutcome]) -> None:
+        """Keep answers; crashes and time-outs are left out."""
+        today = int(time.time() // _DAY)
+        rows = []
+        for question, answer in answers.items():
+            if answer.outcome not in ("crashed", "timed out"):
+                name, reason = question.name, answer.reason
+                anywhere = reason.replace(name, _PLACE) if name else reason
+                text = json.dumps([answer.who, answer.outcome, answer.cause, anywhere])
+                rows.append((question.digest, text, today))
+        with _forgiving():
+            if rows and (file := self._opened()) is not None:
+                with file:
+                    file.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", rows)
+
+    def _opened(self) -> sqlite3.Connection | None:
+        if self._file is None and not self._broken:
+            self._broken = True
+            self._file = _open(self._path)
+            self._broken = False
+        return self._file
+
+
+def _open(path: str) -> sqlite3.Connection:
+    import sqlite3  # some builds of Python lack it
+
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    file = sqlite3.connect(path, timeout=_PATIENCE)
+    with file:
+        file.execute(_TABLE)
+        file.execute("DELETE FROM answers WHERE day < ?", (int(time.time() // _DAY) - _KEPT,))
+    return file
+
+
+@contextmanager
+def _forgiving() -> Iterator[None]:
+    """Without a cache, everything is asked; that is all."""
+    try:
+        yield
+    except (OSError, ImportError):
+        pass
+    except Exception as error:
+        # sqlite3.Error, without importing what may be missing
+        if not any(kind.__module__ == "sqlite3" for kind in type(error).__mro__):
+            raise
 
 
 class CachedLinker:
@@ -38,7 +184,6 @@ class CachedLinker:
         self._cache = cache
         self._stack = stack
         self._pool: Pool | None = None
-        self._relocatable: bool | None = None
 
     def ask(self, requests: Sequence[Request]) -> list[TrialOutcome]:
         """What the linker does with each request.
@@ -48,52 +193,86 @@ class CachedLinker:
         """
         questions = [Question.of(self._linker, request) for request in requests]
         known = {question: self._known(question) for question in questions}
-        new = [n for n, each_question in enumerate(questions) if known[each_question] is None]
-        answers = self._started().run(requests[n] for n in new) if new else iter(())
-        table = {questions[n]: self._tried(answer) for n, answer in zip(new, answers, strict=True)}
-        if self._cache is not None:
-            self._cache.keep(table)
+        new = [n for n, question in enumerate(questions) if known[question] is None]
+        answers = self._started().run(requests[n] for n in new) if new else ()
+        table = {
+            questions[n]: outcome_of(self._linker, answer)
+            for n, answer in zip(new, answers, strict=True)
+        }
+        self._keep(table)
         return [known[question] or table[question] for question in questions]
 
+    @functools.cached_property
     def compiles_relocatable(self) -> bool:
-        """As ``trial.compiles_relocatable`` finds out.
+        """As the function of that name finds out.
 
         Raises:
             TrialImpossible: the library can't be loaded.
         """
-        if self._relocatable is None:
-            question = Question.about(self._linker, "compiles relocatable")
-            known = self._known(question)
-            if known is None:
-                does = compiles_relocatable(self._linker.path, self._linker.tool)
-                known = TrialOutcome(str(self._linker), "linked" if does else "refused")
-                if self._cache is not None:
-                    self._cache.keep({question: known})
-            self._relocatable = known.worked
-        return self._relocatable
+        question = Question.about(self._linker, "compiles relocatable")
+        known = self._known(question)
+        if known is None:
+            does = compiles_relocatable(self._linker.path, self._linker.tool)
+            known = TrialOutcome(str(self._linker), "linked" if does else "refused")
+            self._keep({question: known})
+        return known.worked
 
     def _known(self, question: Question) -> TrialOutcome | None:
         return None if self._cache is None else self._cache.get(question)
+
+    def _keep(self, answers: Mapping[Question, TrialOutcome]) -> None:
+        if self._cache is not None:
+            self._cache.keep(answers)
 
     def _started(self) -> Pool:
         if self._pool is None:
             self._pool = self._stack.enter_context(Pool(self._linker.path, tool=self._linker.tool))
         return self._pool
 
-    def _tried(self, answer: Answer) -> TrialOutcome:
-        word = _WORDS[answer.outcome]
-        who = str(self._linker)
-        if self._linker.tool is Tool.NVLINK and answer.outcome is LinkOutcome.ACCEPTED:
-            return TrialOutcome(who, LEFT_OUT)
-        if word in ("accepted", "linked"):
-            return TrialOutcome(who, word)
-        if answer.outcome is LinkOutcome.TIMED_OUT:
-            return TrialOutcome(who, word, None, "it used up its time limit")
-        if answer.outcome is LinkOutcome.CRASHED:
-            return TrialOutcome(who, word, None, str(answer.signal or answer.exit_status))
-        reason = explain(answer.log, self._linker.tool.label)
-        if reason is not None:
-            return TrialOutcome(who, word, reason.cause, reason.sentence)
-        lines = (line.strip() for line in answer.log.splitlines() if line.strip())
-        first = next(lines, "it gave no reason")
-        return TrialOutcome(who, word, None, f"{answer.code_name or answer.code}: {first}")
+
+def outcome_of(linker: Linker, answer: Answer, *, whole: bool = False) -> TrialOutcome:
+    """What an answer says of a fragment, or, ``whole``, of a link that may leave nothing open."""
+    who, outcome, offline = str(linker), answer.outcome, linker.tool is Tool.NVLINK
+    if outcome is LinkOutcome.ACCEPTED and offline and not whole:
+        return TrialOutcome(who, LEFT_OUT)
+    # nvlink may have left out all that has kernels: without any, a whole link proves nothing.
+    proves_nothing = outcome is LinkOutcome.COMPILED and offline and whole
+    if outcome in (LinkOutcome.COMPILED, LinkOutcome.LINKED) and not proves_nothing:
+        return TrialOutcome(who, "linked")
+    # A fragment alone misses its neighbours.
+    open_fragment = outcome is LinkOutcome.UNRESOLVED and not whole
+    if outcome is LinkOutcome.ACCEPTED or proves_nothing or open_fragment:
+        return TrialOutcome(who, "accepted")
+    if outcome in (LinkOutcome.CRASHED, LinkOutcome.TIMED_OUT):
+        return TrialOutcome(who, str(outcome), None, answer.why_ended)
+    reason = explain(answer.log, linker.tool.label)
+    if reason is not None:
+        return TrialOutcome(who, "refused", reason.cause, reason.sentence)
+    first = first_line(answer.log) or "it gave no reason"
+    return TrialOutcome(who, "refused", None, f"{answer.code_name or answer.code}: {first}")
+
+
+def compiles_relocatable(library: str | os.PathLike[str], tool: Tool = Tool.NVJITLINK) -> bool:
+    """Whether ``-r`` makes this linker compile a fragment without kernels; asked once a file.
+
+    Measured with ``fragment.ltoir``, LTO-IR of ``fragment.cu``: a device function that calls
+    another, which nothing defines (NVRTC 12.0.140, ``-arch=sm_75 -dlto``, so that every nvJitLink
+    reads it). 12.0 .. 12.9 refuse the option, 13.0 .. 13.2 take it and write an empty output, 13.3
+    .. 13.5 compile the function and leave the call to a later link (2026-11-21). Other builds are
+    asked, and nvlinks.
+
+    Raises:
+        TrialImpossible: the library can't be loaded.
+    """
+    path = os.path.realpath(library)
+    status = os.stat(path)
+    return _compiles_relocatable(path, (status.st_size, status.st_mtime_ns), tool)
+
+
+@functools.cache
+def _compiles_relocatable(path: str, _identity: tuple[int, int], tool: Tool) -> bool:
+    fragment = resources.files(__package__).joinpath("fragment.ltoir").read_bytes()
+    trial_input = TrialInput("fragment.ltoir", InputKind.LTOIR, fragment)
+    with Pool(path, workers=1, tool=tool) as pool:
+        (answer,) = pool.run([Request((trial_input,), _PROBE_OPTIONS)])
+    return answer.outcome is LinkOutcome.COMPILED

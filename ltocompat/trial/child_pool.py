@@ -2,40 +2,90 @@
 
 from __future__ import annotations
 
+import functools
 import select
+import signal
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable, Iterator
-from typing import Generic, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Self, TypeVar
 
 from ltocompat.model.closing import Closing
 from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import MIB
-from ltocompat.trial.kind import AnswerT, RequestT, TrialKind
-from ltocompat.trial.protocol import Report
+from ltocompat.trial import protocol
+from ltocompat.trial.process import Process
+from ltocompat.trial.protocol import Message, Report
 from ltocompat.trial.values import TrialLimits
-from ltocompat.trial.worker_slot import BATCH_REQUESTS, Task, WorkerSlot
 
+RequestT = TypeVar("RequestT")
+AnswerT = TypeVar("AnswerT")
+
+# Requests that only add inputs take some 0.1 ms each, so that they travel together.
+_BATCH_REQUESTS = 32
 _BATCH_BYTES = 4 * MIB
 # How far ahead of the first open request others are taken up, for each worker.
-_AHEAD_REQUESTS = 8 * BATCH_REQUESTS
+_AHEAD_REQUESTS = 8 * _BATCH_REQUESTS
 _AHEAD_BYTES = 64 * MIB
 
 
-class ChildPool(Closing, Generic[RequestT, AnswerT]):
-    """Children that answer requests of one kind; use it as a context manager.
+class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
+    """Children that answer requests of one kind; use a subclass as a context manager.
 
     Args:
-        kind: of trial.
+        program: the child's program as Python takes it, and its arguments but for the settings.
+        subject: what a child loads, for sentences.
         limits: of each request.
         workers: how many requests are tried at a time.
+        environ: environment variables that a child gets beside our own.
+
+    Attributes:
+        limits: of each request.
     """
 
     def __init__(
-        self, kind: TrialKind[RequestT, AnswerT], limits: TrialLimits, workers: int = 1
+        self,
+        program: Sequence[str],
+        subject: str,
+        limits: TrialLimits,
+        *,
+        workers: int = 1,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
-        self._kind = kind
-        self._slots = [WorkerSlot(kind, limits) for _ in range(workers)]
+        self.limits = limits
+        start = functools.partial(Process, program, subject, limits, environ or {})
+        self._slots: list[_Slot[RequestT, AnswerT]] = [_Slot(start) for _ in range(workers)]
+        self._greeting: Mapping[str, Any] = {}
         self._running = False
+
+    @abstractmethod
+    def encode(self, request: RequestT) -> Message:
+        """The request as a child reads it."""
+
+    @abstractmethod
+    def judge(self, request: RequestT, report: Report) -> AnswerT:
+        """The answer that a report amounts to, not yet confirmed."""
+
+    def failed(self, answer: AnswerT) -> bool:
+        """Whether to ask again in a process that never served a request, before this is told."""
+        del answer
+        return False
+
+    def confirm(self, first: AnswerT, second: AnswerT) -> AnswerT:
+        """The answer of that process, and whether it says what the used one said."""
+        del first
+        return second
+
+    def slow(self, request: RequestT) -> bool:
+        """Whether it is sent alone; others travel together."""
+        del request
+        return True
+
+    def spoils(self, answer: AnswerT) -> bool:
+        """Whether a process that came to this answer can't serve another request."""
+        del answer
+        return False
 
     def __enter__(self) -> Self:
         """Start the first child.
@@ -47,11 +97,22 @@ class ChildPool(Closing, Generic[RequestT, AnswerT]):
         try:
             first = self._slots[0].child(fresh=False)
             first.wait_ready()
-            self._kind.greeting = first.greeting
+            self._greeting = first.greeting
         except BaseException:
             self.close()
             raise
         return self
+
+    @property
+    def greeting(self) -> Mapping[str, Any]:
+        """What the first child found out about its library.
+
+        Raises:
+            UsageError: there is no child yet.
+        """
+        if not self._greeting:
+            raise UsageError(f"a {type(self).__name__} starts its children in a with statement")
+        return self._greeting
 
     def close(self) -> None:
         """End all children."""
@@ -65,15 +126,14 @@ class ChildPool(Closing, Generic[RequestT, AnswerT]):
         spoken. A library that crashes or hangs is an answer.
 
         Raises:
-            UsageError: another run of this pool is not at its end.
+            UsageError: it was not started, or another run of it is not at its end.
             TrialImpossible: the library can no longer be loaded.
         """
-        if self._running:
+        if self._running or not self.greeting:
             raise UsageError("a Pool answers one run at a time; start another Pool")
         self._running = True
-        run = _Run(self._kind, self._slots)
         try:
-            yield from run.answers(iter(requests))
+            yield from _Run(self, self._slots).answers(iter(requests))
         finally:
             self._running = False
             for slot in self._slots:
@@ -81,17 +141,127 @@ class ChildPool(Closing, Generic[RequestT, AnswerT]):
                     slot.end()
 
 
+@dataclass(slots=True)
+class _Task(Generic[RequestT, AnswerT]):
+    """A request on its way to an answer.
+
+    Attributes:
+        request: the request.
+        message: the same as a child reads it.
+        slow: it is sent alone.
+        size: bytes of its pieces.
+        first: a failure that is to be confirmed.
+        answer: once there is one.
+    """
+
+    request: RequestT
+    message: Message
+    slow: bool
+    size: int
+    first: AnswerT | None = None
+    answer: AnswerT | None = None
+
+
+class _Slot(Generic[RequestT, AnswerT]):
+    """A child for requests and a fresh one for confirmations, of which one works at a time."""
+
+    def __init__(self, start: Callable[..., Process]) -> None:
+        self._start = start
+        self._children: dict[bool, Process] = {}
+        self._fresh = False
+        self.sent: deque[_Task[RequestT, AnswerT]] = deque()
+        self.returned: list[_Task[RequestT, AnswerT]] = []
+        """What a child that ended had not come to."""
+
+    def child(self, *, fresh: bool) -> Process:
+        """The child of this sort, started when there is none."""
+        if fresh not in self._children:
+            self._children[fresh] = self._start(fresh=fresh)
+        return self._children[fresh]
+
+    @property
+    def current(self) -> Process:
+        """The child that has the tasks in ``sent``."""
+        return self._children[self._fresh]
+
+    def takes(self, task: _Task[RequestT, AnswerT]) -> bool:
+        """Whether it can be given this task now: one batch is worked at, and one may wait."""
+        if not self.sent:
+            return True
+        same_child = (task.first is not None) == self._fresh
+        slow = task.slow or self.sent[0].slow
+        return same_child and not slow and len(self.sent) <= _BATCH_REQUESTS
+
+    def give(self, tasks: list[_Task[RequestT, AnswerT]]) -> None:
+        """Send tasks of one sort."""
+        self._fresh = tasks[0].first is not None
+        child = self.child(fresh=self._fresh)
+        child.send([task.message for task in tasks], idle=not self.sent)
+        self.sent.extend(tasks)
+
+    def hear(self) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
+        """Tasks that were reported; of a child that ended, the one that it was at."""
+        child = self.current
+        frames, alive = child.read()
+        for replies, body in frames:
+            if not isinstance(replies, list) or len(replies) > len(self.sent):
+                alive = False
+                break
+            child.heard += len(replies)
+            position = 0
+            for reply in replies:
+                size = int(reply.get("output", 0))
+                output = bytes(body[position : position + size])
+                position += size
+                yield self.sent.popleft(), Report(reply, output)
+        if not alive and self.sent:
+            yield self._ended(child)
+
+    def hurry(self) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
+        """End a child that is stuck, and report its task as out of time."""
+        if self.sent and self.current.seconds_left() < 0:
+            self.current.wait_ready()  # it raises where the library is what takes so long
+            yield self._ended(self.current, status=-signal.SIGALRM)
+
+    def _ended(
+        self, child: Process, status: int | None = None
+    ) -> tuple[_Task[RequestT, AnswerT], Report]:
+        """The report on the task that a child ended with."""
+        exit_status = child.end()
+        del self._children[self._fresh]
+        # Replies of a batch come together, so that tasks before the guilty one may be open too.
+        notes = child.notes
+        number = max(0, min(notes[protocol.NOTE_REQUEST] - child.heard, len(self.sent) - 1))
+        task = self.sent[number]
+        del self.sent[number]
+        self.returned.extend(self.sent)
+        self.sent.clear()
+        reply = {
+            "died": exit_status if status is None else status,
+            "step": notes[protocol.NOTE_STEP],
+            "input": notes[protocol.NOTE_INPUT],
+            "printed": child.last_words,
+        }
+        return task, Report(reply)
+
+    def end(self) -> None:
+        """End the children; the next request starts others."""
+        while self._children:
+            self._children.popitem()[1].end()
+        self.sent.clear()
+
+
 class _Run(Generic[RequestT, AnswerT]):
     """One run: which task is where."""
 
     def __init__(
-        self, kind: TrialKind[RequestT, AnswerT], slots: list[WorkerSlot[RequestT, AnswerT]]
+        self, pool: ChildPool[RequestT, AnswerT], slots: list[_Slot[RequestT, AnswerT]]
     ) -> None:
-        self._kind = kind
+        self._pool = pool
         self._slots = slots
-        self._open: deque[Task[RequestT, AnswerT]] = deque()
-        self._queue: deque[Task[RequestT, AnswerT]] = deque()
-        self._suspects: deque[Task[RequestT, AnswerT]] = deque()
+        self._open: deque[_Task[RequestT, AnswerT]] = deque()
+        self._queue: deque[_Task[RequestT, AnswerT]] = deque()
+        self._suspects: deque[_Task[RequestT, AnswerT]] = deque()
         self._open_bytes = 0
         self._exhausted = False
 
@@ -114,16 +284,16 @@ class _Run(Generic[RequestT, AnswerT]):
 
     def _take_up(self, source: Iterator[RequestT]) -> None:
         """Take up at most a batch, so that children are heard in between."""
-        for _ in range(BATCH_REQUESTS):
+        for _ in range(_BATCH_REQUESTS):
             if not self._wants_more():
                 return
             request = next(source, None)
             if request is None:
                 self._exhausted = True
                 return
-            message = self._kind.encode(request)
+            message = self._pool.encode(request)
             size = sum(map(len, message.pieces))
-            task: Task[RequestT, AnswerT] = Task(request, message, self._kind.slow(request), size)
+            task: _Task[RequestT, AnswerT] = _Task(request, message, self._pool.slow(request), size)
             self._open_bytes += size
             self._open.append(task)
             self._queue.append(task)
@@ -158,29 +328,43 @@ class _Run(Generic[RequestT, AnswerT]):
 
     def _settle(
         self,
-        slot: WorkerSlot[RequestT, AnswerT],
-        task: Task[RequestT, AnswerT],
+        slot: _Slot[RequestT, AnswerT],
+        task: _Task[RequestT, AnswerT],
         report: Report,
     ) -> None:
         """Take a report as the answer, or have it confirmed first."""
-        kind = self._kind
-        answer = kind.judge(task.request, report)
-        if kind.spoils(answer):
+        pool = self._pool
+        answer = pool.judge(task.request, report)
+        if pool.spoils(answer):
             slot.end()
         if task.first is not None:
-            task.answer = kind.confirm(task.first, answer)
-        elif kind.failed(answer):
+            task.answer = pool.confirm(task.first, answer)
+        elif pool.failed(answer):
             task.first = answer
             self._suspects.append(task)
         else:
             task.answer = answer
 
 
-def _batch(queue: deque[Task[RequestT, AnswerT]]) -> list[Task[RequestT, AnswerT]]:
+def how_it_ended(status: int) -> tuple[bool, str | None, int | None]:
+    """Of a process that gave no answer: whether its time was up, its signal, its exit status.
+
+    Args:
+        status: as ``subprocess`` gives it: below 0, minus a signal.
+    """
+    if status >= 0:
+        return False, None, status
+    # Of the clock and of the CPU; SIGKILL is the kernel short of memory.
+    late = -status in (signal.SIGALRM, signal.SIGXCPU)
+    name = next((known.name for known in signal.Signals if known == -status), f"signal {-status}")
+    return late, name, None
+
+
+def _batch(queue: deque[_Task[RequestT, AnswerT]]) -> list[_Task[RequestT, AnswerT]]:
     """Tasks to send together: one that is slow, or some that are not."""
     tasks = [queue.popleft()]
     size = tasks[0].size
-    while queue and len(tasks) < BATCH_REQUESTS and not tasks[0].slow:
+    while queue and len(tasks) < _BATCH_REQUESTS and not tasks[0].slow:
         size += queue[0].size
         if queue[0].slow or size > _BATCH_BYTES:
             break

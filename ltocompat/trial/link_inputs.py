@@ -19,7 +19,7 @@ from ltocompat.scan.describe import Detail, describe
 from ltocompat.scan.extract_bytes import Cut, cut, images_at
 from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.walk import ScanSettings
-from ltocompat.trial import InputKind, TrialInput
+from ltocompat.trial.values import InputKind, TrialInput
 
 _KINDS = {
     "cubin": InputKind.CUBIN,

@@ -194,6 +194,11 @@ _TEXTS = (
 )
 
 
+def first_line(log: str) -> str:
+    """The first line that says something; empty where none does."""
+    return next((line.strip() for line in log.splitlines() if line.strip()), "")
+
+
 def explain(log: str, linker: str = "nvJitLink") -> Reason | None:
     """The reason that a log gives for a failure; None for a log that is not known.
 

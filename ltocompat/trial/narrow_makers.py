@@ -20,7 +20,9 @@ from ltocompat.model.errors import Malformed, Missing
 from ltocompat.model.image import Image, Maker, Module
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.targets.linkers import Linker
-from ltocompat.trial import Answer, InputKind, LinkOutcome, Pool, Request, TrialInput, explain
+from ltocompat.trial.link_pool import Pool
+from ltocompat.trial.logs import explain
+from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, TrialInput
 
 Pair = tuple[StoredImage, Image]
 _REFUSED_FOR_AGE = "ltoir too new"

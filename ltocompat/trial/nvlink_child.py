@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from ltocompat.model.limits import MIB
-from ltocompat.trial import confinement, outputs, protocol, serving
+from ltocompat.trial import outputs, protocol, serving
 from ltocompat.trial.protocol import Message
-from ltocompat.trial.serving import ChildSettings, Reply
+from ltocompat.trial.serving import Reply
 from ltocompat.trial.values import InputKind, TrialImpossible, TrialLimits
 
 _ENDINGS = {
@@ -134,7 +134,7 @@ class NvlinkServer:
         """Limits of nvlink alone; those of time and memory it has from this process."""
         limit = self._limits.output_bytes
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-        confinement.die_with(os.getppid())
+        serving.die_with(os.getppid())
 
 
 def _file(number: int, kind: int) -> str:
@@ -148,7 +148,7 @@ def _named(log: str, names: dict[str, str]) -> str:
 
 def main() -> None:
     """Serve until the parent hangs up."""
-    serving.run(NvlinkServer(sys.argv[1], sys.argv[2]), ChildSettings.parse(sys.argv[3]))
+    serving.run(NvlinkServer(sys.argv[1], sys.argv[2]))
 
 
 if __name__ == "__main__":

@@ -15,12 +15,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from ltocompat.model.errors import Malformed, Missing
 from ltocompat.model.limits import MIB
-from ltocompat.trial import confinement, protocol, serving
+from ltocompat.trial import protocol, serving
 from ltocompat.trial.protocol import Frame
 from ltocompat.trial.values import TrialImpossible, TrialLimits
 
@@ -31,7 +30,6 @@ _READ_SIZE = MIB
 _PARTS_AT_ONCE = 64
 # -P: nothing is imported from the working directory, which may hold anything.
 _PYTHON = (sys.executable, "-P", "-X", "faulthandler")
-_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Process:
@@ -41,8 +39,8 @@ class Process:
         words: the child's program as Python takes it, and its arguments but for ``Settings``.
         subject: what it loads, for sentences.
         limits: of each request.
-        fresh: it serves each request in a process that served none before.
         environ: environment variables that it gets beside our own.
+        fresh: it serves each request in a process that served none before.
 
     Attributes:
         ready: whether it has loaded the library.
@@ -57,9 +55,9 @@ class Process:
         words: Sequence[str],
         subject: str,
         limits: TrialLimits,
+        environ: Mapping[str, str],
         *,
         fresh: bool,
-        environ: Mapping[str, str] = _NOTHING,
     ) -> None:
         self._subject = subject
         self._limits = limits
@@ -182,7 +180,7 @@ class Process:
                     if self.ready:
                         frames.append(frame)
                     else:
-                        self._greet(frame.header)
+                        self._greet(frame[0])
         except BlockingIOError:
             alive = True
         except Malformed:
@@ -210,7 +208,7 @@ class Process:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
-            self.last_words = confinement.printed(self._printed.fileno()).decode("utf-8", "replace")
+            self.last_words = serving.printed(self._printed.fileno()).decode("utf-8", "replace")
             for stream in (self._process.stdin, self._process.stdout, self._printed):
                 if stream is not None:
                     stream.close()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
 from ltocompat.model.errors import Malformed
@@ -33,12 +32,8 @@ NOTE_REQUEST, NOTE_STEP, NOTE_INPUT, NOTE_REPLIED = range(4)
 AT_REST, AT_CREATE, AT_ADD, AT_COMPLETE, AT_GET, AT_DESTROY = range(6)
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A message: its header (a JSON value) and its body."""
-
-    header: Any
-    body: memoryview
+Frame = tuple[Any, memoryview]
+"""A message: its header (a JSON value) and its body."""
 
 
 def head_of(header: object, body_size: int) -> bytes:
@@ -68,7 +63,7 @@ class FrameReader:
                 return
             whole = bytes(self._buffer[: start + body_size])
             del self._buffer[: start + body_size]
-            yield Frame(_header(whole[_HEAD.size : start]), memoryview(whole)[start:])
+            yield _header(whole[_HEAD.size : start]), memoryview(whole)[start:]
 
 
 def _sizes(data: Raw, body_limit: int) -> tuple[int, int]:
@@ -123,3 +118,9 @@ class Report(NamedTuple):
 
     reply: Mapping[str, Any]
     output: bytes = b""
+
+
+def log_of(reply: Mapping[str, Any]) -> str:
+    """The library's logs, errors first, and what it printed."""
+    found = (str(reply.get(key, "")) for key in ("error", "info", "printed"))
+    return "\n".join(log.rstrip("\n") for log in found if log)

@@ -5,17 +5,140 @@ It reads frames of requests and answers each frame with a frame of replies (see 
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
 import mmap
 import os
+import resource
+import signal
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, BinaryIO, Protocol
 
 from ltocompat.model.errors import Missing
-from ltocompat.trial import confinement, protocol
+from ltocompat.model.limits import KIB, MIB
+from ltocompat.trial import protocol
 from ltocompat.trial.protocol import Message
 from ltocompat.trial.values import TrialImpossible, TrialLimits
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+# malloc.h of glibc
+_M_TRIM_THRESHOLD = -1
+_M_MMAP_THRESHOLD = -3
+_PRINTED_TAIL = 4 * KIB
+# What faulthandler writes belongs to us; what stands before it is the library's.
+_OURS = b"Fatal Python error: "
+
+
+def mapped(part: str) -> list[str]:
+    """Paths of the files mapped into this process that have ``part`` in them."""
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        rows = (line.rstrip("\n").split(None, 5) for line in maps if part in line)
+        return [row[5] for row in rows if len(row) > 5]
+
+
+def take_protocol() -> tuple[BinaryIO, int]:
+    """Move the frames off the standard streams, which the library may print to.
+
+    Returns the stream of requests and the descriptor for replies; standard output then goes where
+    standard error goes, which is a private file.
+    """
+    requests = os.fdopen(os.dup(0), "rb", buffering=1 << 20)
+    replies = os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return requests, replies
+
+
+def keep_memory() -> None:
+    """Let malloc keep what was freed for the next request.
+
+    A Complete frees and takes some 10 MiB, and returning them to the system each time costs a
+    quarter of its time in page faults: 1,200 a link, against 5 with this (13.5.37, glibc 2.36).
+    """
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(_M_MMAP_THRESHOLD, 32 * MIB)
+        libc.mallopt(_M_TRIM_THRESHOLD, 256 * MIB)
+
+
+def unbuffer_stdout() -> None:
+    """Make C's ``stdout`` write at once, so that what was printed isn't lost in a crash."""
+    libc = ctypes.CDLL(None)
+    with contextlib.suppress(ValueError):  # a C library that has no such symbol
+        stdout = ctypes.c_void_p.in_dll(libc, "stdout")
+        libc.setvbuf(stdout, None, 2, ctypes.c_size_t(0))
+
+
+def confine(memory_bytes: int, printed_bytes: int, *, reserves: bool = False) -> None:
+    """Limit memory and printing, and leave no core dumps behind.
+
+    Args:
+        memory_bytes: of address space; where the library reserves far more of it than it uses (the
+            CUDA driver maps all memory of all GPUs), of memory that the process can write.
+        printed_bytes: of any file that it writes, and so of what it prints.
+        reserves: whether the library does so.
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _prctl(_PR_SET_DUMPABLE, 0)  # system-wide crash reporters ignore RLIMIT_CORE
+    _lower(resource.RLIMIT_DATA if reserves else resource.RLIMIT_AS, memory_bytes)
+    _lower(resource.RLIMIT_FSIZE, printed_bytes)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # printing too much fails, and does not kill
+    # Ctrl-C is the parent's affair, which ends its children.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def die_with(parent: int) -> None:
+    """Ask the kernel to end this process with its parent; 0 asks for nothing.
+
+    The parent gives 0 when it starts children from a thread, since the kernel would end them with
+    that thread. The clock of each request then ends a child that is left alone.
+    """
+    if parent:
+        _prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def _prctl(option: int, value: int) -> None:
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "prctl"):  # Linux alone has it
+        libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0)
+
+
+def _lower(what: int, limit: int) -> None:
+    _, hard = resource.getrlimit(what)
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(what, (limit, hard))
+
+
+def start_clocks(cpu_seconds: int, wall_seconds: float) -> None:
+    """Allow so many seconds from now; SIGXCPU or SIGALRM ends the process after them."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    _lower(resource.RLIMIT_CPU, int(usage.ru_utime + usage.ru_stime) + cpu_seconds + 1)
+    signal.setitimer(signal.ITIMER_REAL, wall_seconds)
+
+
+def stop_clock() -> None:
+    """Let time pass, while waiting for the parent."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def printed(descriptor: int = 2) -> bytes:
+    """The tail of what was printed since the last call; the file is empty afterwards."""
+    size = os.lseek(descriptor, 0, os.SEEK_END)
+    if not size:
+        return b""
+    tail = os.pread(descriptor, _PRINTED_TAIL, max(0, size - _PRINTED_TAIL))
+    os.ftruncate(descriptor, 0)
+    return tail.partition(_OURS)[0]
+
 
 Reply = dict[str, Any]
 
@@ -70,13 +193,14 @@ class Server(Protocol):
         """The reply to a request, and its output; each step is noted before it is taken."""
 
 
-def run(server: Server, settings: ChildSettings) -> None:
-    """Load the library and serve until the parent hangs up."""
+def run(server: Server) -> None:
+    """Load the library and serve until the parent hangs up; the last argument is the settings."""
+    settings = ChildSettings.parse(sys.argv[-1])
     limits = settings.limits
-    requests, replies = confinement.take_protocol()
-    confinement.die_with(settings.parent)
-    confinement.confine(limits.memory_bytes, limits.printed_bytes, reserves=server.reserves_memory)
-    confinement.unbuffer_stdout()
+    requests, replies = take_protocol()
+    die_with(settings.parent)
+    confine(limits.memory_bytes, limits.printed_bytes, reserves=server.reserves_memory)
+    unbuffer_stdout()
     notes = memoryview(mmap.mmap(settings.notes, protocol.NOTES_SIZE)).cast("I")
     os.close(settings.notes)
     _Child(server, notes, requests, replies, limits).run(fresh=settings.fresh)
@@ -108,7 +232,7 @@ class _Child:
                 greeting = {"impossible": str(error)}
             except Missing as error:
                 greeting = {"missing": str(error)}
-            confinement.printed()
+            printed()
         self._send(greeting)
         if "impossible" in greeting or "missing" in greeting:
             return
@@ -124,7 +248,7 @@ class _Child:
         """
         rows: list[Reply] = []
         outputs: list[bytes] = []
-        confinement.start_clocks(self._limits.cpu_seconds, self._limits.wall_seconds)
+        start_clocks(self._limits.cpu_seconds, self._limits.wall_seconds)
         for message in messages:
             reply, output = self._reply(message)
             if output:
@@ -132,7 +256,7 @@ class _Child:
                 outputs.append(output)
             rows.append(reply)
             self._notes[protocol.NOTE_REQUEST] += 1
-        confinement.stop_clock()
+        stop_clock()
         self._send(rows, b"".join(outputs))
 
     def _serve_in_forks(self, messages: Iterator[Message]) -> None:
@@ -148,7 +272,7 @@ class _Child:
             notes[protocol.NOTE_REPLIED] = 0
             child = os.fork()
             if child == 0:
-                confinement.die_with(zygote)
+                die_with(zygote)
                 self._serve_and_end(message)
             _, status = os.waitpid(child, 0)
             if not notes[protocol.NOTE_REPLIED]:
@@ -159,10 +283,10 @@ class _Child:
         """Serve one request in a process of its own, which ends with it."""
         if not self._server.forks:
             self._server.start(self._notes, self._limits)
-            confinement.printed()
-        confinement.start_clocks(self._limits.cpu_seconds, self._limits.wall_seconds)
+            printed()
+        start_clocks(self._limits.cpu_seconds, self._limits.wall_seconds)
         reply, output = self._reply(message)
-        confinement.stop_clock()
+        stop_clock()
         reply["output"] = len(output)
         self._notes[protocol.NOTE_REPLIED] = 1
         self._send([reply], output)
@@ -171,8 +295,8 @@ class _Child:
     def _reply(self, message: Message) -> tuple[Reply, bytes]:
         reply, output = self._server.serve(message)
         self._notes[protocol.NOTE_STEP] = protocol.AT_REST
-        if printed := confinement.printed():
-            reply["printed"] = printed.decode("utf-8", "replace")
+        if text := printed():
+            reply["printed"] = text.decode("utf-8", "replace")
         return reply, output
 
     def _send(self, header: object, body: bytes = b"") -> None:
@@ -184,6 +308,6 @@ class _Child:
 
 def _death(notes: memoryview, status: int) -> Reply:
     """The reply for a process that ended with ``status`` (below 0: minus a signal)."""
-    printed = confinement.printed().decode("utf-8", "replace")
+    text = printed().decode("utf-8", "replace")
     step, number = notes[protocol.NOTE_STEP], notes[protocol.NOTE_INPUT]
-    return {"died": status, "step": step, "input": number, "printed": printed}
+    return {"died": status, "step": step, "input": number, "printed": text}

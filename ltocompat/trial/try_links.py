@@ -26,18 +26,18 @@ from ltocompat.model.verdict import Route
 from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.constraints import Always
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge
-from ltocompat.rules.engine.ways import ways
+from ltocompat.rules.engine.ways import possible_ways, ways
 from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.rule import Requirement, Subject
-from ltocompat.rules.selection import pick_for_linker
+from ltocompat.rules.selection import Missed, Pick, pick_for_linker
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.scan.walk import Modules
 from ltocompat.targets.linkers import Tool, obtain, resolve
-from ltocompat.trial import InputKind, Request, TrialInput
-from ltocompat.trial.answer_cache import TrialCache
-from ltocompat.trial.cached_linker import LEFT_OUT, CachedLinker
+from ltocompat.trial.cached_linker import LEFT_OUT, CachedLinker, TrialCache, outcome_of
 from ltocompat.trial.link_inputs import trial_input
+from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.module_trial import TryModules
+from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, TrialInput
 
 # NCCL's 10 MB of LTO-IR takes minutes; what the rules are sure of need not be linked for that.
 _SMALL = 1 << 20
@@ -152,11 +152,11 @@ class LinkTrial(Closing):
         if Route.LINK not in ways(signature):
             return None
         pick = pick_for_linker(signature, goal.arch, goal.release)
-        inputs = inputs_of(stored) if pick.images else ()
+        inputs = _inputs_of(stored) if pick.images else ()
         if not inputs:
             return None
-        lto = any(image.kind is ImageKind.LTOIR for image in pick.images)
-        options = (f"-arch={goal.arch}", *(("-lto",) if lto else ()))
+        options = _options(goal.arch, pick)
+        lto = "-lto" in options
         subject = Subject(
             signature, Route.LINK, Gpu("", goal.arch), pick.images, None, traits_of(goal.release)
         )
@@ -168,7 +168,7 @@ class LinkTrial(Closing):
             return None
         if complete:
             linked.add(alike)
-        if complete and lto and self._linker(goal).compiles_relocatable():
+        if complete and lto and self._linker(goal).compiles_relocatable:
             options += ("-r",)  # else a fragment that has no kernel would not be compiled at all
         return Request(inputs, options, complete=complete)
 
@@ -181,13 +181,18 @@ def _goals(targets: Sequence[Target]) -> Iterator[_LinkJob]:
                     yield _LinkJob(tool, release, gpu.arch)
 
 
+def _options(arch: SmArch, *picks: Pick) -> tuple[str, ...]:
+    lto = any(image.kind is ImageKind.LTOIR for pick in picks for image in pick.images)
+    return (f"-arch={arch}", *(("-lto",) if lto else ()))
+
+
 def _only_a_link_decides(requirement: Requirement) -> bool:
     """Whether it is about the instructions of code, which adding it doesn't show."""
     constraint = requirement.constraint
     return isinstance(constraint, Always) and constraint.trial_decides
 
 
-def inputs_of(stored: StoredModule) -> tuple[TrialInput, ...]:
+def _inputs_of(stored: StoredModule) -> tuple[TrialInput, ...]:
     """A module's fatbin region, or its bare image; nothing where its bytes can't be had."""
     name = str(stored.place)
     if stored.region is not None:
@@ -203,3 +208,88 @@ def inputs_of(stored: StoredModule) -> tuple[TrialInput, ...]:
             return ()
         found.append(given)
     return tuple(found)
+
+
+class OneLinkTrial:
+    """Gathers the inputs of one link as files are read, and asks when all of them are there.
+
+    Args:
+        targets: whose linkers are asked, for their GPUs; of a range every release.
+        install_missing: install those that are not at hand.
+    """
+
+    def __init__(self, targets: Sequence[Target], *, install_missing: bool) -> None:
+        self._targets = tuple(targets)
+        self._install = install_missing
+        self._parts: list[tuple[ModuleSignature, tuple[TrialInput, ...]]] = []
+
+    def for_file(self) -> TryModules:
+        """Keeps what a linker gets of a file; the answers come when all files are read."""
+        return self._gather
+
+    def _gather(self, modules: Modules) -> list[Trials]:
+        for stored, module in modules:
+            # Whether a device link has used it shows when its file was read to the end.
+            waiting = module.section in PRELINKED_SECTIONS
+            signature = replace(module_signature(module), needs_device_link=waiting)
+            if Route.LINK in possible_ways(signature):
+                self._parts.append((signature, _inputs_of(stored)))
+        return [{} for _ in modules]
+
+    def answers(self) -> Trials:
+        """What each linker does with all inputs: nvlink with objects, where a target names one.
+
+        None of a link that can't be tried: bytes of an input can't be had, or it is final SASS,
+        which newer linkers leave out without a word.
+
+        Raises:
+            Missing: a linker is not at hand.
+            TrialImpossible: it can't be loaded.
+        """
+        found: dict[TrialKey, TrialOutcome] = {}
+        if not self._parts or not all(inputs for _, inputs in self._parts):
+            return found
+        for job in dict.fromkeys(self._goals()):
+            picks = [pick_for_linker(module, job.arch, job.release) for module, _ in self._parts]
+            if all(pick.missed is not Missed.FINAL for pick in picks):
+                outcome = self._ask(job, picks)
+                if outcome is not None:
+                    found[link_key(job.release, job.arch, offline=job.offline)] = outcome
+        return found
+
+    def _goals(self) -> Iterator[_LinkJob]:
+        waiting = any(module.needs_device_link for module, _ in self._parts)
+        for target in self._targets:
+            offline = waiting and target.nvlink is not None
+            tool = Tool.NVLINK if offline else Tool.NVJITLINK
+            known = target.nvlink if offline else target.nvjitlink
+            for release in known.values if known else ():
+                yield from (_LinkJob(tool, release, gpu.arch) for gpu in target.gpus)
+
+    def _ask(self, job: _LinkJob, picks: Sequence[Pick]) -> TrialOutcome | None:
+        """What one linker does; None where its answer says nothing."""
+        linker = obtain(str(job.release), install_missing=self._install, tool=job.tool)
+        # nvlink leaves an object out that has nothing for its target, and refuses a fatbin.
+        inputs = tuple(
+            each_input
+            for (_, given), pick in zip(self._parts, picks, strict=True)
+            for each_input in given
+            if pick.images or not job.offline
+        )
+        with Pool(linker.path, workers=1, tool=job.tool) as pool:
+            (answer,) = pool.run([Request(inputs, _options(job.arch, *picks))])
+        if job.offline and _misses_device_runtime(answer, picks):
+            return None
+        return outcome_of(linker, answer, whole=True)
+
+
+def _misses_device_runtime(answer: Answer, picks: Sequence[Pick]) -> bool:
+    """Whether names may be missing only because nvlink was not given libcudadevrt.
+
+    Builds give it; without it nvlink drops functions of LTO-IR that only other code calls.
+    """
+    if answer.outcome is not LinkOutcome.UNRESOLVED:
+        return False
+    kinds = {image.kind for pick in picks for image in pick.images}
+    mixed = ImageKind.LTOIR in kinds and len(kinds) > 1
+    return mixed or any(name.startswith("cuda") for name in answer.unresolved)

@@ -17,21 +17,10 @@ from ltocompat.rules.selection import pick_for_driver
 from ltocompat.scan.describe import Detail, describe
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.scan.walk import Modules
-from ltocompat.trial.loading import (
-    LoadAnswer,
-    LoadedDriver,
-    LoadOutcome,
-    LoadPool,
-    LoadRequest,
-)
+from ltocompat.trial.load_pool import LoadPool
+from ltocompat.trial.load_values import LoadAnswer, LoadedDriver, LoadOutcome, LoadRequest
+from ltocompat.trial.logs import first_line
 from ltocompat.trial.module_trial import TryModules
-
-_WORDS = {
-    LoadOutcome.LOADED: "loaded",
-    LoadOutcome.REFUSED: "refused",
-    LoadOutcome.CRASHED: "crashed",
-    LoadOutcome.TIMED_OUT: "timed out",
-}
 
 
 class LoadTrial(Closing):
@@ -83,8 +72,8 @@ class LoadTrial(Closing):
             if key in found:
                 continue
             kernels = _kernels(stored, signature, gpu.arch.number)
-            request = LoadRequest(str(module.place), data, kernels, (gpu.index,))
-            ((answer,),) = self._pool.run([request])
+            request = LoadRequest(str(module.place), data, kernels, gpu.index)
+            (answer,) = self._pool.run([request])
             found[key] = _outcome(driver, answer)
         return found
 
@@ -111,16 +100,14 @@ def _kernels(stored: StoredModule, signature: ModuleSignature, gpu: int) -> tupl
 def _outcome(driver: LoadedDriver, answer: LoadAnswer) -> TrialOutcome:
     outcome = TrialOutcome(
         f"driver of CUDA {driver.cuda}",
-        _WORDS[answer.outcome],
+        str(answer.outcome),
         loading="lazily" if driver.lazy else "eagerly",
     )
     if answer.outcome is LoadOutcome.LOADED:
         return outcome
-    if answer.outcome is LoadOutcome.CRASHED:
-        return replace(outcome, reason=str(answer.signal or answer.exit_status))
-    if answer.outcome is LoadOutcome.TIMED_OUT:
-        return replace(outcome, reason="it used up its time limit")
-    log = next((line.strip() for line in answer.log.splitlines() if line.strip()), "")
+    if answer.outcome is not LoadOutcome.REFUSED:
+        return replace(outcome, reason=answer.why_ended)
+    log = first_line(answer.log)
     at = f" at kernel {answer.kernel}" if answer.kernel else ""
     name = f" {answer.code_name}" if answer.code_name else ""
     text = f"error {answer.code}{name}{at}"

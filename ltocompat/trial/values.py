@@ -1,9 +1,10 @@
-"""What is asked of nvJitLink, and what came of it."""
+"""What is asked of nvJitLink, and what came of it; what all trials' answers have in common."""
 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
@@ -108,45 +109,88 @@ class Seconds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What the library did with a request.
+class TrialAnswer:
+    """What a library did with a request.
+
+    Attributes:
+        outcome: how far it came.
+        step: the last call that was made; of a failure, the call that failed.
+        code: what that call returned (0 is success); None of a crash.
+        code_name: the code's name in the version that gave it, None where our table has none.
+        log: the library's logs and what it printed, cut to ``TrialLimits.log_bytes``.
+        signal: of a crash, the signal's name (``SIGSEGV``), None when the process just ended.
+        exit_status: of a crash without a signal, the status that the process ended with.
+        output: what was made, where it was asked for and is not over ``TrialLimits.output_bytes``.
+        confirmed: a failure that is the input's own: a fresh process gave it again, or it needed
+            none.
+        note: what a process that had served other requests answered, where it was not the same.
+    """
+
+    outcome: enum.StrEnum
+    step: enum.StrEnum
+    code: int | None = None
+    code_name: str | None = None
+    log: str = ""
+    signal: str | None = None
+    exit_status: int | None = None
+    output: bytes | None = None
+    confirmed: bool = False
+    note: str = ""
+
+    @property
+    def why_ended(self) -> str:
+        """Of a crash or of used up time: why the process is gone."""
+        late = self.outcome == "timed out"
+        return "it used up its time limit" if late else str(self.signal or self.exit_status)
+
+
+AnswerT = TypeVar("AnswerT", bound=TrialAnswer)
+
+
+def confirmed(first: AnswerT, second: AnswerT, place: str) -> AnswerT:
+    """The answer of a fresh process, and whether it says what the first, a used one, said.
+
+    Args:
+        first: of the process that had served other requests.
+        second: of the fresh one.
+        place: the attribute that says where it failed.
+    """
+    # How a process goes down is chance: the same bytes may end it by different signals.
+    rows = [
+        (answer.outcome, answer.step, getattr(answer, place), answer.code)
+        for answer in (first, second)
+    ]
+    if rows[0] == rows[1]:
+        return replace(second, confirmed=True)
+    what = first.code_name or first.signal or first.code or first.exit_status
+    note = f"a process that had served other requests answered: {first.outcome} ({what})"
+    return replace(second, note=note)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer(TrialAnswer):
+    """What nvJitLink or nvlink did with a request.
 
     Attributes:
         outcome: how far it came.
         step: the last call that was made; of a failure, the call that failed.
         input_name: of a failure while adding, the input that was refused.
-        code: what that call returned; None of a crash.
-        code_name: the code's name in the version that gave it, None where our table has none.
-        log: error log, info log and what the library printed, cut to ``TrialLimits.log_bytes``.
         unresolved: symbols that no input defines, as the log names them (it may stop at one).
-        signal: of a crash, the signal's name (``SIGSEGV``), None when the process just ended.
-        exit_status: of a crash without a signal, the status that the library ended with.
         seconds: time in the library.
         output_size: bytes of the output, None without one.
-        output: the output, where it was asked for and is not over ``TrialLimits.output_bytes``.
         kernels_in_output: None without an output that can be read.
         registers: the most that a thread of one of these kernels takes; None without a kernel.
-        confirmed: a failure that a fresh process gave again; others are not asked twice.
-        note: what a process that had served other requests answered, where it was not the same.
         release: version of the library that answered.
     """
 
     outcome: LinkOutcome
     step: Step
     input_name: str | None = None
-    code: int | None = None
-    code_name: str | None = None
-    log: str = ""
     unresolved: tuple[str, ...] = ()
-    signal: str | None = None
-    exit_status: int | None = None
     seconds: Seconds = Seconds()
     output_size: int | None = None
-    output: bytes | None = None
     kernels_in_output: int | None = None
     registers: int | None = None
-    confirmed: bool = False
-    note: str = ""
     release: Release
 
 

@@ -8,7 +8,8 @@ from ltocompat import facts
 from ltocompat.facts.gpus import linker_targets, sms
 from ltocompat.model.arch import Release
 from ltocompat.targets import linkers
-from ltocompat.trial import InputKind, LinkOutcome, Pool, Request, TrialInput
+from ltocompat.trial.link_pool import Pool
+from ltocompat.trial.values import InputKind, LinkOutcome, Request, TrialInput
 
 pytestmark = pytest.mark.wild
 

@@ -17,7 +17,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.image import Module
 from ltocompat.model.link_options import Disagreement
-from ltocompat.trial import LinkOutcome
+from ltocompat.trial.values import LinkOutcome
 
 pytestmark = pytest.mark.wild
 

@@ -16,17 +16,10 @@ import pytest
 import samples
 import wheels
 
-from ltocompat.trial import (
-    Answer,
-    InputKind,
-    LinkOutcome,
-    Pool,
-    Request,
-    Step,
-    TrialInput,
-    compiles_relocatable,
-    probe,
-)
+from ltocompat.trial import cached_linker
+from ltocompat.trial.cached_linker import compiles_relocatable
+from ltocompat.trial.link_pool import Pool
+from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, Step, TrialInput
 
 pytestmark = pytest.mark.wild
 
@@ -106,7 +99,7 @@ CASES = {
         TrialInput(
             "fragment.ltoir",
             InputKind.LTOIR,
-            (Path(probe.__file__).parent / "fragment.ltoir").read_bytes(),
+            (Path(cached_linker.__file__).parent / "fragment.ltoir").read_bytes(),
         ),
         options=("-lto", "-r"),
     ),
@@ -191,7 +184,7 @@ def test_who_drives() -> None:
     import subprocess
     import sys
 
-    code = "from ltocompat.trial.drivers import load; import sys; d = load(sys.argv[1])"
+    code = "from ltocompat.trial.nvjitlink_calls import load; import sys; d = load(sys.argv[1])"
     code += "; print(d.name, d.release)"
     for version, name in (("12.2.140", "ctypes"), ("12.3.101", "cuda.bindings")):
         command = [sys.executable, "-c", code, str(library(version).resolve())]

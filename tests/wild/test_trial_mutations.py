@@ -15,7 +15,8 @@ import pytest
 import samples
 from test_trial_links import library
 
-from ltocompat.trial import InputKind, LinkOutcome, Pool, Request, Step, TrialInput, TrialLimits
+from ltocompat.trial.link_pool import Pool
+from ltocompat.trial.values import InputKind, LinkOutcome, Request, Step, TrialInput, TrialLimits
 
 pytestmark = [pytest.mark.wild, pytest.mark.slow]
 

@@ -1,14 +1,13 @@
-"""The process that loads NVRTC: ``python -m ltocompat.trial.compiling.child SETTINGS``."""
+"""The process that loads NVRTC: ``python -m ltocompat.trial.compile_pool.child SETTINGS``."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from ltocompat.model.errors import Missing
 from ltocompat.trial import serving
 from ltocompat.trial.protocol import Message
-from ltocompat.trial.serving import ChildSettings, Reply
+from ltocompat.trial.serving import Reply
 from ltocompat.trial.values import TrialLimits
 
 _GETTERS = {"ptx": "PTX", "ltoir": "LTOIR"}
@@ -36,7 +35,8 @@ class CompileServer:
                 "NVRTC is not found here; install it, e.g. with pip install nvidia-cuda-nvrtc"
             ) from error
         self._calls: Any = nvrtc
-        return {"version": [int(major), int(minor)], "library": _path()}
+        library = next(iter(serving.mapped("/libnvrtc.so")), "libnvrtc.so")
+        return {"version": [int(major), int(minor)], "library": library}
 
     def serve(self, message: Message) -> tuple[Reply, bytes]:
         """See ``Server``."""
@@ -67,17 +67,9 @@ class CompileServer:
         return {"code": int(code), "code_name": getattr(code, "name", str(code)), "log": text}
 
 
-def _path() -> str:
-    """The NVRTC that is loaded."""
-    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-        rows = (line.rstrip("\n").split(None, 5) for line in maps)
-        paths = (row[5] for row in rows if len(row) > 5)
-        return next((path for path in paths if "/libnvrtc.so" in path), "libnvrtc.so")
-
-
 def main() -> None:
     """Serve until the parent hangs up."""
-    serving.run(CompileServer(), ChildSettings.parse(sys.argv[1]))
+    serving.run(CompileServer())
 
 
 if __name__ == "__main__":

@@ -10,12 +10,14 @@ inputs define saxpy" then names the second input twice, and other names come out
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from ltocompat.model.arch import Release
+from ltocompat.trial import serving
 from ltocompat.trial.values import TrialImpossible
 
 _UNVERSIONED_SINCE = Release(12, 3)
@@ -30,36 +32,8 @@ _ADD_ARGUMENTS: tuple[Any, ...] = (
 )
 
 
-class Driver(Protocol):
-    """nvJitLink's functions; a code of 0 is success, and handles are addresses."""
-
-    release: Release
-    name: str
-
-    def create(self, options: Sequence[str]) -> tuple[int, int, str]:
-        """Code, handle (0 for none), and, of a failure, the error log."""
-
-    def add(self, handle: int, kind: int, data: bytes, name: str) -> int:
-        """Add an input; its code."""
-
-    def complete(self, handle: int) -> int:
-        """Link; its code."""
-
-    def logs(self, handle: int) -> tuple[bytes, bytes]:
-        """Error log and info log."""
-
-    def output_size(self, handle: int, want: str) -> tuple[int, int]:
-        """Code, and bytes of the linked ``cubin`` or ``ptx``."""
-
-    def output(self, handle: int, want: str, size: int) -> tuple[int, bytes]:
-        """Code, and the output itself."""
-
-    def destroy(self, handle: int) -> None:
-        """Give the handle back."""
-
-
 class Shim:
-    """nvJitLink through ctypes, for every version."""
+    """nvJitLink through ctypes, every version; a code of 0 is success, a handle is an address."""
 
     name = "ctypes"
 
@@ -79,28 +53,28 @@ class Shim:
         return function
 
     def create(self, options: Sequence[str]) -> tuple[int, int, str]:
-        """See ``Driver``."""
+        """Code, handle (0 for none), and, of a failure, the error log."""
         handle = ctypes.c_void_p()
         texts = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         code = self._function("Create")(ctypes.byref(handle), len(options), texts)
         log = ""
         if code and handle.value:
             # The handle stays: up to 12.6, Destroy crashes after a failed Create (measured).
-            log = self.logs(handle.value)[0].decode("utf-8", "replace")
+            log = self._log(handle.value, "ErrorLog").decode("utf-8", "replace")
         return code, handle.value or 0, log
 
     def add(self, handle: int, kind: int, data: bytes, name: str) -> int:
-        """See ``Driver``."""
+        """Add an input; its code."""
         # Every version keeps the pointer to the name until Destroy, and logs what lies there then.
         self._names.append(name.encode())
         return self._add(handle, kind, data, len(data), self._names[-1])
 
     def complete(self, handle: int) -> int:
-        """See ``Driver``."""
+        """Link; its code."""
         return self._function("Complete")(ctypes.c_void_p(handle))
 
     def logs(self, handle: int) -> tuple[bytes, bytes]:
-        """See ``Driver``."""
+        """Error log and info log."""
         return self._log(handle, "ErrorLog"), self._log(handle, "InfoLog")
 
     def _log(self, handle: int, which: str) -> bytes:
@@ -108,11 +82,11 @@ class Shim:
         return self._fill(handle, which, size)[1] if size else b""
 
     def output_size(self, handle: int, want: str) -> tuple[int, int]:
-        """See ``Driver``."""
+        """Code, and bytes of the linked ``cubin`` or ``ptx``."""
         return self._size(handle, _OUTPUTS[want])
 
     def output(self, handle: int, want: str, size: int) -> tuple[int, bytes]:
-        """See ``Driver``."""
+        """Code, and the output itself."""
         return self._fill(handle, _OUTPUTS[want], size)
 
     def _size(self, handle: int, what: str) -> tuple[int, int]:
@@ -126,29 +100,25 @@ class Shim:
         return code, buffer.raw
 
     def destroy(self, handle: int) -> None:
-        """See ``Driver``."""
+        """Give the handle back."""
         self._function("Destroy")(ctypes.byref(ctypes.c_void_p(handle)))
-        self.forget_names()
-
-    def forget_names(self) -> None:
-        """Let go of the names of inputs, once their handle is destroyed."""
         self._names.clear()
 
 
 _OUTPUTS = {"cubin": "LinkedCubin", "ptx": "LinkedPtx"}
 
 
-class Bindings:
+class Bindings(Shim):
     """nvJitLink through ``cuda.bindings.nvjitlink``."""
 
     name = "cuda.bindings"
 
-    def __init__(self, shim: Shim) -> None:
+    def __init__(self, library: ctypes.CDLL) -> None:
+        super().__init__(library)
         # Only now, when the right library is loaded, so that the module can't find another one.
         from cuda.bindings import nvjitlink  # type: ignore[import-untyped, unused-ignore]
 
         self._module: Any = nvjitlink
-        self._shim = shim
         # A code that the module's own enum lacks comes as a ValueError.
         self._errors = (nvjitlink.nvJitLinkError, ValueError)
         self.release = Release(*nvjitlink.version())
@@ -158,18 +128,14 @@ class Bindings:
         }
 
     def create(self, options: Sequence[str]) -> tuple[int, int, str]:
-        """See ``Driver``."""
+        """See ``Shim``."""
         try:
             return 0, self._module.create(len(options), options), ""
         except self._errors:
-            return self._shim.create(options)
-
-    def add(self, handle: int, kind: int, data: bytes, name: str) -> int:
-        """See ``Driver``."""
-        return self._shim.add(handle, kind, data, name)
+            return super().create(options)
 
     def complete(self, handle: int) -> int:
-        """See ``Driver``."""
+        """See ``Shim``."""
         try:
             self._module.complete(handle)
         except self._errors as error:
@@ -177,7 +143,7 @@ class Bindings:
         return 0
 
     def logs(self, handle: int) -> tuple[bytes, bytes]:
-        """See ``Driver``."""
+        """See ``Shim``."""
         error, info = b"", b""
         if size := self._module.get_error_log_size(handle):
             error = self._filled(self._module.get_error_log, handle, size)
@@ -186,14 +152,14 @@ class Bindings:
         return error, info
 
     def output_size(self, handle: int, want: str) -> tuple[int, int]:
-        """See ``Driver``."""
+        """See ``Shim``."""
         try:
             return 0, self._outputs[want][0](handle)
         except self._errors as error:
             return _code(error), 0
 
     def output(self, handle: int, want: str, size: int) -> tuple[int, bytes]:
-        """See ``Driver``."""
+        """See ``Shim``."""
         try:
             return 0, self._filled(self._outputs[want][1], handle, size)
         except self._errors as error:
@@ -206,9 +172,9 @@ class Bindings:
         return bytes(buffer)
 
     def destroy(self, handle: int) -> None:
-        """See ``Driver``."""
+        """See ``Shim``."""
         self._module.destroy(handle)
-        self._shim.forget_names()
+        self._names.clear()
 
 
 def _code(error: Exception) -> int:
@@ -233,7 +199,7 @@ def _release(library: ctypes.CDLL) -> Release:
     raise TrialImpossible("the library exports no function of nvJitLink")
 
 
-def load(path: str) -> Driver:
+def load(path: str) -> Shim:
     """Load the library by its absolute path and choose who drives it.
 
     Raises:
@@ -244,21 +210,17 @@ def load(path: str) -> Driver:
     except OSError as error:
         raise TrialImpossible(f"the library can't be loaded: {error}") from error
     shim = Shim(library)
-    driver: Driver = shim
+    driver = shim
     if shim.release >= _UNVERSIONED_SINCE:
-        try:
-            driver = Bindings(shim)
-        except ImportError:
-            driver = shim
+        with contextlib.suppress(ImportError):
+            driver = Bindings(library)
     _check_who_answers(path, shim.release, driver.release)
     return driver
 
 
 def _check_who_answers(path: str, wanted: Release, got: Release) -> None:
     """Raise unless this file is the only nvJitLink in the process, and gives its version."""
-    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-        rows = (line.split(None, 5) for line in maps if "nvJitLink" in line)
-        mapped = {row[5].rstrip("\n") for row in rows if len(row) > 5}
+    mapped = set(serving.mapped("nvJitLink"))
     if mapped - {os.path.realpath(path)} or got != wanted:
         raise TrialImpossible(
             f"{path} is version {wanted}, but version {got} of {', '.join(sorted(mapped))} answers"

@@ -1,4 +1,4 @@
-"""The process that loads nvJitLink: ``python -m ltocompat.trial.child LIBRARY SETTINGS``."""
+"""The process that loads nvJitLink: ``python -m ltocompat.trial.link_child LIBRARY SETTINGS``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import sys
 from time import perf_counter
 from typing import NamedTuple
 
-from ltocompat.trial import confinement, protocol, serving
-from ltocompat.trial.drivers import Driver, load
+from ltocompat.trial import protocol, serving
+from ltocompat.trial.nvjitlink_calls import load
 from ltocompat.trial.protocol import Message
-from ltocompat.trial.serving import ChildSettings, Reply
+from ltocompat.trial.serving import Reply
 from ltocompat.trial.values import TrialLimits
 
 
@@ -40,10 +40,10 @@ class LinkServer:
 
     def start(self, notes: memoryview, limits: TrialLimits) -> Reply:
         """See ``Server``."""
-        confinement.keep_memory()
+        serving.keep_memory()
         self._notes = notes
         self._limits = limits
-        self._driver: Driver = load(self._library)
+        self._driver = load(self._library)
         release = self._driver.release
         return {"release": [release.major, release.minor], "driver": self._driver.name}
 
@@ -129,7 +129,7 @@ def _microseconds(start: float) -> int:
 
 def main() -> None:
     """Serve until the parent hangs up."""
-    serving.run(LinkServer(sys.argv[1]), ChildSettings.parse(sys.argv[2]))
+    serving.run(LinkServer(sys.argv[1]))
 
 
 if __name__ == "__main__":

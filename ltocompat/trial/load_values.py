@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import Any
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.limits import GIB
-from ltocompat.trial.values import TrialLimits
+from ltocompat.trial.protocol import Message
+from ltocompat.trial.values import TrialAnswer, TrialLimits
 
 Argument = int | float | bytes
 """Of a kernel: an ``int``, a ``float``, or the content of a buffer in the GPU's memory."""
@@ -43,14 +45,14 @@ class LoadRequest:
         name: what it is called in reports.
         data: a cubin, PTX, or a whole fatbin region as it is stored, so that the driver picks.
         kernels: each is asked for, which makes the driver load it.
-        gpus: on which, by index; None for all.
+        gpu: on which, by index.
         launch: a kernel to run, None to run nothing.
     """
 
     name: str
     data: bytes
     kernels: tuple[str, ...] = ()
-    gpus: tuple[int, ...] | None = None
+    gpu: int = 0
     launch: Launch | None = None
 
 
@@ -116,42 +118,57 @@ class LoadedDriver:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoadAnswer:
-    """What the driver did with one request on one GPU.
+class LoadAnswer(TrialAnswer):
+    """What the driver did with one request; its output is that of the launch's last buffer.
 
     Attributes:
         outcome: how it went.
-        step: the step that failed, else the last one asked for.
-        code: what that step returned (CUresult of cuda.h; 0 is success); None when there was none.
-        code_name: ``CUDA_ERROR_NO_BINARY_FOR_GPU``; None where our table has none.
-        log: error log and info log of the driver's JIT compiler, and what the driver printed.
+        step: the step that failed, else the last one asked for; its code is a CUresult of cuda.h.
         kernel: the kernel at which ``function`` or ``launch`` failed, else None.
         gpu: index of the GPU.
         gpu_name: its name.
         seconds: time in cuModuleLoadDataEx and cuModuleGetFunction; None without an answer.
-        output: content of the launch's last buffer, None without one.
-        signal: of a crash, the signal's name (``SIGSEGV``), None when the process just ended.
-        exit_status: of a crash without a signal, the status that the process ended with.
-        confirmed: a failure that is the module's own: the driver was sound after it, or a fresh
-            process gave it again.
-        note: what a process that had served other requests answered, where it was not the same.
     """
 
     outcome: LoadOutcome
     step: LoadStep
-    code: int | None = None
-    code_name: str | None = None
-    log: str = ""
     kernel: str | None = None
     gpu: int
     gpu_name: str
     seconds: float | None = None
-    output: bytes | None = None
-    signal: str | None = None
-    exit_status: int | None = None
-    confirmed: bool = False
-    note: str = ""
 
 
 DEFAULT_LOAD_LIMITS = TrialLimits(cpu_seconds=300, wall_seconds=300.0, memory_bytes=32 * GIB)
 """PTX of a large library takes minutes to compile."""
+
+
+# 0 is ``protocol.AT_REST``.
+AT_START, AT_LOAD, AT_FUNCTION, AT_LAUNCH, AT_UNLOAD = range(1, 6)
+
+
+def encode(request: LoadRequest) -> Message:
+    """A request as the child reads it."""
+    launch = request.launch
+    fields: dict[str, Any] = {
+        "name": request.name,
+        "kernels": request.kernels,
+        "gpu": request.gpu,
+    }
+    if launch:
+        # null stands for the next buffer, which is a piece.
+        arguments = [None if isinstance(a, bytes) else a for a in launch.arguments]
+        fields["launch"] = [launch.kernel, launch.blocks, launch.threads, arguments]
+    return Message(fields, [request.data, *(launch.buffers if launch else ())])
+
+
+def decode(message: Message) -> LoadRequest:
+    """The reverse of ``encode``; behind the data is a zero byte of their own, as PTX must have."""
+    fields = message.fields
+    data, *buffers = message.pieces
+    launch = None
+    if "launch" in fields:
+        kernel, blocks, threads, given = fields["launch"]
+        rest = iter(buffers)
+        arguments: list[Argument] = [next(rest) if value is None else value for value in given]
+        launch = Launch(kernel, blocks, threads, tuple(arguments))
+    return LoadRequest(fields["name"], data, tuple(fields["kernels"]), fields["gpu"], launch)

@@ -1,0 +1,88 @@
+"""Trial compilations: what the NVRTC at hand makes of a source, asked in a process of its own.
+
+>>> with CompilerProcess() as compiler:  # doctest: +SKIP
+...     compiled = compiler.compile("saxpy.cu", source, ("-arch=sm_90", "-dlto"), want="ltoir")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ltocompat.model.arch import Release
+from ltocompat.trial import compile_child
+from ltocompat.trial.child_pool import ChildPool, how_it_ended
+from ltocompat.trial.protocol import Message, Report
+from ltocompat.trial.values import DEFAULT_TRIAL_LIMITS
+
+_PROGRAM = ("-m", compile_child.__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedNvrtc:
+    """The NVRTC that answers.
+
+    Attributes:
+        library: its path.
+        release: what nvrtcVersion() says.
+    """
+
+    library: str
+    release: Release
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """What became of one translation unit.
+
+    Attributes:
+        code: nvrtcResult (0 is success); None when the process ended without an answer.
+        code_name: ``NVRTC_ERROR_INVALID_OPTION``; of a process that ended, how it ended.
+        log: what NVRTC says.
+        output: PTX or LTO-IR; None without success.
+    """
+
+    code: int | None
+    code_name: str
+    log: str
+    output: bytes | None
+
+
+class CompilerProcess(ChildPool[Message, Compiled]):
+    """A child with the NVRTC that ``cuda.bindings`` finds; use it as a context manager.
+
+    Raises:
+        Missing: (at the start) there is no NVRTC.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(_PROGRAM, "NVRTC", DEFAULT_TRIAL_LIMITS)
+
+    @property
+    def nvrtc(self) -> LoadedNvrtc:
+        """The NVRTC that answers."""
+        return LoadedNvrtc(self.greeting["library"], Release(*self.greeting["version"]))
+
+    def compile(
+        self, name: str, source: str, options: Sequence[str], *, want: Literal["ptx", "ltoir"]
+    ) -> Compiled:
+        """Compile one translation unit; any failure is a value, and none is asked twice."""
+        fields = {"name": name, "options": list(options), "want": want}
+        (compiled,) = self.run([Message(fields, [source.encode()])])
+        return compiled
+
+    def encode(self, request: Message) -> Message:
+        """See ``ChildPool``."""
+        return request
+
+    def judge(self, request: Message, report: Report) -> Compiled:
+        """See ``ChildPool``."""
+        del request
+        reply, printed = report.reply, str(report.reply.get("printed", ""))
+        if "died" in reply:
+            _, signal, exit_status = how_it_ended(int(reply["died"]))
+            how = signal or f"status {exit_status}"
+            return Compiled(None, f"its process ended ({how})", printed, None)
+        output = None if reply["code"] else report.output
+        return Compiled(reply["code"], reply["code_name"], reply["log"] + printed, output)

@@ -1,0 +1,182 @@
+"""Trial links with one nvJitLink or nvlink, and what the reports of its children prove."""
+
+from __future__ import annotations
+
+import functools
+import os
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+from ltocompat import facts
+from ltocompat.model.arch import Release
+from ltocompat.targets.linkers.linker import Tool
+from ltocompat.trial import link_child, logs, nvlink_child, protocol
+from ltocompat.trial.child_pool import ChildPool, how_it_ended
+from ltocompat.trial.protocol import Message, Report
+from ltocompat.trial.values import (
+    DEFAULT_TRIAL_LIMITS,
+    Answer,
+    LinkOutcome,
+    Request,
+    Seconds,
+    Step,
+    TrialLimits,
+    confirmed,
+)
+
+PROGRAM: tuple[str, ...] = ("-m", link_child.__name__)
+NVLINK_PROGRAM: tuple[str, ...] = ("-m", nvlink_child.__name__)
+_STEPS = {
+    # A process that ends at rest was brought down by the step that it took last.
+    protocol.AT_REST: Step.DESTROY,
+    protocol.AT_CREATE: Step.CREATE,
+    protocol.AT_ADD: Step.ADD,
+    protocol.AT_COMPLETE: Step.COMPLETE,
+    protocol.AT_GET: Step.GET,
+    protocol.AT_DESTROY: Step.DESTROY,
+}
+
+
+class Pool(ChildPool[Request, Answer]):
+    """Children that answer requests with one linker; use it as a context manager.
+
+    Attributes:
+        library: the linker's path.
+        limits: of each request.
+    """
+
+    def __init__(
+        self,
+        library: str | os.PathLike[str],
+        *,
+        workers: int | None = None,
+        limits: TrialLimits = DEFAULT_TRIAL_LIMITS,
+        tool: Tool = Tool.NVJITLINK,
+    ) -> None:
+        self.library = os.path.realpath(library)
+        self._tool = tool
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        program = (*PROGRAM, self.library)
+        if tool is Tool.NVLINK:
+            # Removed here, since a child that is stuck is killed.
+            self._folder = tempfile.TemporaryDirectory(prefix="ltocompat-nvlink-")
+            program = (*NVLINK_PROGRAM, self.library, self._folder.name)
+        super().__init__(program, self.library, limits, workers=workers or _cores())
+
+    def close(self) -> None:
+        """End all children."""
+        super().close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    @functools.cached_property
+    def release(self) -> Release:
+        """Version of the linker, as it says itself."""
+        return Release(*self.greeting["release"])
+
+    def encode(self, request: Request) -> Message:
+        """See ``ChildPool``."""
+        named = [(input_.name, int(input_.kind)) for input_ in request.inputs]
+        fields = (named, request.options, request.complete, request.keep_output)
+        return Message(fields, [input_.data for input_ in request.inputs])
+
+    def judge(self, request: Request, report: Report) -> Answer:
+        """See ``ChildPool``."""
+        return judge(request, report, self.release, self.limits, self._tool)
+
+    def failed(self, answer: Answer) -> bool:
+        """See ``ChildPool``."""
+        return answer.outcome.failed and not answer.confirmed
+
+    def confirm(self, first: Answer, second: Answer) -> Answer:
+        """See ``ChildPool``."""
+        return confirmed(first, second, "input_name")
+
+    def slow(self, request: Request) -> bool:
+        """See ``ChildPool``; nvJitLink adds inputs in some 0.1 ms, nvlink does nothing but link."""
+        return request.complete or self._tool is Tool.NVLINK
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def judge(
+    request: Request,
+    report: Report,
+    release: Release,
+    limits: TrialLimits,
+    tool: Tool = Tool.NVJITLINK,
+) -> Answer:
+    """The answer that a report amounts to, not yet confirmed."""
+    reply = report.reply
+    log = protocol.log_of(reply)
+    if "died" in reply:
+        late, signal, exit_status = how_it_ended(int(reply["died"]))
+        # A process that went wild may have written anything where its notes were.
+        step = _STEPS.get(reply["step"], Step.CREATE)
+        return Answer(
+            outcome=LinkOutcome.TIMED_OUT if late else LinkOutcome.CRASHED,
+            step=step,
+            input_name=_input_name(request, reply) if step is Step.ADD else None,
+            log=log[: limits.log_bytes],
+            signal=signal,
+            exit_status=exit_status,
+            release=release,
+        )
+    code = int(reply.get("code", 0))
+    step = _STEPS[reply.get("step", protocol.AT_ADD)]
+    open_symbols = logs.unresolved(log)
+    return Answer(
+        outcome=_outcome(request, reply, code, open_symbols),
+        step=step,
+        input_name=_input_name(request, reply) if code and step is Step.ADD else None,
+        code=code,
+        code_name=_code_name(code, release, tool),
+        log=log[: limits.log_bytes],
+        unresolved=open_symbols,
+        seconds=Seconds(*(_seconds(reply.get(step)) for step in ("create", "add", "complete"))),
+        output_size=reply.get("size"),
+        output=report.output or None,
+        kernels_in_output=reply.get("kernels"),
+        registers=reply.get("registers"),
+        # Each nvlink is a process that never served another request.
+        confirmed=bool(code) and tool is Tool.NVLINK,
+        release=release,
+    )
+
+
+def _code_name(code: int, release: Release, tool: Tool) -> str | None:
+    """The name of a result of nvJitLink; nvlink has exit statuses."""
+    if tool is Tool.NVLINK:
+        return f"exit status {code}" if code else None
+    return facts.nvjitlink_result_name(code, release)
+
+
+def _outcome(
+    request: Request, reply: Mapping[str, Any], code: int, open_symbols: tuple[str, ...]
+) -> LinkOutcome:
+    # -r leaves symbols to a later link by design; the library does not call them unresolved then.
+    if open_symbols:
+        return LinkOutcome.UNRESOLVED
+    if code:
+        return LinkOutcome.REFUSED
+    # Without a kernel the library compiles nothing and writes an empty output, except with -r since
+    # 13.3 (measured), where the functions themselves are in the output.
+    if not reply.get("code_bytes"):
+        return LinkOutcome.ACCEPTED
+    later = {"-r", "-ptx"} & set(request.options)
+    return LinkOutcome.LINKED if reply.get("kernels") and not later else LinkOutcome.COMPILED
+
+
+def _seconds(microseconds: int | None) -> float | None:
+    return None if microseconds is None else microseconds / 1e6
+
+
+def _input_name(request: Request, reply: Mapping[str, Any]) -> str | None:
+    number = int(reply.get("input", 0))
+    return request.inputs[number].name if number < len(request.inputs) else None

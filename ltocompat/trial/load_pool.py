@@ -1,0 +1,132 @@
+"""Trial loads on the GPUs of this machine: what its driver does with real modules.
+
+>>> with LoadPool() as pool:  # doctest: +SKIP
+...     for answer in pool.run([LoadRequest("saxpy.fatbin", data, ("saxpy",))]):
+...         print(answer.gpu_name, answer.outcome, answer.code_name)
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+from ltocompat.facts.drivers import cuda_error
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.errors import Missing
+from ltocompat.trial import load_child, load_values, protocol
+from ltocompat.trial.child_pool import ChildPool, how_it_ended
+from ltocompat.trial.load_values import (
+    DEFAULT_LOAD_LIMITS,
+    LoadAnswer,
+    LoadedDriver,
+    LoadGpu,
+    LoadOutcome,
+    LoadRequest,
+    LoadStep,
+)
+from ltocompat.trial.protocol import Message, Report
+from ltocompat.trial.values import TrialLimits, confirmed
+
+_PROGRAM = ("-m", load_child.__name__)
+_ENVIRON = {
+    # Nothing is taken from the user's cache of compiled PTX, and nothing is left there.
+    "CUDA_CACHE_DISABLE": "1",
+}
+_STEPS = {
+    # A process that ends at rest was brought down by the step that it took last.
+    protocol.AT_REST: LoadStep.UNLOAD,
+    load_values.AT_START: LoadStep.START,
+    load_values.AT_LOAD: LoadStep.LOAD,
+    load_values.AT_FUNCTION: LoadStep.FUNCTION,
+    load_values.AT_LAUNCH: LoadStep.LAUNCH,
+    load_values.AT_UNLOAD: LoadStep.UNLOAD,
+}
+# What the driver says of an image: invalid, not for this GPU, bad PTX, PTX too new, no compiler or
+# none allowed, invalid source, and a name that is not there. Others may be chance, as memory is.
+_ABOUT_THE_IMAGE = frozenset({200, 209, 218, 221, 222, 223, 300, 500})
+
+
+class LoadPool(ChildPool[LoadRequest, LoadAnswer]):
+    """Children that load modules on this machine's GPUs; use it as a context manager.
+
+    A driver that crashes or hangs is an answer. One module is loaded at a time, as programs do it
+    here: lazily or eagerly, by the driver's default or by CUDA_MODULE_LOADING. Each kernel is
+    loaded then, so that none stays unseen. The driver's cache of compiled PTX is off.
+
+    Raises:
+        Missing: (at the start) there is no driver, it does not start, or it shows no GPU; (by
+            ``run``) a GPU can't be used, whatever is loaded.
+    """
+
+    def __init__(self, *, limits: TrialLimits = DEFAULT_LOAD_LIMITS) -> None:
+        super().__init__(_PROGRAM, "libcuda.so.1", limits, environ=_ENVIRON)
+
+    @functools.cached_property
+    def driver(self) -> LoadedDriver:
+        """The driver that answers, and its GPUs."""
+        greeting = self.greeting
+        gpus = tuple(
+            LoadGpu(index, name, SmArch.parse(f"sm_{major}{minor}"))
+            for index, (name, major, minor) in enumerate(greeting["gpus"])
+        )
+        version = int(greeting["cuda"])  # 1000 * major + 10 * minor, see cuda.h
+        release = Release(version // 1000, version % 1000 // 10)
+        return LoadedDriver(greeting["library"], release, gpus, greeting["lazy"])
+
+    def encode(self, request: LoadRequest) -> Message:
+        """See ``ChildPool``."""
+        return load_values.encode(request)
+
+    def judge(self, request: LoadRequest, report: Report) -> LoadAnswer:
+        """See ``ChildPool``."""
+        answer = self._judged(request, report)
+        if answer.step is LoadStep.START and answer.code:
+            name = answer.code_name or "an unknown error"
+            raise Missing(
+                f"GPU {answer.gpu} ({answer.gpu_name}) can't be used: {answer.code} ({name})"
+            )
+        return answer
+
+    def failed(self, answer: LoadAnswer) -> bool:
+        """See ``ChildPool``: what needs a fresh process, which takes long to start a driver."""
+        return answer.outcome is not LoadOutcome.LOADED and not answer.confirmed
+
+    def confirm(self, first: LoadAnswer, second: LoadAnswer) -> LoadAnswer:
+        """See ``ChildPool``."""
+        return confirmed(first, second, "kernel")
+
+    def spoils(self, answer: LoadAnswer) -> bool:
+        """See ``ChildPool``; a kernel that fails takes the context with it."""
+        return answer.step is LoadStep.LAUNCH and answer.outcome is not LoadOutcome.LOADED
+
+    def _judged(self, request: LoadRequest, report: Report) -> LoadAnswer:
+        reply = report.reply
+        # A process that went wild may have written anything where its notes were.
+        step = _STEPS.get(reply.get("step", protocol.AT_REST), LoadStep.START)
+        number = int(reply.get("kernel", reply.get("input", 0)))
+        known = number < len(request.kernels) and step is LoadStep.FUNCTION
+        launched = request.launch.kernel if request.launch and step is LoadStep.LAUNCH else None
+        answer = LoadAnswer(
+            outcome=LoadOutcome.LOADED,
+            step=step,
+            log=protocol.log_of(reply)[: self.limits.log_bytes],
+            kernel=request.kernels[number] if known else launched,
+            gpu=request.gpu,
+            gpu_name=self.driver.gpus[request.gpu].name,
+        )
+        if "died" in reply:
+            late, signal, exit_status = how_it_ended(int(reply["died"]))
+            outcome = LoadOutcome.TIMED_OUT if late else LoadOutcome.CRASHED
+            return replace(answer, outcome=outcome, signal=signal, exit_status=exit_status)
+        code = int(reply.get("code", 0))
+        error = cuda_error(code)
+        return replace(
+            answer,
+            outcome=LoadOutcome.REFUSED if code else LoadOutcome.LOADED,
+            code=code,
+            code_name=error.name if error else None,
+            kernel=answer.kernel if code else None,
+            seconds=reply.get("seconds"),
+            output=report.output if request.launch and not code else None,
+            confirmed=code in _ABOUT_THE_IMAGE and bool(reply.get("sound")),
+        )
