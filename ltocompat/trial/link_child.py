@@ -45,7 +45,7 @@ class LinkServer:
         self._limits = limits
         self._driver = load(self._library)
         release = self._driver.release
-        return {"release": [release.major, release.minor], "driver": self._driver.name}
+        return {"release": [release.major, release.minor]}
 
     def serve(self, message: Message) -> tuple[Reply, bytes]:
         """See ``Server``; only what is not the usual is in a reply."""

@@ -65,7 +65,7 @@ class NvlinkServer:
         release = _RELEASE.search(version)
         if release is None:
             raise TrialImpossible(f"{self._program!r} does not say which nvlink it is")
-        return {"release": [int(number) for number in release.groups()], "driver": "nvlink"}
+        return {"release": [int(number) for number in release.groups()]}
 
     def _place_of_libnvvm(self) -> str:
         """A folder in which nvlink finds libnvvm; empty where there is none."""
