@@ -271,7 +271,7 @@ def test_a_call_from_sass_of_hopper_is_unknown_on_the_first_nvjitlinks(tmp_path:
             path.write_bytes(files[path.name])
         arch = names[0].split("-")[2]
         target = f"nvjitlink={linker},gpu=sm_{arch}"
-        return "BLD-11" in found(target, *map(str, paths), together=True)
+        return "BLD-13" in found(target, *map(str, paths), together=True)
 
     caller, function = "caller-user-{}-12.0.{}", "function-helper-{}-12.0.{}"
     hopper = caller.format(90, "cubin"), function.format(90, "cubin")

@@ -77,6 +77,7 @@ class Finding:
         example: the first of them, None for a finding about the target.
         about_loading: it is about what a driver does later, of which a trial link says nothing.
         decided_by_trial: a trial link would settle it.
+        promised_after_trial: a trial link that ends well shows that it is promised to work.
         places: its modules; not all of them where there are very many.
         kernels: names of the kernels of its modules, each once, where they were read.
         kernel_modules: of how many of its modules they were read.
@@ -96,6 +97,7 @@ class Finding:
     example: Place | None = None
     about_loading: bool = False
     decided_by_trial: bool = False
+    promised_after_trial: bool = False
     places: tuple[Place, ...] = ()
     kernels: tuple[str, ...] = ()
     kernel_modules: int = 0

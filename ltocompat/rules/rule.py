@@ -111,6 +111,11 @@ class Constraint(ABC):
         del verdict
         return False
 
+    def promised_after_trial(self, verdict: Verdict) -> bool:
+        """Whether nothing is left of this verdict once a trial link ended well."""
+        del verdict
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class CompatUse:

@@ -28,6 +28,7 @@ from ltocompat.model.image import Image, ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Quantifier, Target, VersionSet
+from ltocompat.model.trial_answer import TrialOutcome, link_key
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.rules.engine.judge_artifact import results
 
@@ -175,6 +176,42 @@ def test_what_linkers_do_not_check_is_never_promised() -> None:
         Verdict.UNDOCUMENTED,
         Verdict.UNKNOWN,
     }  # of lto_90a, the instructions decide
+
+
+def tried(row: Measured) -> Result:
+    """The only file of a row, with the linker's own answer beside it."""
+    (file,) = files(row)
+    target = target_of(row)
+    who = f"nvJitLink {row.linker}"
+    answer = (
+        TrialOutcome(who, "linked")
+        if row.linked
+        else TrialOutcome(who, "refused", None, "as it was measured")
+    )
+    (arch,) = (gpu.arch for gpu in target.gpus)
+    (group,) = file.groups
+    group.trials = {link_key(Release.parse(row.linker), arch): answer}
+    (result,) = results(file, target, Route.LINK)
+    return result
+
+
+def test_a_trial_settles_what_bytes_leave_open() -> None:
+    """What it links is ok where only its bytes hid that it is promised, as they hide an ``f``."""
+    open_rows = [row for row in ALONE if judged(row).verdict is Verdict.UNKNOWN]
+    hidden = set()
+    for row in open_rows:
+        verdict = tried(row).verdict
+        suffixed = row.inputs[0].endswith("a")
+        crosses = row.inputs[0].split("-")[1].split(".")[0] != row.linker.split(".")[0]
+        linked = Verdict.UNDOCUMENTED if suffixed or crosses else Verdict.OK
+        assert verdict is (linked if row.linked else Verdict.FAIL), row
+        hidden |= {row.linked} if not suffixed and not crosses else set()
+    assert hidden == {True, False}
+
+
+def test_no_trial_contradicts_the_rules() -> None:
+    for row in ALONE:
+        assert "TRIAL-DISAGREES" not in {finding.rule for finding in tried(row).findings}, row
 
 
 def orders(row: Measured) -> list[Measured]:

@@ -19,7 +19,8 @@ class StoredImage(NamedTuple):
     ``compression`` is how the file keeps it; the payload of an image inside a concatenated entry is
     decoded already. ``lacks_options``: it is PTX or LTO-IR whose entry has no place for options,
     which every compiler leaves. ``entry_header`` is the whole header of an entry, as stored.
-    ``problems`` are sentences about an entry header, or a region around it, that contradict it.
+    ``problems`` are sentences about an entry header or a region around it, where one contradicts
+    itself.
     """
 
     place: Place

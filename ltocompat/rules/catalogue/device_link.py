@@ -347,7 +347,7 @@ def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
 _HOPPER = 90
 
 
-@FAMILY.of_link("BLD-11", Level.WARNING)
+@FAMILY.of_link("BLD-13", Level.WARNING)
 def call_from_sass_of_hopper(link: Link) -> Iterator[Requirement]:
     """The first nvJitLinks crash at times where SASS of sm_90 calls what another input defines."""
     if link.offline or not link.certain:
@@ -364,7 +364,7 @@ def call_from_sass_of_hopper(link: Link) -> Iterator[Requirement]:
         yield Requirement(
             Component.LINKER,
             LinkerSureFrom(floors.linker("hopper-calls-linker")),
-            "BLD-11",
+            "BLD-13",
             f"SASS of sm_90 that calls {image_helpers.listed(sorted(calls & there))} of another "
             "input",
             "older ones crash on it at times",

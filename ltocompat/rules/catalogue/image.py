@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ltocompat.model.verdict import Level, Verdict
+from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import Always
 from ltocompat.rules.rule import Component, Requirement, Subject
@@ -20,13 +20,18 @@ def image_contradicts_itself(subject: Subject) -> Iterator[Requirement]:
         if image.problem is not None:
             yield Requirement(
                 Component.NONE,
-                Always(Verdict.UNKNOWN),
+                Always(Verdict.UNKNOWN, trial_decides=_can_be_linked(subject)),
                 "IMG-01",
                 str(image),
                 image.problem,
                 "rebuild the file, or copy it again from where it came",
                 "the bytes of the image",
             )
+
+
+def _can_be_linked(subject: Subject) -> bool:
+    """Whether a linker can be asked about what is picked."""
+    return subject.route is Route.LINK and bool(subject.picked)
 
 
 # A place that can't be read may hold device code; an answer never shrinks silently

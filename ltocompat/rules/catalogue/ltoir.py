@@ -171,7 +171,8 @@ def suffix_ltoir_for_another_target(subject: Subject) -> Iterator[Requirement]:
             continue
         yield Requirement(
             Component.NONE,
-            Always(Verdict.UNKNOWN, trial_decides=True),
+            # What links without the suffix is code without it: nothing else tells them apart.
+            Always(Verdict.UNKNOWN, trial_decides=True, promised=hidden),
             "LTO-04",
             f"LTO-IR {arch}{f' (or {code})' if hidden else ''} for {subject.link_target}",
             _suffix_question(code, hidden=hidden),

@@ -51,11 +51,13 @@ class Always(Constraint):
     Attributes:
         verdict: the verdict.
         trial_decides: a trial link would replace it.
+        promised: what it then links is promised to; the bytes just don't show that it is such code.
     """
 
     components: ClassVar = _EVERY
     verdict: Verdict
     trial_decides: bool = False
+    promised: bool = False
 
     def __str__(self) -> str:
         return "anything"
@@ -73,6 +75,11 @@ class Always(Constraint):
         """As the rule says."""
         del verdict
         return self.trial_decides
+
+    def promised_after_trial(self, verdict: Verdict) -> bool:
+        """As the rule says."""
+        del verdict
+        return self.promised
 
 
 @dataclass(frozen=True, slots=True)

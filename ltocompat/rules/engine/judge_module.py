@@ -170,5 +170,6 @@ def finding_of(ruling: Evaluation) -> Finding:
         rule(requirement.rule).source,
         about_loading=requirement.component in ABOUT_LOADING,
         decided_by_trial=requirement.constraint.decided_by_trial(verdict),
+        promised_after_trial=requirement.constraint.promised_after_trial(verdict),
         headline=ruling.headline,
     )

@@ -45,10 +45,22 @@ def _taken(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> Mod
         message = f"by the rules it fails, but {tried.subject} {tried.outcome} it"
         return _add(judged, tried, TRIAL_DISAGREES, Verdict.FAIL, message)
     if tried.proves and by_rules is Verdict.UNKNOWN:
-        message = f"{tried.subject} {tried.outcome} it, which is outside of what is documented"
+        message = f"{tried.subject} {tried.outcome} it"
         settled = _settled(judged, tried)
+        if _promised(judged, tried):
+            return _add(settled, tried, TRIAL_REFUSED, Verdict.OK, message)
+        message += ", which is outside of what is documented"
         return _add(settled, tried, TRIAL_REFUSED, Verdict.UNDOCUMENTED, message)
     return judged
+
+
+def _promised(judged: ModuleVerdict, tried: TrialOutcome) -> bool:
+    """Whether all that was unknown are facts that bytes hide, and a link has shown."""
+    return all(
+        finding.promised_after_trial
+        for finding in judged.findings
+        if finding.verdict is Verdict.UNKNOWN and _about(tried, finding)
+    )
 
 
 def _about(tried: TrialOutcome, finding: Finding) -> bool:
