@@ -6,6 +6,7 @@ what the first comment of a PTX text says.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +16,15 @@ import pytest
 import test_check_loads as recorded
 from every_case import every
 from libraries_made import build_libcuda, needs_gcc
+from report_values import valid_json
+from samples import FOLDER
 
 import ltocompat
+from ltocompat.cli import run
+from ltocompat.commands.this_machine import ThisMachine
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.signature import module_signature
-from ltocompat.model.target import Target
+from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.model.trial_answer import TrialOutcome, load_key
 from ltocompat.model.verdict import Finding, Result, Route, Verdict, worst
 from ltocompat.rules.engine.judge_artifact import results
@@ -193,3 +198,78 @@ def test_equal_gpus_are_asked_once(log: Path, tmp_path: Path) -> None:
     assert checked(ptx(tmp_path, "fine")).verdict is Verdict.JIT
     assert calls(log, "load") == ["load fine"]
     assert calls(log, "cuFuncLoad") == ["cuFuncLoad k"]
+
+
+def audited(
+    path: Path, capsys: pytest.CaptureFixture[str], *options: str
+) -> tuple[int, dict[str, list[dict[str, Any]]]]:
+    """The exit code, and the results by target."""
+    code = run(["audit", str(path), *options, "--format", "json"])
+    found: dict[str, list[dict[str, Any]]] = {}
+    for result in valid_json(capsys.readouterr().out)["results"]:
+        found.setdefault(result["target"], []).append(result)
+    return code, found
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (target,) = parse(["driver=580.159.04,gpu=sm_90,nvjitlink=12.0"])
+    named = dataclasses.replace(target, name=THIS_MACHINE)
+    here = MachineWithDriver(named, Installation("here", "made up", ()))
+    monkeypatch.setattr(ThisMachine, "now", lambda _: here)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("machine")
+def test_an_audit_has_this_machine_as_one_more_target(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = ptx(tmp_path, "code 222")
+    assert audited(path, capsys)[0] == 0
+    code, found = audited(path, capsys, "--trial-load")
+    (result,) = found[THIS_MACHINE]
+    assert (code, result["verdict"]) == (1, "fail")
+    assert [f["standing"] for f in result["findings"] if f["rule"] == "TRIAL"] == ["counts"]
+    assert calls(log, "load") == ["load code 222"]
+    assert audited(ptx(tmp_path, "fine"), capsys, "--trial-load")[0] == 0
+
+
+@pytest.mark.usefixtures("machine", "log")
+def test_a_policy_asks_for_trial_loads_by_the_name_of_the_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = "[targets.prod]\ndriver = '580'\nnvjitlink = '13.3'\ngpu = 'sm_90'\n"
+    path = ptx(tmp_path, "code 222")
+    (tmp_path / "ltocompat.toml").write_text(target, "utf-8")
+    assert audited(path, capsys)[0] == 0
+    (tmp_path / "ltocompat.toml").write_text(f"{target}[audit]\ntrial-load = true\n", "utf-8")
+    code, found = audited(path, capsys)
+    assert code == 1
+    assert {result["verdict"] for result in found["prod"]} == {"jit", "ok"}
+    assert [result["verdict"] for result in found[THIS_MACHINE]] == ["fail"]
+    run(["audit", str(path)])
+    text = " ".join(capsys.readouterr().out.split())
+    assert f"see it alone: ltocompat check {path} --trial-load" in text
+
+
+@pytest.mark.usefixtures("machine", "log")
+def test_what_is_linked_is_not_judged_by_what_lies_on_this_machine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its nvJitLink 12.0 would refuse LTO-IR of CUDA 13.5."""
+    ltoir = FOLDER / "ltoir" / "nvcc-13.5-lto_80.ltoir"
+    code, found = audited(ltoir, capsys, "--trial-load")
+    assert (code, THIS_MACHINE in found) == (0, False)
+    (tmp_path / "ltocompat.toml").write_text(
+        f"[targets.'{THIS_MACHINE}']\ndriver = '580'\n", "utf-8"
+    )
+    assert run(["audit", str(ltoir), "--trial-load"]) == 2
+
+
+def test_an_audit_without_a_driver_to_ask_says_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    assert run(["audit", str(ptx(tmp_path, "fine")), "--trial-load"]) == 4
+    assert "libcuda" in capsys.readouterr().err

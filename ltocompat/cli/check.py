@@ -19,6 +19,7 @@ from ltocompat.cli.options import (
     Quiet,
     Strict,
     TrialLink,
+    TrialLoad,
     Verbose,
     Why,
     choose,
@@ -60,12 +61,7 @@ def check(
         typer.Option(metavar="PYTHON", help="The interpreter whose environment is meant."),
     ] = None,
     trial_link: TrialLink = False,
-    trial_load: Annotated[
-        bool,
-        typer.Option(
-            "--trial-load", help="Load the modules on this machine's GPUs and fold in the answers."
-        ),
-    ] = False,
+    trial_load: TrialLoad = False,
     install_linkers: InstallLinkers = False,
     beside: Beside = None,
     no_cache: NoCache = False,

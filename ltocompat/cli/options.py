@@ -94,6 +94,15 @@ TrialLink = Annotated[
         help="Ask real linkers; no GPU and no driver is needed.",
     ),
 ]
+TrialLoad = Annotated[
+    bool,
+    typer.Option(
+        "--trial-load",
+        envvar="LTOCOMPAT_TRIAL_LOAD",
+        show_envvar=False,
+        help="Load the modules on this machine's GPUs and fold in the answers.",
+    ),
+]
 Beside = Annotated[
     list[str] | None,
     typer.Option(

@@ -27,14 +27,17 @@ from ltocompat.model.failure import Failure, Note, Progress, reporter
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
-from ltocompat.model.target import ANY_TARGET
-from ltocompat.model.verdict import Result, Verdict
+from ltocompat.model.target import ANY_TARGET, THIS_MACHINE, Target
+from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.packages.reading import package_of
+from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
 from ltocompat.rules.engine.collect_requirements import required
+from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.scan.summary_cache import Key, SummaryCache
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import obtain
 from ltocompat.trial.cached_linker import TrialCache
+from ltocompat.trial.module_trial import all_of
 from ltocompat.trial.narrow_makers import MakerNarrower
 from ltocompat.trial.try_links import LinkTrial
 
@@ -54,6 +57,7 @@ class AuditOptions:
         outputs: files that reports go to, which may not be what is audited.
         fail_on: the mildest verdict that counts; None: the policy's.
         trial_link: ask the nvJitLinks that the targets name, whatever the policy says.
+        trial_load: ask the driver of this machine, likewise.
         allow_empty: pass where there is no device code, or no file at all.
         beside, install_linkers, cache, limits, progress: as the arguments of ``audit``.
     """
@@ -65,6 +69,7 @@ class AuditOptions:
     outputs: tuple[str, ...] = ()
     fail_on: Verdict | None = None
     trial_link: bool = False
+    trial_load: bool = False
     allow_empty: bool = False
     beside: tuple[str | os.PathLike[str], ...] = ()
     install_linkers: bool = False
@@ -123,7 +128,7 @@ def audit(
     Raises:
         UnreadableInput: a path can't be opened.
         UsageError: there is a mistake in the policy; a place has no meaning.
-        Missing: an nvJitLink that is to be asked is not at hand.
+        Missing: an nvJitLink, a driver or a GPU that is to be asked is not at hand.
     """
     paths = [paths] if isinstance(paths, str | os.PathLike) else paths
     options = AuditOptions(
@@ -136,7 +141,7 @@ def audit(
         limits=limits,
         progress=progress,
     )
-    scope = AuditScope(_policy(policy), baseline)
+    scope = AuditScope(_with_machine(_policy(policy)), baseline)
     found: Iterator[Audited | Required]
     found = answers(_audited(options, options.paths, scope), on_error)
     yield from found
@@ -149,7 +154,7 @@ def run(options: AuditOptions) -> Iterable[AuditScope | Audited | Required | Fai
         UsageError: at once, where there is a mistake in the policy or the baseline, there is
             nothing to audit, or a report would replace what is audited.
     """
-    policy = _overridden(_policy(options.policy), options)
+    policy = _with_machine(_overridden(_policy(options.policy), options))
     files = _files(options, policy)
     baseline = options.baseline
     if isinstance(baseline, str):
@@ -180,7 +185,28 @@ def _overridden(policy: Policy, options: AuditOptions) -> Policy:
         policy = replace(policy, fail_on=options.fail_on)
     if options.trial_link:  # as ``trial-link = true``: all the linkers that the targets name
         policy = replace(policy, trial_links=True, trial_releases=())
+    if options.trial_load:
+        policy = replace(policy, trial_load=True)
     return replace(policy, allow_empty=True) if options.allow_empty else policy
+
+
+def _with_machine(policy: Policy) -> Policy:
+    """The policy with this machine as one more target, where its driver is to be asked.
+
+    Which linkers lie here says nothing of where releases go.
+
+    Raises:
+        UsageError: a target of the policy has its name.
+    """
+    if not policy.trial_load:
+        return policy
+    # Imported here: most audits look at no machine.
+    from ltocompat.commands.this_machine import ThisMachine
+
+    if any(target.name == THIS_MACHINE for target in policy.targets):
+        raise UsageError(f"{policy.source}: a target is called {THIS_MACHINE!r}; rename it")
+    target = ThisMachine.now(None).target
+    return replace(policy, here=replace(target, nvjitlink=None, nvrtc=None, nvlink=None))
 
 
 def _files(options: AuditOptions, policy: Policy) -> tuple[str | os.PathLike[str], ...]:
@@ -284,7 +310,12 @@ def _summaries(
 ) -> Iterable[ArtifactSummary | Failure]:
     """What lies in the files; linkers that are asked end with ``stack``."""
     settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
-    scan = ScanOptions(settings, policy.targets, for_require=True, apart=True)
+    scan = ScanOptions(settings, policy.every_target, for_require=True, apart=True)
+    if policy.here is not None:
+        # Imported here: most audits ask no driver.
+        from ltocompat.trial.try_loads import LoadTrial
+
+        scan = replace(scan, tries=stack.enter_context(LoadTrial(policy.here.name)).for_file)
     if policy.trial_links and policy.targets:
         link_trial = LinkTrial(
             policy.targets,
@@ -292,7 +323,7 @@ def _summaries(
             cache=TrialCache.of() if options.cache else None,
             only=policy.trial_releases or None,
         )
-        kept = SummaryCache.of() if options.cache else None
+        kept = SummaryCache.of() if options.cache and policy.here is None else None
         return _TriedSummaries(scan, stack.enter_context(link_trial), kept).summaries(files)
     if policy.trial_links:
         # Nobody's linkers are named: those are asked that tell who made the LTO-IR.
@@ -313,6 +344,8 @@ def results_of(
     promise = policy.promise if should_hold_code(policy, summary, package) else None
     problems = packages.problems(summary, requirement, promise)
     problems = (*policy_problems(policy, summary, requirement, package), *problems)
+    if policy.here is not None:
+        yield from _loaded_on(policy.here, summary)
     if not policy.targets:
         yield on_any_target(summary, problems)
         return
@@ -320,6 +353,15 @@ def results_of(
         yield from results_by_variant(summary, target, policy.variants)
     if problems:
         yield result_of(summary.path, problems)
+
+
+def _loaded_on(target: Target, summary: ArtifactSummary) -> Iterator[Result]:
+    """The verdicts on what is loaded on a machine; its linkers are not asked for."""
+    for result in results(summary, target):
+        findings = tuple(each for each in result.findings if each.rule != TARGET_LEAVES_OPEN)
+        link_only = result.not_judged and result.coverage.served == result.coverage.link
+        if result.route is not Route.LINK and not link_only:
+            yield replace(result, findings=findings, not_judged=())
 
 
 class _TriedSummaries:
@@ -332,7 +374,8 @@ class _TriedSummaries:
     """
 
     def __init__(self, scan: ScanOptions, link_trial: LinkTrial, kept: SummaryCache | None) -> None:
-        self._scan = replace(scan, tries=link_trial.for_file)
+        tries = [link_trial.for_file] if scan.tries is None else [link_trial.for_file, scan.tries]
+        self._scan = replace(scan, tries=all_of(tries))
         self._link_trial = link_trial
         self._kept = kept
         self._how = repr((scan.targets, scan.settings.limits))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from ltocompat.model.verdict import Finding, Result
 
 TRIAL_OPTION = "--trial-link"
+LOAD_OPTION = "--trial-load"
 ASK_LINKER = "; or let nvJitLink decide: "
 """What stands behind other things to do."""
 

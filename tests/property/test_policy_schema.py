@@ -47,6 +47,7 @@ GOOD: dict[str, tuple[object, ...]] = {
     "least-driver": ("580", "525.60.13", 580),
     "fail-on": ("fail", "unknown", "undocumented", "jit"),
     "trial-link": (True, False, ["13.3"], ["13.3.33"]),
+    "trial-load": (True, False),
     "no-device-code": ("pass", "undecided"),
     "variants": ([], ["libx_cuda*.so"]),
     "provided-by": ({}, {"torch": ["libcudart.so.*"]}, {"torch": []}),

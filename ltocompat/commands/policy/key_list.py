@@ -132,6 +132,14 @@ _AUDIT_KEYS = (
         "false",
     ),
     PolicyKey(
+        "trial-load",
+        {"type": "boolean"},
+        "true",
+        "Load the modules on the GPUs of the machine that audits; it is one more target then, "
+        "called this machine, on which loading alone is judged.",
+        "false",
+    ),
+    PolicyKey(
         "no-device-code",
         forms.one_of("pass", "undecided"),
         '"pass"',

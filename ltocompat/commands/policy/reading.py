@@ -85,6 +85,7 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
         fail_on=_fail_on(audit),
         trial_links=trial,
         trial_releases=releases,
+        trial_load=_trial_load(audit),
         ignores=read_ignores(audit, today or _today()),
         allow_empty=_allow_empty(audit),
         variants=_patterns(audit, "variants"),
@@ -212,6 +213,13 @@ def _trials(audit: PolicyTable, targets: tuple[Target, ...]) -> tuple[bool, tupl
             raise audit.wrong(key, text, f"the targets' nvJitLinks are: {have}")
         found.append(release)
     return True, tuple(dict.fromkeys(found))
+
+
+def _trial_load(audit: PolicyTable) -> bool:
+    value = audit.value("trial-load")
+    if value is not None and not isinstance(value, bool):
+        raise audit.wrong("trial-load", f"is {value!r}", "write trial-load = true")
+    return bool(value)
 
 
 def _allow_empty(audit: PolicyTable) -> bool:

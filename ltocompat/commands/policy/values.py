@@ -101,6 +101,8 @@ class Policy:
         fail_on: the best verdict that counts.
         trial_links: nvJitLinks are asked.
         trial_releases: only these of those that the targets name; empty for all of them.
+        trial_load: the driver of the machine that audits is asked.
+        here: that machine, on which loading is judged then; None where it is not asked.
         ignores: what does not count.
         allow_empty: what has no device code passes, and so does no file at all.
         variants: patterns of files of a package of which its loader opens one.
@@ -117,6 +119,8 @@ class Policy:
     fail_on: Verdict = Verdict.FAIL
     trial_links: bool = False
     trial_releases: tuple[Release, ...] = ()
+    trial_load: bool = False
+    here: Target | None = None
     ignores: tuple[Ignore, ...] = ()
     allow_empty: bool = False
     variants: tuple[str, ...] = ()
@@ -126,6 +130,11 @@ class Policy:
     def given(self) -> bool:
         """A project says what its releases are held to."""
         return bool(self.source)
+
+    @property
+    def every_target(self) -> tuple[Target, ...]:
+        """Where its releases go, and the machine that is asked."""
+        return self.targets if self.here is None else (*self.targets, self.here)
 
     @property
     def table(self) -> str:

@@ -53,6 +53,7 @@ class Policy(Record):
     ]
     trial_links: bool
     trial_releases: tuple[str, ...]
+    trial_load: Annotated[bool, described("This machine is one more target, and loads it all.")]
     promise: Promise | None
     ignores: tuple[Ignore, ...]
     variants: Annotated[tuple[str, ...], described("Patterns of files of which one is loaded.")]

@@ -11,7 +11,7 @@ from ltocompat.commands.audit_tally import Outcome
 from ltocompat.commands.policy.gate import FORGIVEN, Assessed, Audited, Standing
 from ltocompat.commands.policy.lines import policy_lines
 from ltocompat.commands.policy.values import Ignore, Policy
-from ltocompat.commands.trial_advice import TRIAL_OPTION
+from ltocompat.commands.trial_advice import LOAD_OPTION, TRIAL_OPTION
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Result, Verdict
@@ -43,7 +43,7 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
     audit = Audit.of(records)
     yield from _outcome(audit)
     results = map(_not_forgiven, audit.audits)
-    judged: list[Judgement] = [*audit.policy.targets, *results, *audit.tally.failures]
+    judged: list[Judgement] = [*audit.policy.every_target, *results, *audit.tally.failures]
     yield from checked(judged, options, _forgiven_cells(audit))
     yield from _forgiven(audit)
     old = audit.tally.unused_ignores
@@ -178,6 +178,8 @@ def _again(group: GroupedFinding, policy: Policy) -> str:
     (path,) = group.modules
     if group.finding.rule in ASKED_BY_PROJECT:
         return f"ltocompat require {shlex.quote(path)}"
+    if policy.here is not None and {cell.target for cell in group.cells} == {policy.here.name}:
+        return f"ltocompat check {shlex.quote(path)} {LOAD_OPTION}"
     known = [target.name for target in policy.targets]
     (name, *_) = [cell.target for cell in group.cells if cell.target in known] or known
     trial = f" {TRIAL_OPTION}" if policy.trial_links else ""
@@ -255,7 +257,7 @@ def _judgements(records: Iterable[AuditRecord]) -> Iterator[Judgement]:
     for record in records:
         match record:
             case AuditScope():
-                yield from record.policy.targets
+                yield from record.policy.every_target
                 lines = policy_lines(record.policy) if record.policy.given else None
                 if lines is not None:
                     yield lines

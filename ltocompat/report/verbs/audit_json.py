@@ -29,7 +29,7 @@ def document(records: Iterable[AuditRecord], _: Options) -> Iterator[str]:
     stream = iter(records)
     scope = scope_of(stream)
     policy = _policy(scope.policy)
-    targets = {target.name: target for target in scope.policy.targets}
+    targets = {target.name: target for target in scope.policy.every_target}
     audit_tally, tally = AuditTally(scope), Tally()
     rows = Rows(v1.Audit, "results")
     for record in stream:
@@ -99,6 +99,7 @@ def _policy(policy: Policy) -> v1.Policy:
         allow_empty=policy.allow_empty,
         trial_links=policy.trial_links,
         trial_releases=tuple(map(str, policy.trial_releases)),
+        trial_load=policy.trial_load,
         promise=None if policy.promise is None else _promise(policy.promise),
         ignores=tuple(_ignore(ignore) for ignore in policy.ignores),
         variants=policy.variants,
