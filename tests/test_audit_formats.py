@@ -210,6 +210,12 @@ def test_a_verdict_that_is_known_or_ignored_says_so_in_the_table(capsys: Capture
     capsys.readouterr()
     assert run(["audit", too_new, "--baseline", "known.json"]) == 0
     assert "fail (known)" in capsys.readouterr().out
+    run(["audit", too_new, "--baseline", "known.json", "--format", "html"])
+    page = capsys.readouterr().out
+    assert "<span>fail</span> <small>(known)</small>" in page
+    assert "<span>note</span> <small>(known)</small>" in page
+    run(["audit", too_new, "--format", "html"])
+    assert "(known)" not in capsys.readouterr().out
 
 
 def test_a_report_goes_to_a_pipe_that_has_few_letters(

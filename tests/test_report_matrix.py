@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET  # our own picture is read, which no one else wrote
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from report_values import HOSTILE, valid_json, written
 from syrupy.assertion import SnapshotAssertion
 from verdict_values import matrix
 
-from ltocompat.model.verdict import Verdict
+from ltocompat.model.verdict import Extent, Verdict
 from ltocompat.report import Failure, Options
 from ltocompat.report.formats.svg import merged, picture
 from ltocompat.report.verbs.matrix import REPORT
@@ -25,6 +26,17 @@ def test_equal_neighbours_share_a_row_or_a_column(
     width: int | None, snapshot: SnapshotAssertion
 ) -> None:
     assert written("table", REPORT, [LINKS, LOADS], Options(width=width)) == snapshot
+
+
+@pytest.mark.parametrize(
+    ("modules", "word"),
+    [(1, "fail 1/3,346"), (33, "fail 33/3,346"), (34, "fail"), (3346, "fail"), (0, "fail")],
+)
+def test_a_cell_that_few_modules_decide_says_how_many(modules: int, word: str) -> None:
+    grid = matrix("foo")
+    first = replace(grid.cells[0][0], extent=Extent(modules, 3346))
+    text = written("table", REPORT, [replace(grid, cells=((first, *grid.cells[0][1:]),))])
+    assert [cell.strip() for cell in text.splitlines()[3].split("  ") if cell][1:] == [word, "ok"]
 
 
 def test_markdown(snapshot: SnapshotAssertion) -> None:

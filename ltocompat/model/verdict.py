@@ -84,6 +84,7 @@ class Finding:
         all_kernels: each of its modules has kernels, and no name of them is missing.
         headline: what is wrong in a few words, with the values; empty where the first clause of
             the message says it.
+        forgiven: why it does not count, ``known`` or ``ignored``; empty where it does.
     """
 
     rule: str
@@ -103,6 +104,7 @@ class Finding:
     kernel_modules: int = 0
     all_kernels: bool = False
     headline: str = ""
+    forgiven: str = ""
 
     def __str__(self) -> str:
         """What is wrong, where, and what to do: up to three lines, as reports show it."""
@@ -182,6 +184,8 @@ class Result:
         findings: worst first.
         why: the reasoning, a sentence a line.
         extent: how many of the modules have the verdict.
+        forgiven: why its verdict, bad as it is, does not count: ``known`` or ``ignored``; empty
+            where it counts or is good enough.
     """
 
     path: str
@@ -194,6 +198,7 @@ class Result:
     findings: tuple[Finding, ...]
     why: tuple[str, ...]
     extent: Extent = WHOLE
+    forgiven: str = ""
 
     @property
     def without_device_code(self) -> bool:

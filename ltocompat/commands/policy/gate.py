@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ltocompat.commands.policy.baseline import Baseline
@@ -48,7 +49,7 @@ class Audited:
     Attributes:
         checked: the result as ``check`` gives it.
         result: the same, but for the levels of its findings: what counts is an error, what is
-            known or ignored a note whose remedy says so. The verdict stays what it is.
+            known or ignored a note whose remedy says so, and ``forgiven``. The verdict stays.
         assessed: what becomes of each finding, in their order.
         failed: something counts.
         undecided: nothing counts, and something that was asked for is not known.
@@ -67,18 +68,6 @@ class Audited:
             finding for finding, assessed in pairs if assessed.standing is not Standing.IGNORED
         )
         return replace(self.checked, findings=left)
-
-    @property
-    def forgiven(self) -> Standing | None:
-        """Why its verdict, bad as it is, does not count; None where it counts or is good enough."""
-        worst = [
-            assessed.standing
-            for finding, assessed in zip(self.checked.findings, self.assessed, strict=True)
-            if finding.verdict is self.checked.verdict
-        ]
-        if not worst or not all(standing in FORGIVEN for standing in worst):
-            return None
-        return worst[0]
 
     def having(self, *standings: Standing) -> tuple[tuple[Finding, Assessed], ...]:
         """The findings of these standings."""
@@ -106,9 +95,14 @@ def audited(result: Result, policy: Policy, baseline: Baseline) -> Audited:
     )
     failed = Standing.COUNTS in standings or (bare and result.verdict >= policy.fail_on)
     undecided = Standing.UNDECIDED in standings or (bare and result.verdict is Verdict.UNKNOWN)
-    return Audited(
-        checked, replace(checked, findings=findings), assessed, failed, undecided and not failed
-    )
+    shown = replace(checked, findings=findings, forgiven=_forgiven(checked.verdict, findings))
+    return Audited(checked, shown, assessed, failed, undecided and not failed)
+
+
+def _forgiven(verdict: Verdict, findings: Iterable[Finding]) -> str:
+    """Why none of the findings counts that make the verdict."""
+    reasons = [finding.forgiven for finding in findings if finding.verdict is verdict]
+    return reasons[0] if all(reasons) and reasons else ""
 
 
 def _advised(result: Result, policy: Policy) -> Result:
@@ -173,10 +167,11 @@ def _with_standing(finding: Finding, assessed: Assessed, baseline: Baseline) -> 
         return replace(finding, level=max(finding.level, Level.WARNING, key=_loudness))
     if assessed.standing is Standing.KNOWN:
         remedy = f"known ({baseline.source}); in the end: {finding.remedy}"
-        return replace(finding, level=Level.NOTE, remedy=remedy)
+        return replace(finding, level=Level.NOTE, remedy=remedy, forgiven=str(assessed.standing))
     if assessed.ignore is not None:
         until = f"ignored until {assessed.ignore.expires} ({assessed.ignore.reason})"
-        return replace(finding, level=Level.NOTE, remedy=f"{until}; by then: {finding.remedy}")
+        remedy = f"{until}; by then: {finding.remedy}"
+        return replace(finding, level=Level.NOTE, remedy=remedy, forgiven=str(assessed.standing))
     return finding
 
 

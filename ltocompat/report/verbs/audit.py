@@ -25,7 +25,6 @@ from ltocompat.report.grouped_findings import (
     Judgement,
     grouped_findings,
 )
-from ltocompat.report.matrix_cells import Cell, cell_of
 from ltocompat.report.text import brief, count
 from ltocompat.report.verbs.check import blocks as checked
 from ltocompat.rules.emitted import ASKED_BY_PROJECT
@@ -44,7 +43,7 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
     yield from _outcome(audit)
     results = map(_not_forgiven, audit.audits)
     judged: list[Judgement] = [*audit.policy.every_target, *results, *audit.tally.failures]
-    yield from checked(judged, options, _forgiven_cells(audit))
+    yield from checked(judged, options)
     yield from _forgiven(audit)
     old = audit.tally.unused_ignores
     if old and audit.audits:
@@ -112,12 +111,6 @@ def _undecided(audit: Audit) -> Iterator[Block]:
         yield Paragraph(text)
     else:
         yield Paragraph(("audit undecided: a verdict is unknown; ", *_held_to(policy)))
-
-
-def _forgiven_cells(audit: Audit) -> dict[tuple[str, Cell], str]:
-    """Why verdicts do not count that are bad enough to."""
-    forgiven = ((audited.result, audited.forgiven) for audited in audit.audits)
-    return {(result.path, cell_of(result)): str(why) for result, why in forgiven if why}
 
 
 def _because(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -43,7 +43,6 @@ _PIPED = 120  # columns that a table with a column a cell may take where nothing
 _PATH = 24  # the least columns of a path
 _MANY = 4  # artifacts from which on one table that tells less is better than a table each
 _GAP = 2
-_NOTHING: Mapping[tuple[str, Cell], str] = {}
 
 
 class _CellVerdict(NamedTuple):
@@ -83,10 +82,10 @@ class _Artifact:
     cells: dict[Cell, _CellVerdict] = field(default_factory=dict)
     results: list[Result] = field(default_factory=list)
 
-    def add(self, result: Result, forgiven: str) -> None:
+    def add(self, result: Result) -> None:
         self.modules = max(self.modules, result.coverage.modules)
         cell = _CellVerdict(
-            result.verdict, result.coverage, result.not_judged, result.extent, forgiven
+            result.verdict, result.coverage, result.not_judged, result.extent, result.forgiven
         )
         self.cells[cell_of(result)] = cell
         self.results.append(result)
@@ -101,23 +100,18 @@ class _Artifact:
         return (Code(name), f": {text}")
 
 
-def blocks(
-    records: Iterable[Judgement],
-    options: Options,
-    forgiven: Mapping[tuple[str, Cell], str] = _NOTHING,
-) -> Iterator[Block]:
+def blocks(records: Iterable[Judgement], options: Options) -> Iterator[Block]:
     """One table of all artifacts where it fits, else a table each; then findings.
 
     Args:
         records: the targets, then the results.
         options: what the reader asked for.
-        forgiven: why verdicts do not count, by artifact and cell.
     """
     judgements = sort_out(records)
     artifacts: dict[str, _Artifact] = {}
     for result in judgements.results:
         artifact = artifacts.setdefault(result.path, _Artifact(result.path))
-        artifact.add(result, forgiven.get((result.path, cell_of(result)), ""))
+        artifact.add(result)
     if artifacts:
         names = _target_names(judgements)
         tally = FindingTally(options)

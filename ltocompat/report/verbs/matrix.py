@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.place import Place
-from ltocompat.model.verdict import Verdict
+from ltocompat.model.verdict import Result, Verdict
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import Block, Code, Column, Heading, Paragraph, Table
 
@@ -28,6 +28,7 @@ MEANINGS = {
 
 _PIPED = 120  # columns of a table where no terminal limits it
 _GAP = 2
+_FEW = 100  # of so many modules, one is few
 
 
 def blocks(records: Iterable[Matrix | Failure], options: Options) -> Iterator[Block]:
@@ -70,9 +71,17 @@ def row_runs(matrix: Matrix) -> list[range]:
     return runs(len(rows), lambda number, other: rows[number] == rows[other])
 
 
+def _word(result: Result) -> str:
+    """``fail``; ``fail 1/3,346`` where few of the modules decide."""
+    extent = result.extent
+    few = result.verdict > Verdict.JIT and 0 < extent.modules * _FEW <= extent.judged
+    return WORDS[result.verdict] + (f" {extent.modules:,}/{extent.judged:,}" if few else "")
+
+
 def _tables(matrix: Matrix, width: int | None) -> Iterator[Table]:
-    rows = row_runs(matrix)
-    words = [[WORDS[cell.verdict] for cell in matrix.cells[run.start]] for run in rows]
+    every = [[_word(cell) for cell in row] for row in matrix.cells]
+    rows = runs(len(every), lambda number, other: every[number] == every[other])
+    words = [every[run.start] for run in rows]
     columns = runs(
         len(matrix.columns),
         lambda number, other: all(row[number] == row[other] for row in words),

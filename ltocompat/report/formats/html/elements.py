@@ -44,6 +44,11 @@ def badge(word: Verdict | Level, more: str = "") -> str:
     return f'<span class="badge is-{word}">{icon(word)}<span>{word}</span>{behind}</span>'
 
 
+def forgiven(why: str) -> str:
+    """Behind a badge: that it does not count, and why."""
+    return f"<small>({why})</small>" if why else ""
+
+
 def icon(word: Verdict | Level) -> str:
     """The shape of a verdict or a level, for eyes alone."""
     shape = f'<use href="#s-{word}"/>'

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ltocompat.report.finding_rows import MOST_KERNELS
-from ltocompat.report.formats.html.elements import badge, code, escaped, inside, section
+from ltocompat.report.formats.html.elements import badge, code, escaped, forgiven, inside, section
 from ltocompat.report.grouped_findings import LEVELS, GroupedFinding, rules_by_id
 from ltocompat.report.matrix_cells import Cell, CellNames
 from ltocompat.report.text import count
@@ -77,9 +77,10 @@ def _finding(
 ) -> str:
     finding = group.finding
     rows = "".join(f"<dt>{word}</dt><dd>{text}</dd>" for word, text in _facts(group, every, names))
+    mark = badge(finding.level, forgiven(finding.forgiven))
     return (
         f'<details class="finding" id="finding-{number}" data-level="{finding.level}"><summary>'
-        f"{badge(finding.level)} <span>{escaped(finding.message)}</span></summary>"
+        f"{mark} <span>{escaped(finding.message)}</span></summary>"
         f'<dl class="body">{rows}</dl></details>'
     )
 
@@ -90,7 +91,7 @@ def _facts(
     finding = group.finding
     if group.remedies:
         yield "Remedy", "<br>".join(escaped(remedy) for remedy in group.remedies)
-    yield "Verdict", badge(finding.verdict)
+    yield "Verdict", badge(finding.verdict, forgiven(finding.forgiven))
     cells = CellNames(every, names).words(group.cells)
     if cells:
         yield "On", "all targets" if cells == "all" else escaped(cells)

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Finding, Result, Verdict
-from ltocompat.report.formats.html.elements import badge, code, escaped, scrolling, section, shorten
+from ltocompat.report.formats.html.elements import (
+    badge,
+    code,
+    escaped,
+    forgiven,
+    scrolling,
+    section,
+    shorten,
+)
 from ltocompat.report.grouped_findings import Judgements, finding_key
 from ltocompat.report.matrix_cells import Cell, CellNames, cell_of
 from ltocompat.report.text import count
@@ -136,11 +144,11 @@ def _cell(result: Result | None, why: str) -> str:
     if result is None:
         return '<td><span class="none" aria-label="not judged">\u2013</span></td>'
     coverage = result.coverage
-    more = ""
+    more = forgiven(result.forgiven)
     if result.verdict > Verdict.JIT and result.extent.partial:
-        more = f"<small>{result.extent}</small>"
+        more += f"<small>{result.extent}</small>"
     elif result.verdict < Verdict.UNKNOWN and coverage.modules > 1:
-        more = f"<small>{coverage.served:,} of {coverage.modules:,}</small>"
+        more += f"<small>{coverage.served:,} of {coverage.modules:,}</small>"
     if result.not_judged:
         more += f"<small>not judged: {', '.join(result.not_judged)}</small>"
     return f'<td><a href="#{why}">{badge(result.verdict, more)}</a></td>'
@@ -171,7 +179,7 @@ def _cells_alike(
     where = "all targets" if cells == "all" else cells
     halves = f"; not judged: {', '.join(result.not_judged)}" if result.not_judged else ""
     return (
-        f'<details id="{group.id}"><summary>{badge(result.verdict)} '
+        f'<details id="{group.id}"><summary>{badge(result.verdict, forgiven(result.forgiven))} '
         f'<span class="where">on {escaped(where)}{halves}</span></summary>'
         f'<div class="body">{"".join(_because(path, result, ids))}</div></details>'
     )
@@ -196,7 +204,7 @@ def _because(path: str, result: Result, ids: FindingIds) -> Iterator[str]:
 
 def _link(finding: Finding, element_id: str) -> str:
     text = f'<a href="#{element_id}">{escaped(finding.rule)}</a>: {escaped(finding.message)}'
-    return f"<li>{badge(finding.level)} {text}</li>"
+    return f"<li>{badge(finding.level, forgiven(finding.forgiven))} {text}</li>"
 
 
 def targets_section(judgements: Judgements, facts: Mapping[str, str]) -> str:
