@@ -11,11 +11,11 @@ import json
 import struct
 import tempfile
 import zipfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from fatbin_writer import KINDS, EntrySpec, entry, region
+from generated_artifacts import GROUPS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rules import image
@@ -23,7 +23,6 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat.cli import run
-from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.facts import drivers
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.files.images import ptx
@@ -34,24 +33,13 @@ from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.ways import ways
-from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets import parse
 
 DATA = Path(__file__).parent.parent / "data"
 
 
-def modules_of_samples() -> Iterator[ModuleGroup]:
-    """The modules of the samples, one of each sort."""
-    folders = [str(FOLDER / name) for name in ("cubin", "fatbin", "objects", "ptx")]
-    seen = set()
-    for summary in summaries(folders, ScanOptions(ScanSettings())):
-        for group in summary.groups:
-            if Route.LOAD in ways(group.signature) and group.signature not in seen:
-                seen.add(group.signature)
-                yield group
-
-
-MODULES = list(modules_of_samples())
+MODULES = [group for group in GROUPS if Route.LOAD in ways(group.signature)]
+"""The modules of the samples that can be loaded, one of each sort."""
 GPUS = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_110", "sm_120")
 TARGETS = st.builds(
     lambda branch, gpu: Target(
