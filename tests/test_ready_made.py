@@ -17,7 +17,7 @@ import yaml
 from kernels_project import Project
 from packages_made import wheel
 
-from ltocompat.cli import run
+from ltocompat.cli import main, run
 
 ROOT = Path(__file__).parent.parent
 ACTION = ROOT / ".github" / "actions" / "ltocompat" / "action.yml"
@@ -209,22 +209,17 @@ def test_the_hook_for_files_takes_what_holds_device_code(name: str, taken: bool)
     assert bool(re.search(pattern, name)) is taken
 
 
-@pytest.mark.parametrize("typed", ["au", "audit --fo", "audit --format sa"])
-def test_a_shell_completes_the_verb_its_options_and_formats(typed: str) -> None:
-    environ = {
-        **os.environ,
-        "_LTOCOMPAT_COMPLETE": "complete_bash",
-        "COMP_WORDS": f"ltocompat {typed}",
-        "COMP_CWORD": str(len(typed.split())),
-    }
-    code = "import sys; sys.argv[0] = 'ltocompat'; from ltocompat.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=environ,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    wanted = {"au": "audit", "audit --fo": "--format", "audit --format sa": "sarif"}
-    assert wanted[typed] in done.stdout.split(), done
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [("au", "audit"), ("audit --fo", "--format"), ("audit --format sa", "sarif")],
+)
+def test_a_shell_completes_the_verb_its_options_and_formats(
+    typed: str, wanted: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_LTOCOMPAT_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", f"ltocompat {typed}")
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split())))
+    monkeypatch.setattr(sys, "argv", ["ltocompat"])
+    with pytest.raises(SystemExit):
+        main()
+    assert wanted in capsys.readouterr().out.split()
