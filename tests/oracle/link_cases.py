@@ -33,6 +33,7 @@ NVJITLINKS: Mapping[str, str] = {
 }
 # nvJitLinkInputType
 CUBIN, PTX, LTOIR, FATBIN, OBJECT, LIBRARY = 1, 2, 3, 4, 5, 6
+SEED = 20261122
 _INPUT = {"cubin": CUBIN, "final": CUBIN, "ptx": PTX, "ltoir": LTOIR}
 _ENTRY = {"cubin": "sass", "final": "sass", "ptx": "ptx", "ltoir": "ltoir"}
 _TARGETS = ("75", "80", "86", "89", "90", "100", "103", "110", "120", "121")
@@ -448,7 +449,7 @@ def cases(
     objects: Sequence[Made],
     each: int,
     strata: Iterable[str] = STRATA,
-    seed: int = 20261122,
+    seed: int = SEED,
 ) -> Iterable[Case]:
     """``each`` different links of every stratum."""
     for stratum in strata:

@@ -1,9 +1,10 @@
 """Links made-up inputs with real nvJitLinks and nvlinks, and holds ``check`` against what they did.
 
-``python tests/oracle/measure.py FOLDER [EACH] [--only STRATUM]... [--trial] [--record]``. FOLDER
-keeps compilers, linkers, pieces and answers (some 8 GB), so that a second run asks what is new.
-EACH is the number of links of each stratum, 550 unless told. ``--trial``: with trial links besides;
-``--record``: links of fewer pieces, which are stored with the tests.
+``python tests/oracle/measure.py FOLDER [EACH] [--only STRATUM]... [--seed N] [--trial] [--record]``.
+FOLDER keeps compilers, linkers, pieces and answers (some 8 GB), so that a second run asks what is
+new; with ``--only`` it goes piece by piece. EACH is the number of links of each stratum, 550 unless
+told. ``--seed``: other links; ``--trial``: with trial links besides; ``--record``: links of fewer
+pieces, which are stored with the tests.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -21,7 +22,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "sample_artifacts")]
 import nvcc_objects  # noqa: E402
 import recorded  # noqa: E402
 from held_against import DISAGREE, Held, held, table  # noqa: E402
-from link_cases import STRATA, Case, cases, key  # noqa: E402
+from link_cases import SEED, STRATA, Case, cases, key  # noqa: E402
 from pieces import compiled  # noqa: E402
 from real_linkers import Answer, asked  # noqa: E402
 from toolchains import PackageCache  # noqa: E402
@@ -40,6 +41,28 @@ def answered(made: Sequence[Case], folder: Path, cache: PackageCache) -> list[tu
     return [(case, Answer(*known[key(case)])) for case in made]
 
 
+def measured(
+    folder: Path, each: int, strata: Iterable[str], *, seed: int = SEED, trial: bool = False
+) -> list[Held]:
+    """Links of these strata, each held against what the real linker did with it."""
+    cache = PackageCache(folder / "packages")
+    pieces = compiled(folder / "pieces", cache)
+    objects = nvcc_objects.objects(folder / "pieces", cache)
+    answers = answered(list(cases(pieces, objects, each, strata, seed)), folder, cache)
+    return list(held(answers, folder / "inputs", trial=trial))
+
+
+def recorded_anew(folder: Path, each: int) -> list[Held]:
+    """The links of few pieces, which are stored with the tests."""
+    cache = PackageCache(folder / "packages")
+    pieces, objects = recorded.kept(
+        compiled(folder / "pieces", cache), nvcc_objects.objects(folder / "pieces", cache)
+    )
+    answers = answered(list(cases(pieces, objects, each)), folder, cache)
+    recorded.record(pieces, objects, answers)
+    return list(held(answers, folder / "inputs"))
+
+
 def described(row: Held) -> str:
     """A case that is not agreed on, for whoever mends it."""
     files = " ".join(file.file for file in row.case.files)
@@ -56,27 +79,21 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("each", type=int, nargs="?", default=EACH)
     parser.add_argument("--only", action="append", choices=list(STRATA))
+    parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--trial", action="store_true")
     parser.add_argument("--record", action="store_true")
     chosen = parser.parse_args()
-    cache = PackageCache(chosen.folder / "packages")
-    pieces = compiled(chosen.folder / "pieces", cache)
-    objects = nvcc_objects.objects(chosen.folder / "pieces", cache)
-    if chosen.record:
-        pieces, objects = recorded.kept(pieces, objects)
-    made = list(cases(pieces, objects, chosen.each, chosen.only or STRATA))
     start = time.monotonic()
-    answers = answered(made, chosen.folder, cache)
-    asking = time.monotonic() - start
     if chosen.record:
-        recorded.record(pieces, objects, answers)
-    rows = list(held(answers, chosen.folder / "inputs", trial=chosen.trial))
-    checking = time.monotonic() - start - asking
+        rows = recorded_anew(chosen.folder, chosen.each)
+    else:
+        strata = chosen.only or STRATA
+        rows = measured(chosen.folder, chosen.each, strata, seed=chosen.seed, trial=chosen.trial)
     for row in rows:
         if row.outcome == DISAGREE:
             print(described(row), end="\n\n")
     print(table(rows))
-    print(f"\nasked in {asking:.0f} s, checked in {checking:.0f} s")
+    print(f"\nin {time.monotonic() - start:.0f} s")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,52 @@
+"""Thousands of made-up links: ``check``, with and without a trial, agrees with real linkers.
+
+Compilers and linkers come from PyPI, some 8 GB; a folder in ``LTOCOMPAT_ORACLE`` keeps them with all
+answers. The links of the suite itself are few and recorded (tests/test_recorded_links.py).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from held_against import DISAGREE, Held
+from link_cases import STRATA
+from measure import EACH, described, measured
+
+pytestmark = pytest.mark.wild
+
+# What no byte shows: instructions behind a suffix, what a damaged header was, who made scrambled
+# LTO-IR, and what it calls.
+SHARE = {"suffixes": 0.1, "damaged headers": 0.8, "-rdc": 0.1, "nvlink": 0.2, "no kernels": 0.06}
+TRIED = 100  # of each stratum; a trial takes a second
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    kept = os.environ.get("LTOCOMPAT_ORACLE")
+    return Path(kept) if kept else tmp_path_factory.mktemp("oracle")
+
+
+def contradicted(rows: list[Held]) -> list[str]:
+    return [described(row) for row in rows if row.outcome == DISAGREE]
+
+
+def unknown(rows: list[Held]) -> int:
+    return sum(row.outcome == "unknown" for row in rows)
+
+
+@pytest.mark.parametrize("stratum", STRATA)
+def test_no_verdict_is_contradicted_and_few_are_unknown(stratum: str, folder: Path) -> None:
+    rows = measured(folder, EACH, [stratum])
+    assert not contradicted(rows)
+    assert unknown(rows) <= SHARE.get(stratum, 0.05) * EACH
+
+
+@pytest.mark.parametrize("stratum", STRATA)
+def test_no_trial_is_contradicted_and_hardly_any_leaves_it_unknown(
+    stratum: str, folder: Path
+) -> None:
+    rows = measured(folder, TRIED, [stratum], trial=True)
+    assert not contradicted(rows)
+    assert stratum == "damaged headers" or unknown(rows) <= 0.02 * TRIED
