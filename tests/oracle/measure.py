@@ -1,6 +1,6 @@
 """Links made-up inputs with real nvJitLinks and nvlinks, and holds ``check`` against what they did.
 
-``python tests/oracle/measure.py FOLDER [EACH] [--only STRATUM]... [--seed N] [--trial] [--record]``.
+``python tests/oracle/measure.py FOLDER [EACH] [--only STRATUM]... [--seed N] [--trial|--record]``.
 FOLDER keeps compilers, linkers, pieces and answers (some 8 GB), so that a second run asks what is
 new; with ``--only`` it goes piece by piece. EACH is the number of links of each stratum, 550 unless
 told. ``--seed``: other links; ``--trial``: with trial links besides; ``--record``: links of fewer

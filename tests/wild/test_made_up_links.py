@@ -1,6 +1,6 @@
 """Thousands of made-up links: ``check``, with and without a trial, agrees with real linkers.
 
-Compilers and linkers come from PyPI, some 8 GB; a folder in ``LTOCOMPAT_ORACLE`` keeps them with all
+Compilers and linkers come from PyPI, some 8 GB; a folder in ``LTOCOMPAT_ORACLE`` keeps them and all
 answers. The links of the suite itself are few and recorded (tests/test_recorded_links.py).
 """
 
