@@ -27,11 +27,12 @@ from ltocompat.cli import (
     targets,
 )
 from ltocompat.cli.run_verb import wants_json, write_error
+from ltocompat.cli.streams import AnswerLost, flush_answer, lost, replace_missing_streams
 from ltocompat.cli.target_option import VerbCommand
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.failure import Failure
 from ltocompat.model.version import VERSION
-from ltocompat.report.exit_status import INTERRUPTED, USAGE, ExitStatus
+from ltocompat.report.exit_status import CLOSED_PIPE, INTERRUPTED, USAGE, ExitStatus
 
 VERBS: tuple[Callable[..., int] | typer.Typer, ...] = (
     check.check,
@@ -101,7 +102,23 @@ def _options(
 
 def main() -> None:
     """Run the command line and exit with the code of ``report/exit_status.py``."""
-    sys.exit(run(sys.argv[1:]))
+    replace_missing_streams()
+    try:
+        code = run(sys.argv[1:])
+        flush_answer()
+    except BrokenPipeError:
+        code = CLOSED_PIPE
+    except OSError as error:  # of what the parser writes itself, such as help
+        code = _told(lost(error))
+    except AnswerLost as error:
+        code = _told(error)
+    sys.exit(code)
+
+
+def _told(error: Exception) -> int:
+    status: ExitStatus[object] = ExitStatus()
+    status.failed(error, sys.stderr)
+    return status.code
 
 
 def run(arguments: list[str]) -> int:
@@ -116,9 +133,7 @@ def run(arguments: list[str]) -> int:
             error.show()
             failure, code = Failure("usage", error.format_message()), USAGE
         elif isinstance(error, LtocompatError):  # an option has no meaning
-            status: ExitStatus[object] = ExitStatus()
-            failure = status.failed(error, sys.stderr)
-            code = status.code
+            failure, code = Failure.of(error), _told(error)
         else:
             raise
         if wants_json(arguments):

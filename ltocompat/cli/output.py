@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from typing import TextIO
 
 from ltocompat.cli.progress import ProgressLine
+from ltocompat.cli.streams import Answer
 from ltocompat.report import Writable
 
 
@@ -32,7 +32,7 @@ def colors_wanted() -> bool:
 class _AfterErasing:
     """A terminal's stream that takes the progress line away before anything is printed over it."""
 
-    def __init__(self, stream: TextIO, progress: ProgressLine) -> None:
+    def __init__(self, stream: Writable, progress: ProgressLine) -> None:
         self._stream = stream
         self._progress = progress
 
@@ -53,14 +53,14 @@ class Output:
 
     def __init__(self, *, lines: bool = False) -> None:
         """``lines``: where standard error is no terminal, write a line now and then instead."""
-        self.answer: Writable = sys.stdout
+        self.answer: Writable = Answer(sys.stdout)
         self.messages: Writable = sys.stderr
         self.progress: ProgressLine | None = None
         if sys.stderr.isatty():
             self.progress = ProgressLine()
             self.messages = _AfterErasing(sys.stderr, self.progress)
             if sys.stdout.isatty():
-                self.answer = _AfterErasing(sys.stdout, self.progress)
+                self.answer = _AfterErasing(self.answer, self.progress)
         elif lines:
             self.progress = ProgressLine(lines=True)
 

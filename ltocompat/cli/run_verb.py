@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable
 from itertools import pairwise
@@ -10,6 +9,7 @@ from typing import Any, TypeVar
 
 from ltocompat.cli.formats import Writing
 from ltocompat.cli.output import Output
+from ltocompat.cli.streams import AnswerLost, flush_answer
 from ltocompat.model.failure import Failure
 from ltocompat.report.exit_status import CLOSED_PIPE, INTERRUPTED, ExitStatus, tell
 
@@ -39,10 +39,8 @@ def run_verb(
         records = status.watch(command(options), output.messages)
         begun = True
         writing.write(records, output.answer)
-        sys.stdout.flush()
+        flush_answer()
     except BrokenPipeError:
-        # Python flushes standard output once more at exit, which must not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED_PIPE
     except KeyboardInterrupt:
         tell("interrupted", output.messages)
@@ -50,7 +48,8 @@ def run_verb(
     except Exception as error:  # noqa: BLE001 - any error ends as one sentence
         failure = status.failed(error, output.messages)
         # Errors of ours come before the first word of an answer: later ones are among the records.
-        if writing.json and (failure.error is not None or not begun):
+        told = not isinstance(error, AnswerLost)
+        if told and writing.json and (failure.error is not None or not begun):
             write_error(failure)
     finally:
         output.close()

@@ -18,6 +18,7 @@ class ArchForm(enum.StrEnum):
     LTO = "lto"
 
 
+_RELEASE = re.compile(r"\s*([0-9]{1,9})\.([0-9]{1,9})(?:\.|\s*$)")
 _ARCH = re.compile(r"(?:(sm|compute|lto)_?)?([0-9]{1,4})([af]?)")
 
 
@@ -77,10 +78,10 @@ class Release:
     @classmethod
     def parse(cls, text: str) -> Release:
         """Read ``12.4`` (anything after the minor is left out)."""
-        parts = text.strip().split(".")
-        if len(parts) < 2 or not (parts[0].isdecimal() and parts[1].isdecimal()):
-            raise UsageError(f"{text!r} is not a CUDA release; write it like 12.4")
-        return cls(int(parts[0]), int(parts[1]))
+        match = _RELEASE.match(text)
+        if match is None:
+            raise UsageError(f"{text[:40]!r} is not a CUDA release; write it like 12.4")
+        return cls(int(match[1]), int(match[2]))
 
     @classmethod
     def from_code(cls, code: int) -> Release:

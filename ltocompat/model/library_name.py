@@ -7,11 +7,11 @@ import re
 _LINUX_NAME = re.compile(
     # auditwheel puts a hash into the names of libraries that it copies: libcudart-d0da41ae.so.11.0.
     r"(lib(?:cuda|cudart|nvrtc|nvJitLink|nvrtc-builtins|nvvm|nvfatbin|nvptxcompiler|cudadevrt))"
-    r"(?:-[0-9a-f]{8})?(?:\.alt)?(?:\.so(?:\.\d+){0,3}|\.a)"
+    r"(?:-[0-9a-f]{8})?(?:\.alt)?(?:\.so(?:\.\d{1,9}){0,3}|\.a)"
 )
 _WINDOWS_NAME = re.compile(
-    r"(?:(nvcuda)|(cudart|nvrtc-builtins|nvrtc|nvvm)(?:32|64)_\d+(?:_\d+)?"
-    r"|(nvJitLink|nvfatbin|nvptxcompiler)_\d+_\d+)(?:-[0-9a-f]{32})?(?:\.alt)?\.dll",
+    r"(?:(nvcuda)|(cudart|nvrtc-builtins|nvrtc|nvvm)(?:32|64)_\d{1,9}(?:_\d{1,9})?"
+    r"|(nvJitLink|nvfatbin|nvptxcompiler)_\d{1,9}_\d{1,9})(?:-[0-9a-f]{32})?(?:\.alt)?\.dll",
     re.IGNORECASE,
 )
 _WINDOWS_LIBRARIES = {

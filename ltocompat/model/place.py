@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ltocompat.model.errors import UsageError
 
-_TAIL = re.compile(r"@(0x[0-9a-fA-F]+)((?:\.[0-9]+){0,2})$")
+_TAIL = re.compile(r"@(0x[0-9a-fA-F]{1,16})((?:\.[0-9]{1,9}){0,2})$")
 _UNSAFE = re.compile(r"[^\w./+,:-]|:(?=:)|(?<=:):|^:|:$")
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.packages.members import member_of, members_of, zip_names
+from ltocompat.packages.metadata import ENDLESS
 from ltocompat.packages.values import Dependency, Kind, Package, normalized
 
 _INDEX, _PATHS = "info/index.json", "info/paths.json"
@@ -115,6 +116,8 @@ def alternatives(text: str) -> tuple[str, ...] | None:
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
     found = []
+    if ENDLESS.search(text):
+        return None
     for part in text.split("|"):
         clauses = [_clause(comparison.strip()) for comparison in part.split(",")]
         if None in clauses:

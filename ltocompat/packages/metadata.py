@@ -6,6 +6,7 @@ Source: packaging.python.org, "Core metadata specifications" and "Binary distrib
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ MOST_BYTES = MIB
 """Of metadata that are read, bytes; headers come first, and real ones stay below 100 KiB."""
 _MOST_LINES = 10_000
 _SHOWN = 120
+ENDLESS = re.compile(r"[0-9]{100}")
+"""Python makes no number of thousands of digits, which whoever compares versions would ask for."""
 
 
 @dataclass(slots=True)
@@ -103,7 +106,7 @@ def _dependencies(lines: Iterable[str], problems: list[str]) -> Iterable[Depende
     for line in lines:
         text = " ".join(line.split())
         try:
-            requirement = Requirement(text)
+            requirement = Requirement(text if not ENDLESS.search(text) else "")
         except (InvalidRequirement, ValueError, RecursionError):
             problems.append(f"Requires-Dist: {text[:_SHOWN]!r} can't be read")
             continue

@@ -17,7 +17,7 @@ from ltocompat.targets.machine.library import Library
 from ltocompat.targets.machine.loaded import Resolved
 
 NVJITLINK = "libnvJitLink"
-_NAME = re.compile(r"(?:__)?nvJitLink([A-Za-z]+)(?:_(\d+)_(\d+))?")
+_NAME = re.compile(r"(?:__)?nvJitLink([A-Za-z]+)(?:_(\d{1,9})_(\d{1,9}))?")
 _LINKED_LTOIR = ("GetLinkedLTOIR", "GetLinkedLTOIRSize")
 
 
@@ -69,7 +69,7 @@ def sonames(host: Host, *how: str) -> tuple[str, ...]:
 
 def major_of(file: str) -> int | None:
     """12 of ``libnvJitLink.so.12`` and ``nvJitLink_120_0.dll``; None where no major is named."""
-    match = re.search(r"\.so\.(\d+)|nvJitLink_(\d+)0_\d", file, re.IGNORECASE)
+    match = re.search(r"\.so\.(\d{1,9})|nvJitLink_(\d{1,9})0_\d", file, re.IGNORECASE)
     return int(match[1] or match[2]) if match else None
 
 

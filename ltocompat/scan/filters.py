@@ -12,7 +12,7 @@ from ltocompat.model.image import Image, ImageKind, Maker
 
 UNKNOWN = "unknown"
 
-_VERSION = re.compile(r"\d+(?:\.\d+)*")
+_VERSION = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
 _NAME = re.compile(r"[A-Za-z][\w.+-]*")
 
 

@@ -92,11 +92,12 @@ def _pin(line: str, place: str, environment: MarkerEnvironment) -> Iterator[Pin]
     text = _OPTIONS.sub("", line)
     try:
         requirement = Requirement(text)
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError):
         if _PLACE.fullmatch(text.partition(";")[0].strip()) is None:
+            # A lock may be named by a file from elsewhere, and lead anywhere: nothing is quoted.
             raise UsageError(
-                f"{place}: {text[:80]!r} is not a requirement; give what pip freeze prints"
-            ) from error
+                f"{place}: this line is not a requirement; give what pip freeze prints"
+            ) from None
         yield from _wheel(text.partition(";")[0].strip())
         return
     name = canonicalize_name(requirement.name)

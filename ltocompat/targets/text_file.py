@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import os
+import stat
 import tomllib
 from typing import Any
 
@@ -19,6 +21,9 @@ def read_text(path: str) -> str:
         UsageError: it can't be read, is too large, or is no text.
     """
     try:
+        # Opening a pipe would wait for whoever writes into it.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise UsageError(f"{path} is not a regular file; give a lock file or a file of targets")
         with open(path, "rb") as file:
             content = file.read(_MOST + 1)
         if len(content) > _MOST:

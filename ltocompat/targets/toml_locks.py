@@ -175,4 +175,6 @@ def _tables(value: object) -> list[Table]:
 
 
 def _broken(value: object, wanted: str) -> UsageError:
-    return UsageError(f"{str(value)[:60]!r} stands where {wanted} belongs; make the lock anew")
+    # The file may lead anywhere: what stands in it is not quoted.
+    kind = type(value).__name__
+    return UsageError(f"a value of type {kind} stands where {wanted} belongs; make the lock anew")

@@ -94,7 +94,7 @@ _TEXTS = (
         "the inputs were compiled with different values of {0}",
     ),
     _Text(
-        r"Input file '([^']+)' newer than toolkit \((\d+)(\d) vs (\d+)(\d)\)",
+        r"Input file '([^']+)' newer than toolkit \((\d{1,9})(\d) vs (\d{1,9})(\d)\)",
         "cubin too new",
         "{0} holds code of CUDA {1}.{2}, and this {linker} is of {3}.{4}",
     ),

@@ -32,7 +32,7 @@ _ENDINGS = {
     InputKind.LIBRARY: "a",
     InputKind.ANY: "o",
 }
-_RELEASE = re.compile(rb"release (\d+)\.(\d+),")
+_RELEASE = re.compile(rb"release (\d{1,9})\.(\d{1,9}),")
 # Where libnvvm lies, seen from the program: our own cache, a toolkit, a wheel.
 _LIBNVVM = (".", "../nvvm/lib64", "../nvvm/lib", "../lib", "../lib64")
 
@@ -143,7 +143,7 @@ def _file(number: int, kind: int) -> str:
 
 def _named(log: str, names: dict[str, str]) -> str:
     """The log with the inputs' own names; ``input10.o`` is not ``input1`` with something behind."""
-    return re.sub(r"input\d+\.\w+", lambda found: names.get(found[0], found[0]), log)
+    return re.sub(r"input\d{1,9}\.\w+", lambda found: names.get(found[0], found[0]), log)
 
 
 def main() -> None:

@@ -14,18 +14,18 @@ _PACKAGE = re.compile(
 # What two releases of one file differ by, in the order in which it is taken off.
 _VERSIONS = (
     # libcusparse.so.12.5.8, libcusparse.12.dylib
-    (re.compile(r"(\.so)(?:\.\d+)+$"), r"\1"),
-    (re.compile(r"(?:\.\d+)+(\.dylib)$"), r"\1"),
+    (re.compile(r"(\.so)(?:\.\d{1,9})+$"), r"\1"),
+    (re.compile(r"(?:\.\d{1,9})+(\.dylib)$"), r"\1"),
     # cusparse64_12.dll, nvJitLink_120_0.dll
-    (re.compile(r"(?:_\d+)+(?:\.alt)?(\.dll)$", re.IGNORECASE), r"\1"),
+    (re.compile(r"(?:_\d{1,9})+(?:\.alt)?(\.dll)$", re.IGNORECASE), r"\1"),
     # core.cpython-311-x86_64-linux-gnu.so, core.abi3.so, core.cp311-win_amd64.pyd
-    (re.compile(r"\.(?:cpython-\d+|cp\d+|abi3)[\w-]*(\.(?:so|pyd))$"), r"\1"),
+    (re.compile(r"\.(?:cpython-\d{1,9}|cp\d{1,9}|abi3)[\w-]*(\.(?:so|pyd))$"), r"\1"),
     # auditwheel's hash: libgomp-855c301a.so
     (re.compile(r"-[0-9a-f]{8}(?=\.so|\.dll)"), ""),
     # libx-1.2.3.so, kernel_v12.4.fatbin
-    (re.compile(r"[-_]v?\d+(?:\.\d+)+(?=\.\w+$)"), ""),
+    (re.compile(r"[-_]v?\d{1,9}(?:\.\d{1,9})+(?=\.\w+$)"), ""),
 )
-_NUMBERS = re.compile(r"\d+(?:\.\d+)*")
+_NUMBERS = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
 
 
 def label(names: Iterable[str]) -> str:

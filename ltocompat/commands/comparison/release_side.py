@@ -38,7 +38,7 @@ _REST = "further files"
 # nvcc names what is local to a file after hashes of its path and of its text, which differ in every
 # build: _INTERNAL_0571d20b_7_axpy_cu_axpy, _GLOBAL__N__68b329da_7_axpy_cu_587774ad_1234.
 _LOCAL = re.compile(r"(_INTERNAL_|_GLOBAL__N__)[0-9a-f]{8}_")
-_LOCAL_END = re.compile(r"(_cu_)[0-9a-f]{8}(?:_\d+)?")
+_LOCAL_END = re.compile(r"(_cu_)[0-9a-f]{8}(?:_\d{1,9})?")
 
 Values = dict[str, Place]
 """Distinct values, each with the place of the first image that has it."""

@@ -44,7 +44,7 @@ _FAMILY = b"ltocompat/"
 _NEAR = 4096
 _AGAIN = "save one with: ltocompat inspect --kernels --format json"
 _PATH = re.compile(r"`\$([^`]*)`$")  # the end of a sentence of msgspec: .artifacts[0].path
-_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
+_STEP = re.compile(r"\.(\w+)|\[(\d{1,9})\]")
 
 E = TypeVar("E", ImageKind, Compression, Role)
 

@@ -23,8 +23,8 @@ _CUINFO = struct.Struct("<HHH")
 _TYPE_TKINFO = 2000
 _TYPE_CUINFO = 1000
 _CUINFO_FORM = 2
-_CUDA_VERSION = re.compile(r"release (\d+\.\d+), V(\d+(?:\.\d+)+)")
-_ARCH_OPTION = re.compile(r"(?:^|\s)(?:-arch|--gpu-name|-arch=)\s*=?\s*sm_\d+([af]?)(?:\s|$)")
+_CUDA_VERSION = re.compile(r"release (\d{1,9}\.\d{1,9}), V(\d{1,9}(?:\.\d{1,9})+)")
+_ARCH_OPTION = re.compile(r"(?:^|\s)(?:-arch|--gpu-name|-arch=)\s*=?\s*sm_\d{1,9}([af]?)(?:\s|$)")
 
 
 class ToolNote(NamedTuple):

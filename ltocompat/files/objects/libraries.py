@@ -32,7 +32,9 @@ _STATIC_MARKS = {
 }
 _COMPILERS = ("libnvJitLink", "libnvrtc")
 _BANNER = b"Cuda compilation tools, release "
-_BANNER_TEXT = re.compile(rb"Cuda compilation tools, release \d+\.\d+, V(\d+\.\d+\.\d+)\0")
+_BANNER_TEXT = re.compile(
+    rb"Cuda compilation tools, release \d{1,9}\.\d{1,9}, V(\d{1,9}\.\d{1,9}\.\d{1,9})\0"
+)
 # In a cubin's tkinfo note the name of its tool stands right before the banner.
 _TOOLS = (b"ptxas\0", b"nvlink\0", b"finalizer\0", b"nvasm_internal\0", b"tileiras\0")
 _LINUX_STARTS = (b"libcuda", b"libnv")

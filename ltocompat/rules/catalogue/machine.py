@@ -112,7 +112,7 @@ def driver_of_two_releases(environment: Environment) -> Iterator[Problem]:
 _CHOSEN_BY_HAND = ("CUDA_HOME", "CUDA_PATH", "PATH")
 # Packages with the toolkit's version; libraries such as cuBLAS have numbers of their own.
 _TOOLKIT_PACKAGE = re.compile(
-    r"(?:nvidia-)?(?:cuda-(?:nvrtc|nvcc|version|toolkit)|nvjitlink)(?:-cu\d+)?"
+    r"(?:nvidia-)?(?:cuda-(?:nvrtc|nvcc|version|toolkit)|nvjitlink)(?:-cu\d{1,9})?"
 )
 
 

@@ -299,7 +299,9 @@ def _majors_mixed(environment: Environment, way: str) -> str | None:
 
 
 # A name with a hash in it (libnvrtc-builtins-1a2b3c4d.so.12.4) is a copy that a package brings.
-_BUILTINS = re.compile(r"libnvrtc-builtins\.so\.(\d+)\.(\d+)|nvrtc-builtins64_(\d+)(\d)\.dll")
+_BUILTINS = re.compile(
+    r"libnvrtc-builtins\.so\.(\d{1,9})\.(\d{1,9})|nvrtc-builtins64_(\d{1,9})(\d)\.dll"
+)
 _LINK_WITH_NVRTC = "link with libnvrtc alone, which opens the builtins beside itself"
 
 

@@ -138,6 +138,7 @@ def metadata_unread(shipped: Shipped) -> Iterator[Problem]:
                 f"{problem}, so that what it promises is not judged",
                 "mend the metadata and build the package again",
                 package.path,
+                headline=problem,
             )
 
 
@@ -162,11 +163,11 @@ def given_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
 def _admits(dependency: Dependency, other: Package) -> bool:
     """Whether a version is admitted; one that can't be read counts, since it may be."""
     from packaging.specifiers import SpecifierSet
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import Version
 
     try:
         version = Version(other.version)
-    except InvalidVersion:
+    except ValueError:  # also of more digits than Python makes a number of
         return True
     return any(
         SpecifierSet(text).contains(version, prereleases=True) for text in dependency.versions

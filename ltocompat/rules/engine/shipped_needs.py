@@ -20,7 +20,7 @@ LIBRARIES = {"nvjitlink": "libnvJitLink", "nvrtc": "libnvrtc"}
 TITLES = {"nvjitlink": "nvJitLink", "nvrtc": "NVRTC"}
 _WHEELS = {"nvjitlink": "nvidia-nvjitlink", "nvrtc": "nvidia-cuda-nvrtc"}
 _CONDA = {"nvjitlink": "libnvjitlink", "nvrtc": "cuda-nvrtc"}
-_MAJOR = re.compile(r"\.so\.(\d+)|_(\d+)\d_\d", re.IGNORECASE)
+_MAJOR = re.compile(r"\.so\.(\d{1,9})|_(\d{1,9})\d_\d", re.IGNORECASE)
 _LAST_WITH_SUFFIX = 12
 _STEP = " -> "
 

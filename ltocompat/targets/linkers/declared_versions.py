@@ -10,8 +10,8 @@ from typing import Any
 
 from ltocompat.targets.linkers.machine import Machine
 
-_VERSION = re.compile(r"\d+\.\d+\.\d+")
-_METADATA_VERSION = re.compile(r"^Version: *(\d+\.\d+\.\d+)", re.MULTILINE)
+_VERSION = re.compile(r"\d{1,9}\.\d{1,9}\.\d{1,9}")
+_METADATA_VERSION = re.compile(r"^Version: *(\d{1,9}\.\d{1,9}\.\d{1,9})", re.MULTILINE)
 _DEEPEST = 6  # folders between a library and the root of what installed it
 
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 _NVLINK = b"\0Cuda linker\0"
 _BANNER = b"Cuda compilation tools, release "
-_BANNER_TEXT = re.compile(rb"Cuda compilation tools, release (\d+\.\d+), V(\1\.\d+)\0")
+_BANNER_TEXT = re.compile(rb"Cuda compilation tools, release (\d{1,9}\.\d{1,9}), V(\1\.\d{1,9})\0")
 _LONGEST_BANNER = 80
-_CREATE = re.compile(r"__nvJitLinkCreate_(\d+)_(\d+)")
+_CREATE = re.compile(r"__nvJitLinkCreate_(\d{1,9})_(\d{1,9})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 _CONDITION = re.compile(r"([A-Za-z_]+)(!=|<=|>=|=|<|>)([^<>=!]+)")
-_NUMBERS = re.compile(r"\d+(?:\.\d+)*")
+_NUMBERS = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
 _COMPARE: Mapping[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
     "=": operator.eq,
     "!=": operator.ne,

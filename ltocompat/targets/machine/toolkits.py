@@ -9,10 +9,10 @@ import re
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine.environment import Toolkit
 
-_NVCC = re.compile(r"release \d+\.\d+, V(\d+\.\d+\.\d+)")
+_NVCC = re.compile(r"release \d{1,9}\.\d{1,9}, V(\d{1,9}\.\d{1,9}\.\d{1,9})")
 _HEADER = re.compile(r"^#define\s+CUDA_VERSION\s+(\d{4,6})\s*$", re.MULTILINE)
-_TEXT = re.compile(r"CUDA Version (\d+\.\d+(?:\.\d+)?)")
-_VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?")
+_TEXT = re.compile(r"CUDA Version (\d{1,9}\.\d{1,9}(?:\.\d{1,9})?)")
+_VERSION = re.compile(r"\d{1,9}\.\d{1,9}(?:\.\d{1,9})?")
 _BEHIND = re.compile(rb"(?<![\w.])/[\w./+-]+/bin/nvcc(?![\w.-])")
 _MOST_SCRIPT = 4096
 _HEADERS = ("include/cuda.h", "targets/x86_64-linux/include/cuda.h", "targets/*/include/cuda.h")

@@ -1,0 +1,93 @@
+"""Standard streams that are closed, full or gone: none of them ends a run in a traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+from ltocompat.model.errors import LtocompatError
+from ltocompat.report import Writable
+
+
+class AnswerLost(LtocompatError):
+    """Standard output takes no more."""
+
+
+class Answer:
+    """Standard output, which says in one sentence that it can't be written."""
+
+    def __init__(self, stream: Writable) -> None:
+        self._stream = stream
+
+    def write(self, text: str, /) -> None:
+        """Write ``text``.
+
+        Raises:
+            AnswerLost: it can't be written.
+            BrokenPipeError: nobody reads any more.
+        """
+        try:
+            self._stream.write(text)
+        except OSError as error:
+            raise lost(error) from error
+
+
+def flush_answer() -> None:
+    """Write what is still kept of the answer.
+
+    Raises:
+        AnswerLost: it can't be written.
+        BrokenPipeError: nobody reads any more.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        raise lost(error) from error
+
+
+def lost(error: OSError) -> Exception:
+    """What to raise where standard output can't be written; what it kept is forgotten."""
+    forget(sys.stdout)
+    if isinstance(error, BrokenPipeError):
+        return error
+    reason = error.strerror or type(error).__name__
+    return AnswerLost(f"standard output can't be written ({reason}); make room, or name a file")
+
+
+class Messages:
+    """Standard error: a message that can't be written is lost, and changes nothing else."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str, /) -> int:
+        """Write ``text``, where that can be done."""
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):
+            forget(self._stream)
+        return len(text)
+
+    def __getattr__(self, name: str) -> object:
+        """Everything else is the stream's own."""
+        return getattr(self._stream, name)
+
+
+def forget(stream: TextIO) -> None:
+    """Let a stream lead nowhere, so that Python's last flush of it at exit succeeds."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):  # it is no file of the system, or closed for good
+        return
+
+
+def replace_missing_streams() -> None:
+    """Give Python's standard streams to a process that was started without, and guard messages."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - to the end
+    sys.stderr = Messages(sys.stderr)

@@ -1,0 +1,48 @@
+"""Standard streams that are closed or full change no exit code, and end in no traceback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from samples import FOLDER
+
+FATBIN = str(FOLDER / "fatbin" / "nvfatbin-13.5-sm_90a.fatbin")
+GONE = ["check", "gone.so", "--deploy-target", "R550,h100"]
+FAILS = ["check", FATBIN, "--deploy-target", "R450,h100"]
+
+
+def shell(words: list[str], redirection: str) -> subprocess.CompletedProcess[str]:
+    line = f'"$0" -m ltocompat "$@" {redirection}'
+    command = ["sh", "-c", line, sys.executable, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "words", [["inspect", FATBIN], ["--help"], ["inspect", FATBIN, "--format", "json"]]
+)
+def test_a_full_disk_is_told_in_one_sentence(words: list[str]) -> None:
+    done = shell(words, ">/dev/full")
+    assert done.returncode == 3
+    assert done.stderr == (
+        "ltocompat: standard output can't be written (No space left on device); make room, or name "
+        "a file\n"
+    )
+
+
+@pytest.mark.parametrize("redirection", [">&-", "2>&-", "2>/dev/full", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    ("words", "code"), [(GONE, 3), (FAILS, 1), (["inspect", FATBIN], 0), (["chekc"], 2)]
+)
+def test_a_stream_that_takes_nothing_changes_no_exit_code(
+    words: list[str], code: int, redirection: str
+) -> None:
+    done = shell(words, redirection)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_goes_away_ends_the_run_quietly() -> None:
+    done = shell(["inspect", "--images", str(FOLDER / "fatbin")], "| true; exit 0")
+    assert (done.returncode, done.stderr) == (0, "")
