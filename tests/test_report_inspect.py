@@ -151,7 +151,8 @@ def test_a_pipe_gets_every_name_in_full() -> None:
     assert str(place) in piped
     assert f"tool {long}" in piped
     shown = table(iter(records), images=True, width=80)
-    assert max(map(len, shown.splitlines()[1:])) <= 80
+    assert f"\n    {place}\n" in shown
+    assert max(len(line) for line in shown.splitlines()[1:] if str(place) not in line) <= 80
 
 
 def test_kernels_hashes_and_problems_stand_beneath_their_image() -> None:

@@ -62,7 +62,6 @@ class Column(NamedTuple):
         right: numbers stand to the right.
         width: columns of a terminal that it takes in a listing; in a table the least that it may
             be wrapped to, or 0 when it is never wrapped.
-        middle: cut in the middle rather than at the end.
         optional: left out on terminals narrower than 100 columns.
         place: its words are paths and places, which are never broken.
     """
@@ -70,7 +69,6 @@ class Column(NamedTuple):
     name: str
     right: bool = False
     width: int = 0
-    middle: bool = False
     optional: bool = False
     place: bool = False
 
@@ -102,10 +100,17 @@ class Table(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """Any number of rows, printed as they come; they must be used up before the next block."""
+    """Any number of rows, printed as they come; they must be used up before the next block.
+
+    Attributes:
+        columns: their heads.
+        rows: the rows.
+        notes: something may stand beneath a row.
+    """
 
     columns: tuple[Column, ...]
     rows: Iterator[Row]
+    notes: bool = True
 
 
 class Items(NamedTuple):

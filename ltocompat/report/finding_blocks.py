@@ -21,7 +21,7 @@ from ltocompat.report.document import (
 )
 from ltocompat.report.grouped_findings import GroupedFinding
 from ltocompat.report.matrix_cells import CellNames
-from ltocompat.report.text import brief, clause, clip, count
+from ltocompat.report.text import brief, clause, clip, common_folder, count
 
 _MOST_FINDINGS = 20
 _MOST_NAMED = 4  # artifacts of one finding
@@ -192,7 +192,11 @@ def _kernels(group: GroupedFinding) -> Iterator[str]:
 
 
 def _others(paths: Sequence[str]) -> Iterator[str]:
-    for position, path in enumerate(paths[1:_MOST_NAMED]):
-        yield from (", ", Code(Place(path))) if position else (Code(Place(path)),)
+    """Where else it is, without the folder that is told already."""
+    shown = [str(Place(path)) for path in paths]
+    folder = common_folder(shown)
+    for position, path in enumerate(shown[1:_MOST_NAMED]):
+        name = Code(path.removeprefix(folder))
+        yield from (", ", name) if position else (name,)
     if len(paths) > _MOST_NAMED:
         yield f" and {len(paths) - _MOST_NAMED:,} more"

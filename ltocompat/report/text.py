@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
@@ -93,6 +94,12 @@ def clause(text: str, width: int) -> str:
     ends = [match.start() for match in _CLAUSE_END.finditer(text)]
     fitting = [end for end in ends if end <= width] or ends[:1]
     return text[: fitting[-1]] if fitting else clip(text, width)
+
+
+def common_folder(paths: Iterable[str]) -> str:
+    """The folder that all of these share, with the slash behind it; empty for none."""
+    shared = os.path.commonprefix(list(paths))  # noqa: RUF071 - cut at a slash in the next line
+    return shared[: shared.rfind("/") + 1]
 
 
 def brief(text: str) -> str:

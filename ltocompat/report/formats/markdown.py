@@ -51,10 +51,10 @@ def _write_block(block: Block, stream: Writable) -> None:
             _write_head(columns, stream)
             for cells in rows:
                 _write_row(cells, stream)
-        case Listing(columns, listed):
-            _write_head([*columns, Column("notes")], stream)
+        case Listing(columns, listed, notes):
+            _write_head([*columns, *([Column("notes")] if notes else [])], stream)
             for row in listed:
-                _write_row([*row.cells, _notes(row)], stream)
+                _write_row([*row.cells, *([_notes(row)] if notes else [])], stream)
         case Items():
             _write_items(block, stream)
         case Diagnostic():

@@ -19,13 +19,12 @@ from ltocompat.report.document import (
     Items,
     Listing,
     Paragraph,
-    Row,
     Table,
     Tone,
     Toned,
 )
 from ltocompat.report.terminal_text import filled, painted
-from ltocompat.report.text import clip, clip_middle, escape
+from ltocompat.report.text import clip, escape
 
 _NARROW = 100
 _GAP = 2  # blanks between columns
@@ -66,8 +65,8 @@ def _write_block(block: Block, stream: Writable, options: Options) -> None:
             stream.write(filled(parts, width, following="  ", color=color))
         case Table(columns, rows):
             stream.write(_table(columns, rows, options))
-        case Listing(columns, listed):
-            _write_listing(columns, listed, stream, width)
+        case Listing():
+            _write_listing(block, stream, options)
         case Items():
             _write_items(block, stream, options)
         case Diagnostic():
@@ -164,17 +163,17 @@ def _wrap(text: str, width: int, column: Column, tone: Tone | None) -> str:
     return "\n".join(painted(line, tone) for line in lines)
 
 
-def _write_listing(
-    columns: Sequence[Column], rows: Iterable[Row], stream: Writable, width: int | None
-) -> None:
+def _write_listing(listing: Listing, stream: Writable, options: Options) -> None:
+    columns, width = listing.columns, options.width
     shown = _shown(columns, width)
     chosen = [columns[index] for index in shown]
     widths = _listing_widths(chosen, width)
-    stream.write(_listed([column.name for column in chosen], chosen, widths, width))
-    stream.write(_listed(["-" * size for size in widths], chosen, widths, width))
-    for row in rows:
-        cells = [escape(row.cells[index]) for index in shown]
-        stream.write(_listed(cells, chosen, widths, width))
+    stream.write(_listed([column.name for column in chosen], chosen, widths, options))
+    rules = ["-" * size for size in (*widths[:-1], max(_LEAST, len(chosen[-1].name)))]
+    stream.write(_listed(rules, chosen, widths, options))
+    for row in listing.rows:
+        cells = [row.cells[index] for index in shown]
+        stream.write(_listed(cells, chosen, widths, options))
         for label, text in row.below:
             stream.write(f"    {label} {escape(text)}\n")
 
@@ -187,12 +186,18 @@ def _listing_widths(columns: Sequence[Column], width: int | None) -> list[int]:
 
 
 def _listed(
-    cells: Iterable[str], columns: Sequence[Column], widths: Sequence[int], width: int | None
+    cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int], options: Options
 ) -> str:
-    words = []
+    """One row; a place that does not fit behind the other cells has a line of its own."""
+    words, below = [], ""
     for cell, column, size in zip(cells, columns, widths, strict=True):
-        text = cell
-        if width is not None:
-            text = clip_middle(cell, size) if column.middle else clip(cell, size)
-        words.append(text.rjust(size) if column.right else text.ljust(size))
-    return (" " * _GAP).join(words).rstrip() + "\n"
+        text = escape(cell)
+        if options.width is not None and len(text) > size:
+            if column.place:
+                text, below = "", f"    {text}\n"
+            else:
+                text = clip(text, size)
+        blanks = " " * (size - len(text))
+        shown = painted(text, _tone(cell, options))
+        words.append(blanks + shown if column.right else shown + blanks)
+    return (" " * _GAP).join(words).rstrip() + "\n" + below

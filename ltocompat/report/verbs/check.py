@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import NamedTuple
 
 from ltocompat.model.place import Place
-from ltocompat.model.target import Target
+from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Coverage, Extent, Result, Verdict
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import (
@@ -16,7 +17,9 @@ from ltocompat.report.document import (
     Column,
     Heading,
     Items,
+    Listing,
     Paragraph,
+    Row,
     Table,
     Toned,
     tone_of,
@@ -25,9 +28,7 @@ from ltocompat.report.finding_blocks import FindingTally
 from ltocompat.report.grouped_findings import (
     FindingReport,
     Judgement,
-    Judgements,
     grouped_findings,
-    sort_out,
 )
 from ltocompat.report.matrix_cells import (
     Cell,
@@ -37,11 +38,13 @@ from ltocompat.report.matrix_cells import (
     sources_are_plain,
     target_facts,
 )
-from ltocompat.report.text import brief, count
+from ltocompat.report.text import brief, common_folder, count
 
 _PIPED = 120  # columns that a table with a column a cell may take where nothing limits them
 _PATH = 24  # the least columns of a path
-_MANY = 4  # artifacts from which on one table that tells less is better than a table each
+_WORD = 12  # columns of the longest verdict
+_WORDS = 16  # of one that some of the GPUs have: ``fail 1 of 9``
+_LONG_ROOT = 16  # characters of a folder that is worth to be told once
 _GAP = 2
 
 
@@ -101,37 +104,70 @@ class _Artifact:
 
 
 def blocks(records: Iterable[Judgement], options: Options) -> Iterator[Block]:
-    """One table of all artifacts where it fits, else a table each; then findings.
+    """A row an artifact as they come, where that fits, else a table each; then findings.
 
     Args:
-        records: the targets, then the results.
+        records: the targets, then the results, artifact by artifact.
         options: what the reader asked for.
     """
-    judgements = sort_out(records)
-    artifacts: dict[str, _Artifact] = {}
-    for result in judgements.results:
-        artifact = artifacts.setdefault(result.path, _Artifact(result.path))
-        artifact.add(result)
-    if artifacts:
-        names = _target_names(judgements)
-        tally = FindingTally(options)
+    answer = _Answer(records, options)
+    first = list(islice(answer.artifacts, 2))
+    if first:
         if not options.quiet:
-            yield from _targets(judgements.targets, names)
-        yield from _tables(list(artifacts.values()), names, options, tally)
-        yield from tally.closing()
-    if judgements.empty and not options.quiet:
-        yield Paragraph((f"{count(len(judgements.empty), 'file')} without device code",))
-    if not artifacts and not judgements.empty:
+            yield from _targets(answer.targets, answer.names)
+        yield from _artifacts(answer, first)
+        yield from answer.tally.closing()
+    if answer.empty and not options.quiet:
+        yield Paragraph((f"{count(len(answer.empty), 'file')} without device code",))
+    if not first and not answer.empty:
         yield Paragraph(("nothing was judged",))
-    elif artifacts and not any(artifact.modules for artifact in artifacts.values()):
+    elif first and not answer.has_modules:
         yield Paragraph(("no device code was judged",))
 
 
-def _target_names(judgements: Judgements) -> dict[str, str]:
-    """What to call the targets; what holds on any target is none of the user's: no letter."""
-    in_results = (result.target.name for result in judgements.results)
-    named = labels([target.name for target in judgements.targets])
-    return {name: name for name in in_results} | named
+class _Answer:
+    """The records of an answer, taken as they come.
+
+    Attributes:
+        options: what the reader asked for.
+        tally: what is found.
+        targets: the deploy targets, once the first artifact is there.
+        names: what to call them, and what holds on any target.
+        empty: files without device code, so far.
+        has_modules: device code was judged, so far.
+        artifacts: what is judged, each when all of it is known.
+    """
+
+    def __init__(self, records: Iterable[Judgement], options: Options) -> None:
+        self.options = options
+        self.tally = FindingTally(options)
+        self.targets: list[Target] = []
+        self.names: dict[str, str] = {}
+        self.empty: set[str] = set()
+        self.has_modules = False
+        self.artifacts = self._complete(records)
+
+    def _complete(self, records: Iterable[Judgement]) -> Iterator[_Artifact]:
+        current: _Artifact | None = None
+        for record in records:
+            if isinstance(record, Target) and record != ANY_TARGET:
+                self.targets.append(record)
+                self.names = labels([target.name for target in self.targets])
+            elif isinstance(record, Result) and record.without_device_code:
+                self.empty.add(record.path)
+            elif isinstance(record, Result):
+                if current is not None and current.path != record.path:
+                    yield current
+                    current = None
+                current = current or _Artifact(record.path)
+                self._add(current, record)
+        if current is not None:
+            yield current
+
+    def _add(self, artifact: _Artifact, result: Result) -> None:
+        self.names.setdefault(result.target.name, result.target.name)
+        self.has_modules |= result.coverage.modules > 0
+        artifact.add(result)
 
 
 def _targets(targets: Sequence[Target], names: dict[str, str]) -> Iterator[Block]:
@@ -155,31 +191,39 @@ def _target(target: Target, label: str) -> tuple[str, ...]:
     return (*letter, Code(target.name), *facts)
 
 
-def _tables(
-    artifacts: list[_Artifact], names: dict[str, str], options: Options, tally: FindingTally
-) -> Iterator[Block]:
-    together = _one_table(artifacts, names, options) if len(artifacts) > 1 else None
-    if together is not None:
-        if not options.quiet:
-            yield Paragraph((_summary(artifacts),))
-            yield together
-        yield from _findings(artifacts, names, options, tally)
+def _artifacts(answer: _Answer, first: list[_Artifact]) -> Iterator[Block]:
+    """A row each, where there are several and that fits, then what was found; else a table each."""
+    columns = _columns(answer, first) if len(first) > 1 else ()
+    if not columns:
+        for artifact in chain(first, answer.artifacts):
+            if not answer.options.quiet:
+                yield Heading(artifact.title(answer.options))
+                yield _own_table(artifact, answer.names, answer.options)
+            yield from _findings([artifact], answer)
         return
-    for artifact in artifacts:
-        if not options.quiet:
-            yield Heading(artifact.title(options))
-            yield _own_table(artifact, names, options)
-        yield from _findings([artifact], names, options, tally)
+    seen: list[_Artifact] = []
+    root = common_folder(str(Place(artifact.path)) for artifact in first)
+    root = root if len(root) >= _LONG_ROOT else ""
+    rows = _rows_as_they_come(chain(first, answer.artifacts), columns, root, seen)
+    if answer.options.quiet:
+        list(rows)
+    else:
+        where = f"artifact in {brief(root)}" if root else "artifact"
+        heads = (
+            *(Column(each.head, width=each.width) for each in columns),
+            Column(where, place=True),
+        )
+        yield Listing(heads, rows, notes=False)
+        yield Paragraph((_summary(seen),))
+    yield from _findings(seen, answer)
 
 
-def _findings(
-    artifacts: list[_Artifact], names: dict[str, str], options: Options, tally: FindingTally
-) -> Iterator[Block]:
+def _findings(artifacts: list[_Artifact], answer: _Answer) -> Iterator[Block]:
     every = list(dict.fromkeys(cell for artifact in artifacts for cell in artifact.cells))
-    cells = CellNames(every, names)
+    cells = CellNames(every, answer.names)
     results = [result for artifact in artifacts for result in artifact.results]
-    yield from tally.blocks(grouped_findings(results, join=True), cells)
-    if options.why:
+    yield from answer.tally.blocks(grouped_findings(results, join=True), cells)
+    if answer.options.why:
         yield from _reasons(results, cells)
 
 
@@ -202,68 +246,86 @@ def _summary(artifacts: list[_Artifact]) -> str:
     return f"{count(len(artifacts), 'artifact')}: {', '.join(parts)}"
 
 
-def _fits(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], first: int, width: int | None
-) -> bool:
+def _fits(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int | None) -> bool:
     widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
-    return first + sum(size + _GAP for size in widths) <= (width or _PIPED)
+    return sum(size + _GAP for size in widths) <= (width or _PIPED)
 
 
-def _one_table(artifacts: list[_Artifact], names: dict[str, str], options: Options) -> Table | None:
-    """A row an artifact (and route), a column a target and GPU; None where that is too wide.
+class _CellColumn(NamedTuple):
+    """A column of verdicts: of a GPU of a target, or of a whole target."""
 
-    Of many artifacts a column may stand for a whole target.
-    """
-    table = _wide_table(artifacts, names, options, by_gpu=True)
-    if table is None and len(artifacts) >= _MANY:
-        return _wide_table(artifacts, names, options, by_gpu=False)
-    return table
+    target: str
+    gpu: str | None
+    head: str
+
+    @property
+    def width(self) -> int:
+        return max(len(self.head), _WORD if self.gpu is not None else _WORDS)
+
+    def holds(self, cell: Cell) -> bool:
+        """Whether it shows the verdict of a cell."""
+        return cell.target == self.target and self.gpu in (None, cell.gpu)
 
 
-def _wide_table(
-    artifacts: list[_Artifact], names: dict[str, str], options: Options, *, by_gpu: bool
-) -> Table | None:
-    every = [cell for artifact in artifacts for cell in artifact.cells]
-    keys = list(dict.fromkeys((c.target, c.gpu) if by_gpu else (c.target, "") for c in every))
-    heads = [_head(target, gpu, names) for target, gpu in keys]
-    routed = any(cell.route for cell in every)
-    rows = []
+def _columns(answer: _Answer, first: list[_Artifact]) -> tuple[_CellColumn, ...]:
+    """A column a target and GPU, or one a target; none where even that is too wide."""
+    cells = [cell for artifact in first for cell in artifact.cells]
+    by_gpu = [
+        _CellColumn(target, gpu, _head(target, gpu, answer.names))
+        for target, gpu in dict.fromkeys((cell.target, cell.gpu) for cell in cells)
+    ]
+    by_target = [
+        _CellColumn(target, None, _head(target, "", answer.names))
+        for target in dict.fromkeys(cell.target for cell in cells)
+    ]
+    room = (answer.options.width or _PIPED) - _PATH
+    for columns in (by_gpu, by_target):
+        if sum(column.width + _GAP for column in columns) <= room:
+            return tuple(columns)
+    return ()
+
+
+def _rows_as_they_come(
+    artifacts: Iterable[_Artifact],
+    columns: Sequence[_CellColumn],
+    root: str,
+    seen: list[_Artifact],
+) -> Iterator[Row]:
+    """A row for each artifact and route, which is also kept in ``seen``."""
     for artifact in artifacts:
+        seen.append(artifact)
+        place = str(Place(artifact.path)).removeprefix(root)
         for route in dict.fromkeys(cell.route for cell in artifact.cells):
+            of_route = {c: v for c, v in artifact.cells.items() if c.route == route}
             words = [
-                _toned(
-                    [
-                        judged
-                        for cell, judged in artifact.cells.items()
-                        if (cell.target, cell.route) == (target, route)
-                        and (cell.gpu == gpu or not by_gpu)
-                    ]
-                )
-                for target, gpu in keys
+                _toned([v for cell, v in of_route.items() if column.holds(cell)])
+                for column in columns
             ]
-            rows.append((Code(Place(artifact.path)), *([route] if routed else []), *words))
-    longest = max(len(row[0]) for row in rows)
-    offset = 2 if routed else 1
-    first = min(longest, _PATH) + (8 if routed else 0)
-    if not _fits(heads, [row[offset:] for row in rows], first, options.width):
-        return None
-    columns = [Column("artifact", width=_PATH), *([Column("route")] if routed else [])]
-    return Table((*columns, *map(Column, heads)), tuple(rows))
+            yield Row((*words, Code(place + _more_of(route, of_route, columns))))
 
 
-def _toned(several: list[_CellVerdict]) -> Toned:
-    worst = max((cell.verdict for cell in several), default=Verdict.OK)
-    return Toned(_word(several), tone_of(worst))
+def _more_of(route: str, cells: Mapping[Cell, _CellVerdict], columns: Sequence[_CellColumn]) -> str:
+    """What a row has no column for: ``  by load  (not judged: link)``."""
+    by = f"  by {route}" if route else ""
+    halves = dict.fromkeys(half for verdict in cells.values() for half in verdict.not_judged)
+    forgiven = dict.fromkeys(verdict.forgiven for verdict in cells.values() if verdict.forgiven)
+    others = [
+        f"{cell.target}: {verdict.verdict}"
+        for cell, verdict in cells.items()
+        if not any(column.holds(cell) for column in columns)
+    ]
+    more = [*([f"not judged: {', '.join(halves)}"] if halves else []), *forgiven, *others]
+    return f"{by}  ({'; '.join(more)})" if more else by
 
 
-def _word(several: list[_CellVerdict]) -> str:
-    """The word of one cell; of the GPUs of a target the worst, and how many fare so."""
-    words = list(dict.fromkeys(cell.word() for cell in several))
-    if len(words) <= 1:
-        return "".join(words)
+def _toned(several: list[_CellVerdict]) -> str:
+    """The worst verdict of several GPUs, and how many fare so."""
+    if not several:
+        return ""
     worst = max(cell.verdict for cell in several)
     number = sum(cell.verdict is worst for cell in several)
-    return str(worst) if number == len(several) else f"{worst} on {number} of {len(several)}"
+    text = str(worst) if number == len(several) else f"{worst} {number} of {len(several)}"
+    return Toned(text, tone_of(worst))
 
 
 def _head(target: str, gpu: str, names: dict[str, str]) -> str:
@@ -283,15 +345,19 @@ def _own_table(artifact: _Artifact, names: dict[str, str], options: Options) -> 
             (
                 names[target],
                 *([route] if any(routes) else []),
-                *(_toned([artifact.cells[Cell(target, gpu, route)]]) for gpu in gpus),
+                *(_word(artifact.cells[Cell(target, gpu, route)]) for gpu in gpus),
             )
             for target in targets
             for route in routes
         ]
         heads = ["target", *(["route"] if any(routes) else []), *gpus]
-        if _fits(heads, rows, 0, options.width):
+        if _fits(heads, rows, options.width):
             return Table(tuple(map(Column, heads)), tuple(rows))
     return _rows(artifact, names, routed=any(routes))
+
+
+def _word(cell: _CellVerdict) -> Toned:
+    return Toned(cell.word(), tone_of(cell.verdict))
 
 
 def _rows(artifact: _Artifact, names: dict[str, str], *, routed: bool) -> Table:

@@ -45,7 +45,7 @@ _LISTED = (
     Column("stored as", width=14, optional=True),
     Column("registered", width=10, optional=True),
     Column("stored", right=True, width=10),
-    Column("place", middle=True),
+    Column("place", place=True),
 )
 
 
@@ -129,7 +129,7 @@ def blocks(records: Iterable[Record | Failure], options: Options) -> Iterator[Bl
     for record in stream:
         closing: Artifact | None = None
         if isinstance(record, Module) and options.images:
-            listing = _Listing(fold, record, stream, options)
+            listing = _Listing(fold, record, stream)
             yield Heading((Code(record.place.path),))
             yield Listing(_LISTED, listing.rows())
             closing = listing.closing
@@ -155,13 +155,10 @@ def _new_fold(options: Options) -> _Fold:
 class _Listing:
     """Rows of one artifact, taken from the stream that the other records come from."""
 
-    def __init__(
-        self, fold: _Fold, first: Module, rest: Iterator[Record | Failure], options: Options
-    ) -> None:
+    def __init__(self, fold: _Fold, first: Module, rest: Iterator[Record | Failure]) -> None:
         self._fold = fold
         self._first = first
         self._rest = rest
-        self._short = options.width is not None
         self.closing: Artifact | None = None
 
     def rows(self) -> Iterator[Row]:
@@ -174,19 +171,16 @@ class _Listing:
             self._fold.add(record)
             if isinstance(record, Module):
                 for image in record.images:
-                    yield _image_row(image, record.registered, short=self._short)
+                    yield _image_row(image, record.registered)
             record = next(self._rest, None)
 
 
-def _image_row(image: Image, registered: bool | None, *, short: bool) -> Row:  # noqa: FBT001
+def _image_row(image: Image, registered: bool | None) -> Row:  # noqa: FBT001 - a fact
     made_by = makers_label(image.made_by)
     if evidence := evidence_label(image.made_by):
         made_by += f" ({evidence})"
     if needs := needs_label(image.needs):
         made_by += f"; {needs}"
-    place = str(image.place)
-    if short:  # the heading names the file; a terminal has no room to repeat it
-        place = place.removeprefix(str(Place(image.place.path))) or place
     below = [("sha256", image.sha256)] if image.sha256 else []
     below += [("kernel", name) for name in image.kernels or ()]
     below += [("problem", brief(problem)) for problem in image.problems]
@@ -197,7 +191,7 @@ def _image_row(image: Image, registered: bool | None, *, short: bool) -> Row:  #
         compression_label(image),
         {True: "yes", False: "no", None: "unknown"}[registered],
         stored_size(image.stored_size),
-        Code(place),
+        Code(image.place),
     )
     return Row(cells, tuple(below))
 
