@@ -169,7 +169,8 @@ def _write_listing(listing: Listing, stream: Writable, options: Options) -> None
     chosen = [columns[index] for index in shown]
     widths = _listing_widths(chosen, width)
     stream.write(_listed([column.name for column in chosen], chosen, widths, options))
-    rules = ["-" * size for size in (*widths[:-1], max(_LEAST, len(chosen[-1].name)))]
+    ends = [max(_LEAST, len(chosen[-1].name)) if chosen[-1].place else widths[-1]]
+    rules = ["-" * size for size in (*widths[:-1], *ends)]
     stream.write(_listed(rules, chosen, widths, options))
     for row in listing.rows:
         cells = [row.cells[index] for index in shown]
