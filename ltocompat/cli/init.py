@@ -1,4 +1,5 @@
 """``ltocompat init``."""
+# ruff: noqa: FBT002 - typer calls a verb by keyword
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ltocompat.cli.formats import Writing
-from ltocompat.cli.options import choose
+from ltocompat.cli.options import InstallLinkers, choose
 from ltocompat.cli.output import Output
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.report.exit_status import ExitStatus
@@ -22,11 +23,16 @@ def init(
         typer.Argument(metavar="[PATH...]", help="Packages (default: dist/*).", show_default=False),
     ] = None,
     output: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="The policy; one that is there is never changed."
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="The policy; one that is there is never changed (default: the nearest one, else "
+            "ltocompat.toml).",
         ),
-    ] = "ltocompat.toml",
+    ] = None,
+    install_linkers: InstallLinkers = False,
     ci: Annotated[
         str | None,
         typer.Option(
@@ -43,6 +49,8 @@ def init(
     from ltocompat.report.verbs.init import write
 
     streams = Output()
-    options = command.InitOptions(tuple(paths or ()), output, progress=streams.progress)
+    options = command.InitOptions(
+        tuple(paths or ()), output, install_linkers=install_linkers, progress=streams.progress
+    )
     writing = Writing(functools.partial(write, ci=ci), json=False)
     return run_verb(command.run, options, writing, ExitStatus(), streams)

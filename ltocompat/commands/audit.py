@@ -290,7 +290,7 @@ def _audited(
     policy = scope.policy
     packages = Packages(files, options.beside, options.limits)
     with ExitStack() as stack:
-        for summary in _summaries(stack, options, files, policy):
+        for summary in policy_summaries(stack, options, files, policy):
             if isinstance(summary, Failure):
                 yield summary
                 continue
@@ -302,13 +302,13 @@ def _audited(
                 yield audited(result, policy, scope.baseline)
 
 
-def _summaries(
+def policy_summaries(
     stack: ExitStack,
     options: AuditOptions,
     files: Sequence[str | os.PathLike[str]],
     policy: Policy,
 ) -> Iterable[ArtifactSummary | Failure]:
-    """What lies in the files; linkers that are asked end with ``stack``."""
+    """What lies in the files, with the trial links of the policy, which end with ``stack``."""
     settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
     scan = ScanOptions(settings, policy.every_target, for_require=True, apart=True)
     if policy.here is not None:

@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import datetime as dt
-import functools
-import json
 import os
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 
-from ltocompat.commands.audit import matching_files, results_of
-from ltocompat.commands.failures import with_failures
+from ltocompat.commands.audit import AuditOptions, matching_files, policy_summaries, results_of
 from ltocompat.commands.package_problems import Packages
 from ltocompat.commands.policy.baseline import Baseline
+from ltocompat.commands.policy.draft import DAYS, DraftTarget, IgnoredFinding, moved
 from ltocompat.commands.policy.gate import Audited, Standing, audited
-from ltocompat.commands.policy.reading import read_policy
+from ltocompat.commands.policy.reading import find_policy, read_policy
 from ltocompat.commands.policy.values import NO_POLICY, Policy
-from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.errors import LtocompatError, UsageError
-from ltocompat.model.failure import Failure, Progress, reporter
+from ltocompat.model.errors import LtocompatError, UnreadableInput
+from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.reading import package_of
 from ltocompat.rules.engine.collect_requirements import required
-from ltocompat.scan.walk import ScanSettings
-from ltocompat.targets.own_tables import OWN, own_tables
+from ltocompat.targets.own_tables import OWN
 
-_NAME = "oldest"
-_DAYS = 90  # that what is wrong today is ignored for
+_Known = tuple[ArtifactSummary, Required]
+"""An artifact, and what ``require`` says of it, which takes long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +40,15 @@ class InitOptions:
 
     Attributes:
         paths: packages, files, folders or patterns; none: ``dist/*``.
-        output: the file; where it is there, it is compared and not replaced.
+        output: the file; where it is there, it is compared and not replaced. None: the policy that
+            ``audit`` finds, else ``ltocompat.toml``.
+        install_linkers: install nvJitLinks that are to be asked and are not at hand.
         limits, progress: as the arguments of ``audit``.
     """
 
     paths: tuple[str | os.PathLike[str], ...] = ()
-    output: str = OWN
+    output: str | None = None
+    install_linkers: bool = False
     limits: Limits = DEFAULT_LIMITS
     progress: Callable[[Progress], None] | None = None
 
@@ -58,124 +59,208 @@ class PolicyDraft:
 
     Attributes:
         path: the file that it is for.
+        audit: the command that holds these packages to it.
         text: the policy.
         written: it was written; else the file was there.
         moved: what differs from the file that was there, a line each.
-        ignored: rules whose findings it ignores for a while.
+        ignored: findings that it ignores, and until when.
+        expires: the last day on which it does.
+        missing: why a trial link was not made that may settle some of them; else empty.
     """
 
     path: str
+    audit: str
     text: str
     written: bool
-    moved: tuple[str, ...] = ()
-    ignored: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """The target of a draft: the oldest place that all packages work on."""
-
-    driver: str
-    nvjitlink: str = ""
-    system: str = ""
-    gpus: tuple[str, ...] = ()
-    trial: bool = False
-    no_code: bool = False
-    ignores: tuple[tuple[str, str], ...] = field(default=())
-
-    def text(self, today: dt.date) -> str:
-        """The policy as TOML."""
-        gpus = json.dumps(list(self.gpus))
-        lines = [
-            "# What releases are held to by ltocompat audit; docs/policy.md has every key.",
-            f"[targets.{_NAME}]",
-            *([f'os = "{self.system}"'] if self.system else []),
-            f'driver = "{self.driver}"',
-            *([f'nvjitlink = "{self.nvjitlink}"'] if self.nvjitlink else []),
-            *([f"gpu = {gpus}"] if self.gpus else []),
-            "",
-            "[audit]",
-            *([f"require-gpus = {gpus}"] if self.gpus else []),
-            *(["trial-link = true"] if self.trial else []),
-            *(['no-device-code = "pass"'] if self.no_code else []),
-        ]
-        expires = today + dt.timedelta(days=_DAYS)
-        for rule, message in self.ignores:
-            lines += [
-                "",
-                "[[audit.ignore]]",
-                f'rule = "{rule}"',
-                f"reason = {json.dumps(f'there when the policy was written: {message}')}",
-                f"expires = {expires}",
-            ]
-        if not self.ignores:
-            lines += [
-                "",
-                "# [[audit.ignore]]  # what may stay for a while",
-                '# rule = "PTX-06"',
-                '# path = "libx*.so"',
-                '# reason = "why, and until what is done"',
-                f"# expires = {expires}",
-            ]
-        return "\n".join(lines) + "\n"
+    moved: tuple[str, ...]
+    ignored: tuple[IgnoredFinding, ...]
+    expires: dt.date
+    missing: str = ""
 
 
 def run(options: InitOptions) -> Iterator[PolicyDraft | Failure]:
-    """The draft; a path that can't be read is a ``Failure`` before it.
+    """The draft; where a path can't be read, a ``Failure`` and no draft.
 
     Raises:
-        UsageError: there is nothing to read, or the file that is there has no policy.
+        UsageError: there is nothing to read, or there is a mistake in the policy that is there.
     """
-    files = matching_files(options.paths, NO_POLICY)
-    settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
-    scan = ScanOptions(settings, for_require=True, apart=True)
-    found: list[ArtifactSummary] = []
-    for summary in with_failures(functools.partial(summaries, files, scan)):
-        if isinstance(summary, Failure):
-            yield summary
-        else:
-            found.append(summary)
-    if found:
-        yield _draft(found, Packages(files, (), options.limits), options.output)
+    nearest = find_policy() or OWN
+    path = options.output or nearest
+    there = read_policy(path) if os.path.exists(path) else None
+    files = matching_files(options.paths, replace(there or NO_POLICY, allow_empty=False))
+    drafting = _Drafting(options, files, path)
+    found = drafting.summaries(NO_POLICY)
+    read = [summary for summary in found if isinstance(summary, ArtifactSummary)]
+    if len(read) < len(found) or not read:
+        yield from (failure for failure in found if isinstance(failure, Failure))
+        return
+    target = drafting.target([_known(summary) for summary in read])
+    config = () if path == nearest else ("--config", path)
+    text = target.text(drafting.today)
+    if there is None:
+        _write(path, text)
+    yield PolicyDraft(
+        path=path,
+        audit=shlex.join(["ltocompat", "audit", *config, *map(str, options.paths)]),
+        text=text,
+        written=there is None,
+        moved=tuple(moved(there, target, drafting.today)) if there else (),
+        ignored=target.ignored,
+        expires=drafting.today + dt.timedelta(days=DAYS),
+        missing=drafting.missing,
+    )
 
 
-def _draft(found: Sequence[ArtifactSummary], packages: Packages, output: str) -> PolicyDraft:
-    today = dt.datetime.now(dt.UTC).date()
-    target = _passed(_first_target(found), found, packages, today)
-    text = target.text(today)
-    ignored = tuple(rule for rule, _ in target.ignores)
-    if os.path.exists(output):
-        moved = tuple(_moved(output, target))
-        return PolicyDraft(output, text, written=False, moved=moved, ignored=ignored)
+def _write(path: str, text: str) -> None:
     try:
-        with open(output, "x", encoding="utf-8", newline="\n") as file:
+        with open(path, "x", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except OSError as error:
-        raise LtocompatError(f"{output!r} can't be written ({error.strerror})") from error
-    return PolicyDraft(output, text, written=True, ignored=ignored)
+        raise LtocompatError(f"{path!r} can't be written ({error.strerror})") from error
 
 
-def _first_target(found: Sequence[ArtifactSummary]) -> _Target:
+class _Drafting:
+    """Finds the policy that packages pass: by ``audit`` itself, of the very text that is written.
+
+    Args:
+        options: for what, and where.
+        files: the packages.
+        path: the file of the policy.
+
+    Attributes:
+        today: the day on which it is written.
+        missing: why a trial link was not made; empty where none was needed.
+    """
+
+    def __init__(
+        self, options: InitOptions, files: Sequence[str | os.PathLike[str]], path: str
+    ) -> None:
+        self._options = options
+        self._files = files
+        self._path = path
+        self._packages = Packages(files, (), options.limits)
+        self.today = dt.datetime.now(dt.UTC).date()
+        self.missing = ""
+
+    def summaries(self, policy: Policy) -> list[ArtifactSummary | Failure]:
+        """What lies in the files, with the trial links of a policy."""
+        options = AuditOptions(
+            install_linkers=self._options.install_linkers,
+            limits=self._options.limits,
+            progress=self._options.progress,
+        )
+        with ExitStack() as stack:
+            return [
+                _whole(record) if isinstance(record, ArtifactSummary) else record
+                for record in policy_summaries(stack, options, self._files, policy)
+            ]
+
+    def target(self, found: Sequence[_Known]) -> DraftTarget:
+        """The target that they pass; by a trial link, where that leaves no more to ignore."""
+        static = self._passed(_first_target(found), found)
+        if not self._trial_decides(static, found):
+            return static
+        tried = self.summaries(replace(NO_POLICY, trial_links=True))
+        missing = [record for record in tried if isinstance(record, Failure)]
+        if missing:
+            self.missing = missing[0].message
+            return static
+        known = [_known(record) for record in tried if isinstance(record, ArtifactSummary)]
+        proved = self._passed(replace(_first_target(known), trial=True), known)
+        return proved if len(proved.ignored) <= len(static.ignored) else static
+
+    def _trial_decides(self, target: DraftTarget, found: Iterable[_Known]) -> bool:
+        rules = {finding.rule for finding in target.ignored}
+        return any(
+            finding.decided_by_trial and finding.rule in rules
+            for result in self._audits(target, found)
+            for finding in result.checked.findings
+        )
+
+    def _passed(self, target: DraftTarget, found: Sequence[_Known]) -> DraftTarget:
+        """The target with the GPUs that pass there, and ignores of what is wrong all the same."""
+        best = self._on_some_driver(target, found)
+        wrong = {
+            IgnoredFinding(finding.rule, finding.verdict, finding.message, finding.remedy)
+            for result in self._audits(best, found)
+            for finding, _ in result.having(Standing.COUNTS, Standing.UNDECIDED)
+        }
+        first_of = {finding.rule: finding for finding in sorted(wrong, reverse=True)}
+        return replace(best, ignored=tuple(sorted(first_of.values())))
+
+    def _on_some_driver(self, target: DraftTarget, found: Sequence[_Known]) -> DraftTarget:
+        """The target with the first driver on which some GPU passes."""
+        if not target.gpus:
+            return target
+        branches = map(drivers.first_production, drivers.driver_branches())
+        newer = [driver for driver in branches if driver > target.driver]
+        candidates = (replace(target, driver=driver) for driver in (target.driver, *newer))
+        narrowed = (self._narrowed(candidate, found) for candidate in candidates)
+        some = next((candidate for candidate in narrowed if candidate.gpus), None)
+        return some or self._least_wrong(target, found)
+
+    def _narrowed(self, target: DraftTarget, found: Sequence[_Known]) -> DraftTarget:
+        """The target without the GPUs on which something fails, or nobody knows."""
+        failing = {
+            result.checked.gpu.name
+            for result in self._audits(target, found)
+            if result.checked.gpu is not None and result.checked.verdict >= Verdict.UNKNOWN
+        }
+        return replace(target, gpus=tuple(gpu for gpu in target.gpus if gpu not in failing))
+
+    def _least_wrong(self, target: DraftTarget, found: Sequence[_Known]) -> DraftTarget:
+        """The target with the GPUs on which the fewest rules fail, where some do on each."""
+        rules: dict[str, set[str]] = {gpu: set() for gpu in target.gpus}
+        for result in self._audits(target, found):
+            if result.checked.gpu is not None:
+                wrong = result.having(Standing.COUNTS, Standing.UNDECIDED)
+                rules[result.checked.gpu.name] |= {finding.rule for finding, _ in wrong}
+        least = min(map(len, rules.values()))
+        return replace(target, gpus=tuple(gpu for gpu in target.gpus if len(rules[gpu]) == least))
+
+    def _audits(self, target: DraftTarget, found: Iterable[_Known]) -> Iterator[Audited]:
+        """What an audit makes of them, by the very text that is written."""
+        policy = target.policy(self.today, self._path)
+        for summary, need in found:
+            for result in results_of(summary, policy, self._packages, need):
+                yield audited(result, policy, Baseline())
+
+
+def _known(summary: ArtifactSummary) -> _Known:
+    return summary, required(summary)
+
+
+def _whole(summary: ArtifactSummary) -> ArtifactSummary | Failure:
+    """An artifact of which nothing could be read is no package without device code."""
+    for skipped in summary.skipped:
+        if skipped.place == Place(summary.path):
+            return Failure.of(UnreadableInput(f"{summary.path}: {skipped.reason}"))
+    return summary
+
+
+def _first_target(found: Sequence[_Known]) -> DraftTarget:
     """What all of them need at least, by what ``require`` says; GPUs that all of them serve."""
-    needs = [required(summary) for summary in found if summary.modules]
+    needs = [need for summary, need in found if summary.modules]
     system = _system(found)
+    newest = drivers.first_production(drivers.driver_branches()[-1])
     if not needs:
-        branch = drivers.driver_branches()[-1]
-        return _Target(str(branch), system=system, no_code=True)
-    floors = [floor for need in needs if (floor := _driver(need)) is not None]
-    linkers = [need.nvjitlink for need in needs if need.nvjitlink is not None]
-    sure: Release | None = max((each.sure or each.possible for each in linkers), default=None)
+        return DraftTarget(newest, system=system, no_code=True)
     served = [
         {f"sm_{service.number}" for service in need.services if _served(service.how, service.name)}
         for need in needs
     ]
-    return _Target(
-        driver=str(max(floors, default=drivers.first_production(drivers.driver_branches()[-1]))),
-        nvjitlink=str(sure) if sure else "",
+    return DraftTarget(
+        driver=max((floor for need in needs if (floor := _driver(need))), default=newest),
+        nvjitlink=_nvjitlink(found),
         system=system,
         gpus=tuple(sorted(set.intersection(*served), key=lambda name: int(name[3:]))),
-        trial=any(not linker.exact and linker.sure is None for linker in linkers),
     )
+
+
+def _nvjitlink(found: Sequence[_Known]) -> Release | None:
+    """The nvJitLink that surely does for all of them, or else may do."""
+    linkers = [need.nvjitlink for _, need in found if need.nvjitlink is not None]
+    return max((linker.sure or linker.possible for linker in linkers), default=None)
 
 
 def _served(how: str, name: str) -> bool:
@@ -187,85 +272,10 @@ def _driver(need: Required) -> DriverVersion | None:
     return need.driver_sass or need.driver_ptx or min(floors, default=None)
 
 
-def _system(found: Sequence[ArtifactSummary]) -> str:
+def _system(found: Sequence[_Known]) -> str:
     """The operating system of the packages, where it is not Linux on x86-64."""
-    packages = (package_of(summary.path) for summary in found)
+    packages = (package_of(summary.path) for summary, _ in found)
     platforms = " ".join(p for package in packages if package for p in package.platforms)
     if "win" in platforms and "linux" not in platforms:
         return "windows"
     return "linux-aarch64" if "aarch64" in platforms and "x86_64" not in platforms else ""
-
-
-def _passed(
-    target: _Target, found: Sequence[ArtifactSummary], packages: Packages, today: dt.date
-) -> _Target:
-    """The target with the GPUs that pass there, the driver on which most do, and the ignores."""
-    best = target
-    if target.gpus:
-        first = int(target.driver.split(".")[0])
-        later = [str(branch) for branch in drivers.driver_branches() if branch > first]
-        candidates = [replace(target, driver=driver) for driver in (target.driver, *later)]
-        narrowed = (_narrowed(candidate, found, packages, today) for candidate in candidates)
-        best = next((candidate for candidate in narrowed if candidate.gpus), target)
-    bad = {
-        (finding.rule, finding.message)
-        for result in _audits(best, found, packages, today)
-        for finding, _ in result.having(Standing.COUNTS, Standing.UNDECIDED)
-    }
-    first_of = dict(sorted(bad, reverse=True))
-    return replace(best, ignores=tuple(sorted(first_of.items())))
-
-
-def _narrowed(
-    target: _Target, found: Sequence[ArtifactSummary], packages: Packages, today: dt.date
-) -> _Target:
-    """The target without the GPUs on which something fails, or nobody knows."""
-    failing = {
-        result.checked.gpu.name
-        for result in _audits(replace(target, ignores=()), found, packages, today)
-        if result.checked.gpu is not None and result.checked.verdict >= Verdict.UNKNOWN
-    }
-    return replace(target, gpus=tuple(gpu for gpu in target.gpus if gpu not in failing))
-
-
-def _audits(
-    target: _Target, found: Sequence[ArtifactSummary], packages: Packages, today: dt.date
-) -> Iterator[Audited]:
-    """What an audit makes of them, by the very text that is written."""
-    policy = _policy(target.text(today), today)
-    for summary in found:
-        for result in results_of(summary, policy, packages):
-            yield audited(result, policy, Baseline())
-
-
-def _policy(text: str, today: dt.date) -> Policy:
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, OWN)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return read_policy(path, today)
-
-
-def _moved(path: str, target: _Target) -> Iterator[str]:
-    """What a policy that is there says otherwise."""
-    tables = own_tables(path).tables or {}
-    targets = tables.get("targets", {})
-    if not targets:
-        raise UsageError(f"{path} has no policy; name another file with --output")
-    there = targets.get(_NAME) or next(iter(targets.values()))
-    audit = tables.get("audit", {})
-    yield from _value_moved("driver", there.get("driver"), target.driver)
-    yield from _value_moved("nvjitlink", there.get("nvjitlink"), target.nvjitlink or None)
-    before, now = audit.get("require-gpus", there.get("gpu", [])), target.gpus
-    before = [before] if isinstance(before, str) else before
-    if lost := [gpu for gpu in before if gpu not in now]:
-        yield f"GPUs: no longer {', '.join(lost)}"
-    if new := [gpu for gpu in now if gpu not in before]:
-        yield f"GPUs: now also {', '.join(new)}"
-    ignored = {ignore.get("rule") for ignore in audit.get("ignore", [])}
-    yield from (f"{rule}: {text}" for rule, text in target.ignores if rule not in ignored)
-
-
-def _value_moved(key: str, before: object, now: str | None) -> Iterator[str]:
-    if (str(before) if before is not None else None) != now:
-        yield f"{key}: {before or 'none'} -> {now or 'none'}"

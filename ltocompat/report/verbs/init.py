@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from ltocompat.report import Failure, Writable
-from ltocompat.report.text import escape
+from ltocompat.report.text import count, escape
 
 if TYPE_CHECKING:
     from ltocompat.commands.init import PolicyDraft
@@ -33,13 +33,25 @@ def write(records: Iterable[PolicyDraft | Failure], stream: Writable, ci: str | 
 
 def _lines(draft: PolicyDraft) -> Iterable[str]:
     if draft.written:
-        yield f"wrote {draft.path}; its packages pass it: ltocompat audit"
+        yield f"wrote {draft.path}, which these packages pass: {draft.audit}"
+        yield from _ignored(draft)
         yield ""
         yield from draft.text.splitlines()
     elif draft.moved:
         yield f"{draft.path} is there and stays as it is; these packages differ from it:"
         yield from (f"  {line}" for line in draft.moved)
+        yield f"what to do: take over there what is meant; hold the packages to it: {draft.audit}"
     else:
         yield f"{draft.path} is there, and nothing moved"
+
+
+def _ignored(draft: PolicyDraft) -> Iterable[str]:
     if draft.ignored:
-        yield f"ignored for a while: {', '.join(draft.ignored)}; see ltocompat explain"
+        number = count(len(draft.ignored), "rule")
+        yield f"until {draft.expires} it ignores {number}: mend this, and take the ignore out:"
+    for finding in draft.ignored:
+        yield f"  {finding.verdict} {finding.rule}: {finding.message}"
+        if finding.remedy:
+            yield f"    what to do: {finding.remedy}"
+    if draft.missing:
+        yield f"a trial link may settle this: add --install-nvjitlink ({draft.missing})"
