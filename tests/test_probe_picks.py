@@ -97,7 +97,20 @@ def loaded(tree: Path, environ: Mapping[str, str]) -> dict[str, str | None]:
     return dict(json.loads(line) for line in done.stdout.splitlines())
 
 
-@pytest.mark.parametrize("name", WORLDS)
+OF_THE_SLOW_TIER = (
+    "nothing",
+    "wheel before LD_LIBRARY_PATH",
+    "13 before 12 wherever dlopen finds them",
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in OF_THE_SLOW_TIER else name
+        for name in WORLDS
+    ],
+)
 def test_each_way_gets_what_it_really_gets(tmp_path: Path, name: str) -> None:
     files, variables = WORLDS[name]
     for file in files:

@@ -102,21 +102,19 @@ def test_one_process_and_context_serve_modules_that_are_refused(
 
 
 def test_a_module_that_loads_is_not_asked_twice() -> None:
-    (answer,) = load(module("fine", "one", "two"))
+    answer, bare = load(module("fine", "one", "two"), module("fine"))
     assert (answer.outcome, answer.step) == (LoadOutcome.LOADED, LoadStep.FUNCTION)
     assert (answer.code, answer.code_name, answer.kernel) == (0, "CUDA_SUCCESS", None)
     assert (answer.gpu, answer.gpu_name, answer.confirmed) == (0, "Fake 0", False)
     assert answer.seconds is not None
-    (bare,) = load(module("fine"))
     assert bare.step is LoadStep.LOAD
 
 
 def test_a_refusal_names_number_name_and_log() -> None:
-    (answer,) = load(module("code 222", "saxpy"))
+    answer, newer = load(module("code 222", "saxpy"), module("code 12345"))
     assert (answer.outcome, answer.step) == (LoadOutcome.REFUSED, LoadStep.LOAD)
     assert (answer.code, answer.code_name) == (222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION")
     assert (answer.log, answer.confirmed) == ("ptxas fatal: no", True)
-    (newer,) = load(module("code 12345"))
     assert (newer.code, newer.code_name) == (12345, None)
 
 

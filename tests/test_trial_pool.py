@@ -191,7 +191,12 @@ def test_refusal_by_a_spoilt_process_does_not_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "signal_name"), [("hang", "SIGALRM"), ("hold", "SIGALRM"), ("spin", "SIGXCPU")]
+    ("word", "signal_name"),
+    [
+        ("hang", "SIGALRM"),
+        pytest.param("hold", "SIGALRM", marks=pytest.mark.slow),
+        pytest.param("spin", "SIGXCPU", marks=pytest.mark.slow),
+    ],
 )
 def test_hang_ends_in_time(word: str, signal_name: str) -> None:
     wall = 60.0 if word == "spin" else 0.3
@@ -321,7 +326,10 @@ def test_works_without_standard_output(program: Path) -> None:
         assert process.communicate()[1].split() == ["accepted"] * 4
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGINT, signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)],
+)
 def test_no_process_outlives_its_parent(program: Path, number: signal.Signals) -> None:
     with script(program, "hang") as process:
         assert until(2, process.pid)
