@@ -70,6 +70,9 @@ def test_keys_say_what_a_target_has() -> None:
 )
 def test_a_value_that_tells_what_it_is_needs_no_key(text: str, same: str) -> None:
     assert values(one(text)) == values(one(same))
+    name = one(text).name
+    assert values(one(name)) == values(one(same))
+    assert "=" in name
 
 
 @pytest.mark.parametrize(

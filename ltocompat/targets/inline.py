@@ -78,6 +78,15 @@ def split(text: str) -> dict[str, str]:
     return found
 
 
+def with_keys(keys: dict[str, str]) -> str:
+    """The inline form of keys and values: ``cuda=12.4,gpu=h100``."""
+    names = {known: spelled for spelled, known in SPELLINGS.items()}
+    return ",".join(
+        f"{names.get(key, key)}{'' if value.startswith(_CONTINUES) else '='}{value}"
+        for key, value in keys.items()
+    )
+
+
 def _without_key(piece: str, text: str) -> tuple[str, str]:
     """The key that a word by itself stands for: ``12.4``, ``R550``, ``h100``, ``hopper``.
 

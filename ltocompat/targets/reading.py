@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ltocompat.model.errors import UsageError, did_you_mean
 from ltocompat.model.target import Target
 from ltocompat.targets.building import ValueOrigin, build
-from ltocompat.targets.inline import EXAMPLE, is_inline, is_word, split
+from ltocompat.targets.inline import EXAMPLE, is_inline, is_word, split, with_keys
 from ltocompat.targets.named import names_of_project, target_of_project, targets_of_file
 
 _BINARIES = (
@@ -58,7 +58,9 @@ def _parse(text: str, where: str) -> tuple[Target, ...]:
         if target is not None:
             return (target,)
         if "," in text or is_word(text):
-            return (build(text, split(text), ValueOrigin("given", where)),)
+            keys = split(text)
+            # "cuda=12.4 has 12.4" reads better than "12.4 has 12.4".
+            return (build(with_keys(keys), keys, ValueOrigin("given", where)),)
     raise _not_a_target(text, where)
 
 
