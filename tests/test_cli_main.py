@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from report_values import LIBRARY, bare_file, library, sass, valid_json
 
 import ltocompat.commands.extract
 import ltocompat.commands.inspect
-from ltocompat.cli import run
+from ltocompat.cli import app, run
 from ltocompat.cli.progress import ProgressLine
 from ltocompat.commands.extract import Extracted, ExtractOptions
 from ltocompat.commands.inspect import InspectOptions
@@ -262,6 +264,52 @@ def test_help_imports_nothing_slow() -> None:
     done = python("-c", code)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Usage: ltocompat") == 3
+
+
+VERBS: dict[str, Any] = dict(typer.main.get_group(app).commands)
+GROUPS = {"linkers"}
+HELP: dict[tuple[str, ...], Any] = {
+    (verb,): command for verb, command in VERBS.items() if verb not in {*GROUPS, "nvjitlink"}
+}
+HELP |= {(name, verb): each for name in GROUPS for verb, each in VERBS[name].commands.items()}
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("group", [[], ["linkers"]])
+def test_no_summary_is_cut_at_80_columns(group: list[str], capsys: Captured) -> None:
+    run([*group, "--help"])
+    text = capsys.readouterr().out
+    assert "..." not in text.partition("Commands:")[2]
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("words", HELP, ids=" ".join)
+def test_help_names_no_type_of_python_and_breaks_no_word(
+    words: tuple[str, ...], capsys: Captured
+) -> None:
+    run([*words, "--help"])
+    text = capsys.readouterr().out
+    assert not re.search(r"list\[|<str>|<int>", text)
+    assert "12\n" not in text
+    usage = text.splitlines()[0]
+    assert usage.startswith(f"Usage: ltocompat {' '.join(words)} [OPTIONS]")
+    assert not re.search(r"\[\[|\{", usage)
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("words", HELP, ids=" ".join)
+def test_help_has_an_example_that_can_be_typed(words: tuple[str, ...], capsys: Captured) -> None:
+    run([*words, "--help"])
+    (example,) = re.findall(r"For example: ltocompat (.*)", capsys.readouterr().out)
+    typed = example.split()
+    assert tuple(typed[: len(words)]) == words
+    HELP[words].make_context("ltocompat", typed[len(words) :])
 
 
 def test_completion_is_kept() -> None:

@@ -85,7 +85,12 @@ def audit(
     ] = None,
     form: FindingFormat = None,
 ) -> int:
-    """Hold packages against the project's own deploy targets and promises, before a release."""
+    """Hold packages against the project's policy before a release.
+
+    For example: ltocompat audit dist/*.whl --format github
+
+    The policy names deploy targets, GPUs and drivers; packages are held to what they promise, too.
+    """
     least = threshold(fail_on, strict=strict)
     from ltocompat.commands import audit as command
     from ltocompat.commands.policy.baseline import Baseline

@@ -86,7 +86,9 @@ def check(
     ] = None,
     form: FindingFormat = None,
 ) -> int:
-    """Judge whether device code will link and load on deploy targets, and say why.
+    """Judge whether device code links and loads where it goes.
+
+    For example: ltocompat check libx.so --deploy-target driver=580,gpu=h100
 
     Verdicts, from the best: ok (documented to work), jit (the driver compiles PTX at load),
     undocumented (measured to work, not promised), unknown (a fact is missing, and named), fail.

@@ -43,7 +43,11 @@ def diff(
     ] = True,
     form: FindingFormat = None,
 ) -> int:
-    """Say what moved between two releases: architectures, makers, floors, sizes, kernels.
+    """Say what moved between two releases of a package or file.
+
+    For example: ltocompat diff old.whl new.whl --forbid lost-arch
+
+    Compared are architectures, makers, least driver and nvJitLink, sizes and kernels.
 
     Files are compared with those of the same name, whatever version it carries. Of saved JSON
     (inspect --kernels --format json) only what it holds is compared.

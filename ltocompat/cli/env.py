@@ -32,7 +32,9 @@ def env(
     verbose: Verbose = False,
     form: FindingFormat = None,
 ) -> int:
-    """Tell what device code will meet on this machine: driver, GPUs, linkers, compilers, toolkits.
+    """Tell what device code meets here: driver, GPUs, linkers.
+
+    For example: ltocompat env --save here.toml
 
     Every fact is told with its source, then what is wrong there and what to do. Exit code 1 says
     that something will fail.

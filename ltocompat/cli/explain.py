@@ -41,10 +41,12 @@ def explain(
     ] = None,
     form: Format = None,
 ) -> int:
-    """Say what causes an error text and what to do, or explain a rule.
+    """Say what causes an error text and what to do.
 
-    Reads the versions, architectures, symbols and files in the text. For example:
-    ltocompat explain "undefined symbol: __nvJitLinkComplete_12_4" libcusparse.so.12
+    For example: ltocompat explain error 222 on driver 580.95.05
+
+    The versions, architectures, symbols and files in the text are read. A rule is explained by its
+    ID: ltocompat explain PTX-01
     """
     from ltocompat.commands import explain as command
     from ltocompat.report.verbs.explain import INDEX, REPORT

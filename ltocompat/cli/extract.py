@@ -35,7 +35,9 @@ def extract(
     made_by: MadeBy = None,
     form: Format = None,
 ) -> int:
-    """Write images to files: cubins and PTX decoded, LTO-IR raw where it can be read.
+    """Write images to files, decoded where they can be.
+
+    For example: ltocompat extract libx.so@0x1f40.3 -o images
 
     Scrambled LTO-IR is written as a .fatbin of one entry, which nvJitLink accepts.
     """

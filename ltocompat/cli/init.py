@@ -42,7 +42,12 @@ def init(
         ),
     ] = None,
 ) -> int:
-    """Write the policy that packages pass today; run again on the next release, show what moved."""
+    """Write the policy that packages pass today, or what moved.
+
+    For example: ltocompat init dist/*.whl --ci github
+
+    Where there is a policy, what moved since is shown beside it.
+    """
     if ci is not None:
         choose("--ci", ci, _CI)
     from ltocompat.commands import init as command

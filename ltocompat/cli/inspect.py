@@ -59,7 +59,9 @@ def inspect(
     ] = False,
     form: Format = None,
 ) -> int:
-    """List every LTO-IR, PTX and SASS image in files, and who made each.
+    """List the LTO-IR, PTX and SASS in files, and who made it.
+
+    For example: ltocompat inspect libx.so --by arch
 
     Nothing is guessed: where no bytes name a tool, an image is made by "unknown".
     """

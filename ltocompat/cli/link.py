@@ -51,7 +51,11 @@ def link(
     install_linkers: InstallLinkers = False,
     form: FindingFormat = None,
 ) -> int:
-    """Link these inputs with real linkers, as LTO and as plain PTX and SASS side by side.
+    """Link inputs with real linkers, and say what that costs.
+
+    For example: ltocompat link a.ltoir b.ltoir --arch sm_90
+
+    They are linked as LTO, and as plain PTX and SASS beside it.
 
     No GPU and no driver is needed; nvJitLink and nvlink run in processes of their own. Exit code 1
     says that some link did not succeed. --kind links the images of that kind alone.

@@ -14,12 +14,13 @@ from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import Format
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
+from ltocompat.cli.target_option import VerbCommand
 from ltocompat.report import Options
 from ltocompat.report.exit_status import ExitStatus
 
 linkers = typer.Typer(
     name="linkers",
-    help="List the linkers at hand, nvJitLink and nvlink; install and remove those for trials.",
+    help="List, install and remove nvJitLinks and nvlinks.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -51,9 +52,11 @@ AllowUnknown = Annotated[
 ]
 
 
-@linkers.command("list")
+@linkers.command("list", cls=VerbCommand)
 def list_(form: Format = None) -> int:
-    """List every nvJitLink and nvlink that this machine reaches, and those installed for trials.
+    """List the nvJitLinks and nvlinks that this machine reaches.
+
+    For example: ltocompat linkers list --format json
 
     Looked at are wheels, conda, CUDA_HOME and CUDA_PATH, /usr/local/cuda*, the loader's cache,
     LD_LIBRARY_PATH and PATH. Nothing is loaded: the version is read out of the file.
@@ -65,9 +68,11 @@ def list_(form: Format = None) -> int:
     return run_verb(command.run_list, command.ListOptions(), writing, ExitStatus())
 
 
-@linkers.command()
+@linkers.command(cls=VerbCommand)
 def install(wanted: Wanted, allow_unknown: AllowUnknown = False, form: Format = None) -> int:
-    """Install nvJitLinks and nvlinks for trials, in a cache of our own and nowhere else.
+    """Install linkers for trials, in a cache apart.
+
+    For example: ltocompat linkers install nvjitlink=13.4 nvlink=13.5
 
     Your own pip or uv downloads them, so that its index, mirror and proxy apply. Each is checked
     against its SHA-256 sum; only the library, or nvlink and its libnvvm, is kept. nvlink can be
@@ -84,9 +89,12 @@ def install(wanted: Wanted, allow_unknown: AllowUnknown = False, form: Format = 
     return run_verb(command.run_install, options, writing, ExitStatus(), output)
 
 
-@linkers.command()
+@linkers.command(cls=VerbCommand)
 def remove(wanted: Wanted, form: Format = None) -> int:
-    """Remove linkers that were installed for trials; no others are ever touched."""
+    """Remove linkers that were installed for trials, and no others.
+
+    For example: ltocompat linkers remove nvjitlink=all
+    """
     from ltocompat.commands import linkers as command
     from ltocompat.report.verbs.linkers import CHANGES
 
@@ -94,7 +102,7 @@ def remove(wanted: Wanted, form: Format = None) -> int:
     return run_verb(command.run_remove, command.RemoveOptions(tuple(wanted)), writing, ExitStatus())
 
 
-@nvjitlink.command("list")
+@nvjitlink.command("list", cls=VerbCommand)
 def list_nvjitlinks(form: Format = None) -> int:
     """The same as ``ltocompat linkers list``, of nvJitLink alone."""
     from ltocompat.commands import linkers as command
@@ -106,7 +114,7 @@ def list_nvjitlinks(form: Format = None) -> int:
     return run_verb(command.run_list, options, writing, ExitStatus())
 
 
-@nvjitlink.command("install")
+@nvjitlink.command("install", cls=VerbCommand)
 def install_nvjitlinks(
     versions: Versions, allow_unknown: AllowUnknown = False, form: Format = None
 ) -> int:
@@ -122,7 +130,7 @@ def install_nvjitlinks(
     return run_verb(command.run_install, options, writing, ExitStatus(), output)
 
 
-@nvjitlink.command("remove")
+@nvjitlink.command("remove", cls=VerbCommand)
 def remove_nvjitlinks(versions: Versions, form: Format = None) -> int:
     """The same as ``ltocompat linkers remove nvjitlink=VERSION``."""
     from ltocompat.commands import linkers as command

@@ -30,7 +30,9 @@ def matrix(
     install_linkers: InstallLinkers = False,
     form: Format = None,
 ) -> int:
-    """Check against every nvJitLink, every driver branch and every GPU architecture.
+    """Check on every nvJitLink, driver branch and GPU at once.
+
+    For example: ltocompat matrix libx.so --svg libx.svg
 
     The same verdicts as those of check, laid out as tables, as JSON, or as a picture.
     """

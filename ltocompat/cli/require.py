@@ -35,7 +35,12 @@ def require(
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="The same as --why.")] = False,
     form: Format = None,
 ) -> int:
-    """Say what device code needs: the least nvJitLink and driver, the GPUs, lines to paste."""
+    """Say which driver, nvJitLink and GPUs device code needs.
+
+    For example: ltocompat require libx.so
+
+    Lines to paste into requirements, conda recipes and containers come with it.
+    """
     from ltocompat.commands import require as command
     from ltocompat.report.verbs.require import REPORT
 

@@ -22,7 +22,10 @@ def schema(
         ),
     ],
 ) -> int:
-    """Print the JSON Schema of what a verb writes with --format json, or of a policy."""
+    """Print the JSON Schema of a verb's answer, or of a policy.
+
+    For example: ltocompat schema check
+    """
     from ltocompat.report.schema import DOCUMENTS, schema_text
 
     if choose("VERB", name, (*DOCUMENTS, _POLICY)) == _POLICY:

@@ -27,7 +27,11 @@ def selftest(
     install_linkers: InstallLinkers = False,
     form: Format = None,
 ) -> int:
-    """Compile, link, load and run on this machine, as PTX and as LTO, and say where it stops.
+    """Compile, link, load and run here, and say where it stops.
+
+    For example: ltocompat selftest --nvjitlink 12.4
+
+    That is done with PTX and with LTO-IR.
 
     Two translation units go through the NVRTC and the nvJitLink at hand, the driver, and every
     GPU; the numbers that come back are compared. Without a GPU it ends after linking. All

@@ -30,20 +30,42 @@ DeployTargets = Annotated[
         OPTION,
         metavar="TARGET",
         autocompletion=complete_target,
-        help="Where it goes: driver=550.54.15,nvjitlink=12.4,gpu=h100+sm_80, prod.toml, "
-        "prod.toml:edge, or a name in pyproject.toml; repeat it for more (default, and without a "
-        "value: this machine).",
+        help="Where it goes: 12.4, R550, driver=580.65.06,gpu=h100+l4, prod.toml:edge, or a name "
+        "in pyproject.toml; repeat it for more (default, and without a value: this machine).",
     ),
 ]
 
 
 class VerbCommand(TyperCommand):
-    """A verb's parser, which reads a bare ``--deploy-target`` as this machine."""
+    """A verb's parser, which reads a bare ``--deploy-target`` as this machine.
+
+    Its help shows arguments as they are written, without types of Python.
+    """
+
+    def __init__(self, *args: Any, **facts: Any) -> None:  # noqa: ANN401 - what typer gives
+        super().__init__(*args, **facts)
+        for argument in self._arguments:
+            argument.display_type_rich = _no_type
+
+    @property
+    def _arguments(self) -> list[Any]:
+        # Each version of typer has their type somewhere else.
+        return [param for param in self.params if param.param_type_name == "argument"]
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - see below
+        """Write ``Usage: ltocompat check [OPTIONS] [PATH...]``."""
+        words = ["[OPTIONS]", *(argument.metavar for argument in self._arguments)]
+        formatter.write_usage(ctx.command_path, " ".join(words))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - see below
         """Parse the words behind the verb."""
         # Each version of typer has the type of ``ctx`` somewhere else.
         return super().parse_args(ctx, with_values(args))
+
+
+def _no_type(ctx: object) -> None:
+    """What stands behind the name of an argument: nothing."""
+    del ctx
 
 
 def with_values(arguments: Sequence[str]) -> list[str]:

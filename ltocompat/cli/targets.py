@@ -21,7 +21,10 @@ def targets(
     ] = None,
     form: Format = None,
 ) -> int:
-    """List the CUDA releases, drivers and GPUs that --deploy-target knows."""
+    """List the GPUs, drivers and releases of deploy targets.
+
+    For example: ltocompat targets hopper
+    """
     from ltocompat.commands import targets as command
     from ltocompat.report.verbs.targets import REPORT
 
