@@ -450,7 +450,7 @@ def test_a_terminal_gets_its_own_width(monkeypatch: pytest.MonkeyPatch, capsys: 
     monkeypatch.setattr("sys.stdout", terminal)
     monkeypatch.setenv("COLUMNS", "80")
     run(["inspect", "x", "--images"])
-    assert "  @0x40.0\n" in terminal.text
+    assert "\n    lib/libx.so@0x40.0\n" in terminal.text
 
 
 def test_json_is_one_document_per_run(calls: list[dict[str, Any]], capsys: Captured) -> None:
