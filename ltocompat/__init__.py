@@ -10,29 +10,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ltocompat.model.arch import ArchForm, Release, SmArch
-from ltocompat.model.errors import LtocompatError, Missing, UnreadableInput, UsageError
-from ltocompat.model.image import (
-    Artifact,
-    Compression,
-    CubinFacts,
-    CudaLibrary,
-    Host,
-    Image,
-    ImageKind,
-    LtoIrVersions,
-    Maker,
-    Module,
-    Needs,
-    Record,
-    Role,
-    Skipped,
-)
-from ltocompat.model.limits import Limits
-from ltocompat.model.place import Place
-from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.version import VERSION
-from ltocompat.scan.filters import ImageFilter
 
 if TYPE_CHECKING:
     from ltocompat.commands.audit import audit
@@ -50,10 +28,30 @@ if TYPE_CHECKING:
     from ltocompat.commands.policy.values import Ignore, Policy
     from ltocompat.commands.require import require
     from ltocompat.commands.selftest import SelfTestResult, SelfTestStep, selftest
+    from ltocompat.model.arch import ArchForm, Release, SmArch
     from ltocompat.model.diff import Change, Diff, DiffSummary, Metadata
+    from ltocompat.model.errors import LtocompatError, Missing, UnreadableInput, UsageError
     from ltocompat.model.failure import Progress
+    from ltocompat.model.image import (
+        Artifact,
+        Compression,
+        CubinFacts,
+        CudaLibrary,
+        Host,
+        Image,
+        ImageKind,
+        LtoIrVersions,
+        Maker,
+        Module,
+        Needs,
+        Record,
+        Role,
+        Skipped,
+    )
+    from ltocompat.model.limits import Limits
     from ltocompat.model.link_options import Disagreement
     from ltocompat.model.matrix import Matrix
+    from ltocompat.model.place import Place
     from ltocompat.model.requirement import (
         Asked,
         LinkerFloor,
@@ -62,12 +60,13 @@ if TYPE_CHECKING:
         RouteFloor,
         Service,
     )
+    from ltocompat.model.symbols import DeviceSymbols
     from ltocompat.model.target import DriverVersion, Gpu, Quantifier, System, Target, VersionSet
     from ltocompat.model.verdict import Coverage, Extent, Finding, Level, Result, Route, Verdict
     from ltocompat.packages.promise import Promise
     from ltocompat.report.to_json import to_json
     from ltocompat.rules.rule import Problem
-    from ltocompat.scan.filters import ArchFilter
+    from ltocompat.scan.filters import ArchFilter, ImageFilter
     from ltocompat.targets.linkers.linker import Linker, Tool
     from ltocompat.targets.machine.environment import (
         CompatFolder,
@@ -193,8 +192,33 @@ __all__ = [
 ]
 
 # The use cases bring every room of the house with them; a program that only asks for help, or for
-# the values, need not wait for that.
+# a few values, as the processes of trials do, need not wait for that.
 _LAZY = {
+    "ArchForm": "ltocompat.model.arch",
+    "Release": "ltocompat.model.arch",
+    "SmArch": "ltocompat.model.arch",
+    "LtocompatError": "ltocompat.model.errors",
+    "Missing": "ltocompat.model.errors",
+    "UnreadableInput": "ltocompat.model.errors",
+    "UsageError": "ltocompat.model.errors",
+    "Artifact": "ltocompat.model.image",
+    "Compression": "ltocompat.model.image",
+    "CubinFacts": "ltocompat.model.image",
+    "CudaLibrary": "ltocompat.model.image",
+    "Host": "ltocompat.model.image",
+    "Image": "ltocompat.model.image",
+    "ImageKind": "ltocompat.model.image",
+    "LtoIrVersions": "ltocompat.model.image",
+    "Maker": "ltocompat.model.image",
+    "Module": "ltocompat.model.image",
+    "Needs": "ltocompat.model.image",
+    "Record": "ltocompat.model.image",
+    "Role": "ltocompat.model.image",
+    "Skipped": "ltocompat.model.image",
+    "Limits": "ltocompat.model.limits",
+    "Place": "ltocompat.model.place",
+    "DeviceSymbols": "ltocompat.model.symbols",
+    "ImageFilter": "ltocompat.scan.filters",
     "DeploymentTarget": "ltocompat.commands.deployment_target",
     "Quantifier": "ltocompat.model.target",
     "audit": "ltocompat.commands.audit",
@@ -276,4 +300,6 @@ _LAZY = {
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
     if name not in _LAZY:
         raise AttributeError(f"module 'ltocompat' has no attribute {name!r}")
-    return getattr(importlib.import_module(_LAZY[name]), name)
+    value = getattr(importlib.import_module(_LAZY[name]), name)
+    globals()[name] = value  # the next access does not come here
+    return value
