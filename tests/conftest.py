@@ -55,4 +55,5 @@ def _shorten(law: Callable[..., object]) -> None:
 def pytest_collection_finish() -> None:
     """Spare the collector what lives until the end: modules, samples and the tests themselves."""
     gc.freeze()
+    gc.set_threshold(10_000)
     gc.enable()
