@@ -53,8 +53,13 @@ def escape(text: str, also: str = "") -> str:
     r"""Show what a terminal would obey or hide as ``\x1b`` or ``\u202e``.
 
     That covers control characters, bidirectional marks, line breaks and lone surrogates (bytes
-    that are not UTF-8), and each character of ``also``.
+    that are not UTF-8), each character of ``also``, and what CI systems obey in any output:
+    ``##[``, and ``::`` where a line begins.
     """
+    if "##[" in text:
+        text = text.replace("##[", f"{_code_of('#')}#[")
+    if text.startswith("::"):
+        text = _code_of(":") + text[1:]
     if text.isprintable() and not (also and any(char in text for char in also)):
         return text
     return "".join(

@@ -56,6 +56,6 @@ def write(
 def _line(cells: Sequence[str]) -> str:
     text = io.StringIO()
     # A spreadsheet would calculate what begins like a formula.
-    safe = [f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells]
+    safe = [f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in map(escape, cells)]
     csv.writer(text, lineterminator="\n").writerow(safe)
     return text.getvalue()
