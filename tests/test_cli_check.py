@@ -12,7 +12,7 @@ from report_values import valid_json
 from samples import FOLDER
 
 from ltocompat.cli import run
-from ltocompat.cli.target_option import with_values
+from ltocompat.cli.options import with_values
 from ltocompat.commands.this_machine import ThisMachine
 from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.targets.linkers import Machine

@@ -19,7 +19,7 @@ from report_values import LIBRARY, bare_file, library, sass, valid_json
 import ltocompat.commands.extract
 import ltocompat.commands.inspect
 from ltocompat.cli import app, run
-from ltocompat.cli.progress import ProgressLine
+from ltocompat.cli.output import ProgressLine
 from ltocompat.commands.extract import Extracted, ExtractOptions
 from ltocompat.commands.inspect import InspectOptions
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError

@@ -22,8 +22,7 @@ from package_writer import zip_of
 from ltocompat.facts import LinkerWheel, linker_wheels
 from ltocompat.model.errors import LtocompatError, Missing, UsageError
 from ltocompat.targets.linkers import Cache, Machine, Tool, installed, remove, resolve
-from ltocompat.targets.linkers.fetching import _environment, fetch
-from ltocompat.targets.linkers.installing import Fetch, install_one
+from ltocompat.targets.linkers.installing import Fetch, _environment, fetch, install_one
 from ltocompat.targets.linkers.machine import program_path
 from ltocompat.targets.linkers.version_request import VersionRequest, choose
 
@@ -349,7 +348,7 @@ def test_why_there_is_no_nvlink_12_is_one_sentence(*, text: str, allow_unknown: 
 def test_a_failed_download_is_one_sentence(
     text: str, cause: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ltocompat.targets.linkers.fetching._tool", saying(tmp_path, text))
+    monkeypatch.setattr("ltocompat.targets.linkers.installing._tool", saying(tmp_path, text))
     with pytest.raises(Missing, match=rf"x==1 can't be downloaded: {cause}") as caught:
         fetch("x==1", str(tmp_path))
     assert "\n" not in str(caught.value)

@@ -22,9 +22,9 @@ from ltocompat.rules.linker_imports import exports
 from ltocompat.rules.rule import Component, Problem, Requirement
 from ltocompat.targets.linkers import Machine, installed
 from ltocompat.targets.machine.environment import Environment
-from ltocompat.targets.machine.library import Library
 from ltocompat.targets.machine.library_on_machine import look_at
 from ltocompat.targets.machine.loaded import BindRule as Found
+from ltocompat.targets.machine.loaded import Library
 
 pytestmark = needs_gcc
 FUNCTIONS = ("Create", "AddData", "Complete", "Destroy", "GetLinkedCubin")

@@ -26,9 +26,9 @@ from ltocompat.cli import (
     selftest,
     targets,
 )
+from ltocompat.cli.options import VerbCommand
 from ltocompat.cli.run_verb import wants_json, write_error
 from ltocompat.cli.streams import AnswerLost, flush_answer, lost, replace_missing_streams
-from ltocompat.cli.target_option import VerbCommand
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.failure import Failure
 from ltocompat.model.version import VERSION

@@ -12,6 +12,7 @@ from ltocompat.cli.options import (
     FAIL_ON,
     AllowEmpty,
     Beside,
+    DeployTargets,
     FindingFormat,
     InstallLinkers,
     NoCache,
@@ -27,7 +28,6 @@ from ltocompat.cli.options import (
 )
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
-from ltocompat.cli.target_option import DeployTargets
 from ltocompat.report import Options
 from ltocompat.report.exit_of_verbs import CheckStatus
 

@@ -11,10 +11,9 @@ from typing import Annotated
 import typer
 
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import Format
+from ltocompat.cli.options import Format, VerbCommand
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
-from ltocompat.cli.target_option import VerbCommand
 from ltocompat.report import Options
 from ltocompat.report.exit_status import ExitStatus
 

@@ -239,7 +239,7 @@ def _need_a_driver(here: Target) -> None:
     """
     if here.driver is not None or here.gpus:
         return
-    from ltocompat.targets.named import names_of_project
+    from ltocompat.targets.reading import names_of_project
 
     _, names = names_of_project(".")
     example = names[0] if names else "cuda=12.4,gpu=h100"

@@ -28,7 +28,7 @@ from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.reading import package_of
 from ltocompat.rules.engine.collect_requirements import required
-from ltocompat.targets.own_tables import OWN
+from ltocompat.targets.text_file import OWN
 
 _Known = tuple[ArtifactSummary, Required]
 """An artifact, and what ``require`` says of it, which takes long."""

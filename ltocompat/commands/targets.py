@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import System
+from ltocompat.targets.building import stock_libraries
 from ltocompat.targets.gpu_groups import gpus_named, groups
-from ltocompat.targets.stock import stock_libraries
 from ltocompat.targets.versions.releases import known_releases
 
 

@@ -21,9 +21,9 @@ from ltocompat.rules.rule import Problem
 from ltocompat.targets.linkers import Machine
 from ltocompat.targets.linkers.linker import Linker
 from ltocompat.targets.machine.environment import Environment
-from ltocompat.targets.machine.library import Library
 from ltocompat.targets.machine.library_on_machine import look_at
 from ltocompat.targets.machine.library_search import LDSO, PATHFINDER
+from ltocompat.targets.machine.loaded import Library
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.machine.python_environment import Installation, chosen
 from ltocompat.targets.machine.save import target_of

@@ -20,7 +20,7 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.target import DriverVersion
 
 if TYPE_CHECKING:
-    from ltocompat.targets.own_tables import OwnTables
+    from ltocompat.targets.text_file import OwnTables
 
 PROMISE_KEYS = ("sass", "ptx", "driver", "nvjitlink")
 _FORMS = {"sass": ArchForm.REAL, "ptx": ArchForm.VIRTUAL}
@@ -53,7 +53,7 @@ def read_promise(path: str) -> Promise | None:
             text names file and key.
     """
     # Imported here: most runs read no promise.
-    from ltocompat.targets.own_tables import own_tables
+    from ltocompat.targets.text_file import own_tables
 
     found = own_tables(path)
     table = (found.tables or {}).get("promise")

@@ -10,12 +10,15 @@ from contextlib import contextmanager
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
-from ltocompat.packages import conda, installed, wheel
+from ltocompat.packages import conda, python_packages
 from ltocompat.packages.values import Package
 
 # Opening a pipe would wait for its other end.
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
-_READERS: tuple[Callable[[ByteView, str, Budget], Package | None], ...] = (wheel.read, conda.read)
+_READERS: tuple[Callable[[ByteView, str, Budget], Package | None], ...] = (
+    python_packages.read_wheel,
+    conda.read,
+)
 
 
 def package_of(path: str, limits: Limits = DEFAULT_LIMITS) -> Package | None:
@@ -32,7 +35,7 @@ def package_of(path: str, limits: Limits = DEFAULT_LIMITS) -> Package | None:
         return None
     try:
         if os.path.isdir(path):
-            return installed.read(path)
+            return python_packages.read_installed(path)
         with _opened(path) as view:
             if view is None:
                 return None
@@ -43,7 +46,7 @@ def package_of(path: str, limits: Limits = DEFAULT_LIMITS) -> Package | None:
     except (OSError, ValueError, LtocompatError):
         # It is reported where its device code is read.
         return None
-    return installed.owner(path)
+    return python_packages.owner(path)
 
 
 @contextmanager

@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from ltocompat.model.arch import Release
 from ltocompat.model.image import Host
 from ltocompat.rules import floors
-from ltocompat.targets.machine.library import Library
-from ltocompat.targets.machine.loaded import Resolved
+from ltocompat.targets.machine.loaded import Library, Resolved
 
 NVJITLINK = "libnvJitLink"
 _NAME = re.compile(r"(?:__)?nvJitLink([A-Za-z]+)(?:_(\d{1,9})_(\d{1,9}))?")

@@ -21,7 +21,7 @@ from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.prose import Prose, family_prose
 from ltocompat.rules.selection import Missed
 from ltocompat.targets.machine.environment import Environment
-from ltocompat.targets.machine.library import Library
+from ltocompat.targets.machine.loaded import Library
 
 
 class Component(enum.StrEnum):

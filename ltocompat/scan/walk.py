@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from ltocompat.files.archives import container_of, distribution, folder
+from ltocompat.files.archives import container_of, folder
 from ltocompat.files.archives.member import Member, concerns
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.codec import Payload
@@ -126,7 +126,9 @@ def files(place: Place, limits: Limits) -> Iterator[Place | Skipped]:
     if place.path == "-" or not os.path.isdir(place.path):
         yield place
         return
-    for found in distribution.files(place.path, limits) or folder.files(place.path, limits):
+    for found in folder.files_of_distribution(place.path, limits) or folder.files(
+        place.path, limits
+    ):
         yield found if isinstance(found, Skipped) else Place(found)
 
 

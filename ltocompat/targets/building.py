@@ -6,14 +6,15 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
-from ltocompat.model.target import DriverVersion, Gpu, System, Target, VersionSet
+from ltocompat.model.target import DriverVersion, Gpu, Quantifier, System, Target, VersionSet
 from ltocompat.targets.gpu_groups import gpus_named
 from ltocompat.targets.inline import EXAMPLE
 from ltocompat.targets.systems import MarkerEnvironment, read_system
 from ltocompat.targets.versions.drivers import read_driver
-from ltocompat.targets.versions.releases import read_releases
+from ltocompat.targets.versions.releases import exact_release, known_releases, read_releases
 
 _LIBRARIES = ("compat", "nvjitlink", "nvrtc", "nvlink")
 
@@ -72,8 +73,6 @@ def _driver(
     if "driver" in keys:
         return read_driver(keys["driver"], origin.source)
     if "stock" in keys:
-        from ltocompat.targets.stock import stock_driver, stock_release
-
         return stock_driver(stock_release(keys["stock"]), system)
     return None
 
@@ -83,8 +82,6 @@ def _libraries(
 ) -> dict[str, VersionSet[Release]]:
     found: dict[str, VersionSet[Release]] = {}
     if "stock" in keys:
-        from ltocompat.targets.stock import stock_libraries, stock_release
-
         found |= stock_libraries(stock_release(keys["stock"]))
     if "lock" in keys:
         from ltocompat.targets.lockfiles import locked_libraries
@@ -102,3 +99,40 @@ def _gpus(text: str, system: System, driver: VersionSet[DriverVersion] | None) -
     if not all(names):
         raise UsageError(f"gpu={text} has an empty name; write several like gpu=h100+sm_80")
     return tuple(dict.fromkeys(gpu for name in names for gpu in gpus_named(name, system, driver)))
+
+
+def stock_release(text: str) -> Release:
+    """The toolkit of ``stock=``.
+
+    Raises:
+        UsageError: it is no release, or there is none such.
+    """
+    return exact_release("toolkit", text)
+
+
+def stock_libraries(release: Release) -> dict[str, VersionSet[Release]]:
+    """Its NVRTC, and its nvJitLink from 12.0 on, by their keys."""
+    parts = ["nvrtc"]
+    if release >= known_releases("nvjitlink")[0]:
+        parts.append("nvjitlink")
+    version_set = VersionSet(
+        str(release), (release,), quantifier=Quantifier.ONE_OF, source=f"stock {release}"
+    )
+    return dict.fromkeys(parts, version_set)
+
+
+def stock_driver(release: Release, system: System) -> VersionSet[DriverVersion]:
+    """The driver of its first release (GA); of WSL2 that of Windows, which it runs on.
+
+    Raises:
+        UsageError: none is known.
+    """
+    table = "linux" if system.name == "linux" else "windows"
+    driver = drivers.stock_driver(release, table)
+    if driver is None:
+        newest = drivers.driver_branches()[-1]
+        raise UsageError(
+            f"no page of NVIDIA's in our tables names the driver that comes with CUDA {release} "
+            f"for {system}; give one as well, as in cuda={release},driver={newest}"
+        )
+    return read_driver(str(driver), f"stock {release}")

@@ -14,7 +14,7 @@ from ltocompat.commands.policy.values import Policy
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion, Target
 from ltocompat.model.verdict import Verdict
-from ltocompat.targets.own_tables import OWN
+from ltocompat.targets.text_file import OWN
 
 _NAME = "oldest"
 DAYS = 90

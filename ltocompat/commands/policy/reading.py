@@ -18,8 +18,8 @@ from ltocompat.model.target import DriverVersion, Gpu, Target
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.promise import read_promise
 from ltocompat.packages.values import normalized
-from ltocompat.targets.named import targets_of_file
-from ltocompat.targets.own_tables import OWN, PYPROJECT, own_tables
+from ltocompat.targets.reading import targets_of_file
+from ltocompat.targets.text_file import OWN, PYPROJECT, own_tables
 from ltocompat.targets.versions.releases import exact_release
 
 _TABLES = ("targets", "promise", "audit")

@@ -9,8 +9,7 @@ from msgspec import Meta
 
 from ltocompat.model.records_v1 import check, verdict
 from ltocompat.model.records_v1.base import Count, Document, Record, described, one_of
-from ltocompat.model.records_v1.target import Target
-from ltocompat.model.records_v1.verdict import VerdictWord
+from ltocompat.model.records_v1.verdict import Target, VerdictWord
 
 
 class Promise(Record):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from ltocompat.model.records_v1.base import Count, Document, Failure, Positive, Record, described
-from ltocompat.model.records_v1.target import Target
-from ltocompat.model.records_v1.verdict import Result, VerdictWord
+from ltocompat.model.records_v1.verdict import Result, Target, VerdictWord
 
 
 class Summary(Record):

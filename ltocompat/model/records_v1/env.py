@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ltocompat.model.records_v1.base import Document, Failure, Record
-from ltocompat.model.records_v1.target import Target
-from ltocompat.model.records_v1.verdict import VerdictWord
+from ltocompat.model.records_v1.verdict import Target, VerdictWord
 
 
 class KernelDriver(Record):

@@ -13,8 +13,7 @@ from ltocompat.model.records_v1.base import (
     described,
     one_of,
 )
-from ltocompat.model.records_v1.target import Target
-from ltocompat.model.records_v1.verdict import Result
+from ltocompat.model.records_v1.verdict import Result, Target
 
 
 class Grid(Record):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ltocompat.model.records_v1 import check as v1
-from ltocompat.model.records_v1 import target as v1_target
+from ltocompat.model.records_v1 import verdict as v1_target
 from ltocompat.model.records_v1 import verdict as v1_verdict
 from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.verdict import Coverage, Finding, Result, Verdict

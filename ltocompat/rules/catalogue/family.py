@@ -13,7 +13,7 @@ from ltocompat.model.verdict import Level, Route
 from ltocompat.packages.values import Shipped
 from ltocompat.rules.rule import Link, Problem, Requirement, Rule, Subject
 from ltocompat.targets.machine.environment import Environment
-from ltocompat.targets.machine.library import Library
+from ltocompat.targets.machine.loaded import Library
 
 OfModule: TypeAlias = Callable[[Subject], Iterable[Requirement]]
 Excludes: TypeAlias = Callable[[ImageSignature, Gpu, Route], str | None]

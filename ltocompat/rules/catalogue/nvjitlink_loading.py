@@ -20,8 +20,7 @@ from ltocompat.rules.constraints import (
 )
 from ltocompat.rules.rule import Component, Problem, Requirement
 from ltocompat.targets.machine.environment import Environment
-from ltocompat.targets.machine.library import Library
-from ltocompat.targets.machine.loaded import Resolved
+from ltocompat.targets.machine.loaded import Library, Resolved
 
 FAMILY = Family("nvjitlink_loading")
 

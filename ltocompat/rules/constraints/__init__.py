@@ -31,8 +31,8 @@ from ltocompat.rules.constraints.linker import (
     LinkerSureFrom,
     LinkerTargets,
     LinkerTolerating,
+    NvrtcOfMinor,
 )
-from ltocompat.rules.constraints.nvrtc import NvrtcOfMinor
 
 __all__ = [
     "FIRST_NVJITLINK",

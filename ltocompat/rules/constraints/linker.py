@@ -1,4 +1,4 @@
-"""What nvJitLink or nvlink has to be."""
+"""What nvJitLink, nvlink or NVRTC has to be."""
 
 from __future__ import annotations
 
@@ -289,3 +289,22 @@ class LinkerNamed(Constraint):
         """Any minor of the oldest major."""
         oldest = Release(self.majors[0], 0)
         return Floor(oldest, oldest)
+
+
+@dataclass(frozen=True, slots=True)
+class NvrtcOfMinor(Constraint):
+    """An NVRTC of exactly this minor: its builtins carry the minor in their soname."""
+
+    components: ClassVar = frozenset({Component.NVRTC})
+    release: Release
+
+    def __str__(self) -> str:
+        return str(self.release)
+
+    def judge(self, value: Release) -> Verdict:
+        """``fail`` for every other minor."""
+        return Verdict.OK if value == self.release else Verdict.FAIL
+
+    def floor(self) -> Floor[Release]:
+        """The release itself."""
+        return Floor(self.release, self.release)

@@ -1,4 +1,4 @@
-"""What a process holds, and the loader's answers, as values."""
+"""What a process holds, the loader's answers, and a library with what it gets, as values."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import enum
 import os
 from dataclasses import dataclass
 
+from ltocompat.model.arch import Release
+from ltocompat.model.image import Host
+from ltocompat.targets.linkers import Linker
+from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.objects import SharedObject
 
 
@@ -85,3 +89,30 @@ class Resolved:
         if self.rule is None:
             return self.problem or "not found"
         return f"{self.rule} of {self.owner}" if self.owner else str(self.rule)
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A host file with device code, on the machine where it is to run.
+
+    Attributes:
+        path: the file.
+        host: what its headers ask for.
+        resolved: what the loader brings for it, itself first; empty where it can't be loaded.
+        nvjitlink: the nvJitLink that it really gets; None where it asks for none, or gets none.
+        declared: the nvJitLink that its own RUNPATH or package means it to get, where that is
+            another one; None otherwise.
+        environment: the machine.
+    """
+
+    path: str
+    host: Host
+    resolved: tuple[Resolved, ...]
+    nvjitlink: Linker | None
+    declared: Linker | None
+    environment: Environment
+
+    @property
+    def release(self) -> Release | None:
+        """Minor release of the nvJitLink that it gets."""
+        return None if self.nvjitlink is None else self.nvjitlink.release

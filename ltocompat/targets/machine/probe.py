@@ -20,9 +20,8 @@ from ltocompat.targets.machine.gpus import gpus
 from ltocompat.targets.machine.ldcache import cached
 from ltocompat.targets.machine.library_search import picks
 from ltocompat.targets.machine.loader import Loader
-from ltocompat.targets.machine.packages import conda, wheels
 from ltocompat.targets.machine.platform import container, is_wsl2, jetson, system, variables
-from ltocompat.targets.machine.toolkits import toolkits
+from ltocompat.targets.machine.toolkits import conda, toolkits, wheels
 
 T = TypeVar("T")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 
 from ltocompat.facts import drivers, linker_wheels, nvjitlink_minors
-from ltocompat.facts import drivers as compat_facts
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Quantifier, VersionSet
@@ -35,7 +34,7 @@ def known_releases(part: str) -> tuple[Release, ...]:
     if part == "nvjitlink":
         return nvjitlink_minors()
     if part == "compat":
-        return compat_facts.compat_packages()
+        return drivers.compat_packages()
     # Each toolkit has an NVRTC and an nvlink. There was no toolkit 12.7, only a driver of that.
     return tuple(sorted({row.cuda for row in drivers.toolkit_drivers()}))
 

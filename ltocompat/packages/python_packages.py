@@ -1,0 +1,143 @@
+"""Python packages: wheels, and installed distributions (PEP 376, 427, 627)."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.model.limits import MIB, Budget
+from ltocompat.packages.members import member_of, zip_names
+from ltocompat.packages.metadata import MOST_BYTES, python_and_platforms, read_metadata, read_tags
+from ltocompat.packages.values import Kind, Package, installed_path, normalized
+
+_METADATA = re.compile(r"([^/]+)\.dist-info/METADATA")
+# Behind name and version there may be a build tag, which begins with a digit (PEP 427).
+_FILE_NAME = re.compile(r"[^-]+-[^-]+(?:-\d[^-]*)?-([^-]+-[^-]+-[^-]+)\.whl", re.IGNORECASE)
+
+
+def read_wheel(view: ByteView, path: str, budget: Budget) -> Package | None:
+    """The wheel; None where it is none."""
+    names = zip_names(view, budget)
+    if names is None:
+        return None
+    folders = [match[1] for match in map(_METADATA.fullmatch, names) if match]
+    if not folders and not path.lower().endswith(".whl"):
+        return None
+    problems = []
+    if len(folders) != 1:
+        problems.append(f"the wheel has {len(folders)} files *.dist-info/METADATA instead of one")
+    stem = folders[0] if folders else ""
+    named = _FILE_NAME.fullmatch(os.path.basename(path))
+    # Installers go by the file name; one that was renamed still has its tags inside.
+    tags = (
+        (named[1],) if named else read_tags(_member(view, path, f"{stem}.dist-info/WHEEL", budget))
+    )
+    files = tuple(installed_path(name) for name in names if not name.endswith("/"))
+    metadata = _member(view, path, f"{stem}.dist-info/METADATA", budget)
+    found = _package(Kind.WHEEL, path, stem, metadata, tags=tags, files=files)
+    return replace(found, problems=(*problems, *found.problems))
+
+
+def _package(
+    kind: Kind,
+    path: str,
+    stem: str,
+    metadata: bytes,
+    *,
+    tags: Iterable[str],
+    files: tuple[str, ...],
+) -> Package:
+    """The package of which METADATA says more than the ``stem`` of its folder's name."""
+    core_metadata = read_metadata(metadata)
+    python, platforms = python_and_platforms(tags)
+    return Package(
+        kind=kind,
+        path=path,
+        name=core_metadata.name or normalized(stem.partition("-")[0]),
+        version=core_metadata.version or stem.partition("-")[2],
+        requires=core_metadata.requires,
+        extras=core_metadata.extras,
+        platforms=platforms,
+        python=python,
+        files=files,
+        problems=tuple(core_metadata.problems),
+    )
+
+
+def _member(view: ByteView, path: str, name: str, budget: Budget) -> bytes:
+    found = member_of(view, path, name, budget)
+    return b"" if found is None else found.peek(0, MOST_BYTES)
+
+
+_SUFFIX = ".dist-info"
+_SITES = ("site-packages", "dist-packages")
+_MOST_RECORD = 64 * MIB
+
+
+def read_installed(folder: str) -> Package | None:
+    """The distribution whose metadata lie in a folder; None where they don't."""
+    stem = os.path.basename(os.path.abspath(folder))
+    if not stem.endswith(_SUFFIX):
+        return None
+    stem = stem.removesuffix(_SUFFIX)
+    metadata = _content(folder, "METADATA", MOST_BYTES)
+    tags = read_tags(_content(folder, "WHEEL", MOST_BYTES))
+    files = tuple(_files(_content(folder, "RECORD", _MOST_RECORD)))
+    return _package(Kind.INSTALLED, folder, stem, metadata, tags=tags, files=files)
+
+
+def owner(path: str) -> Package | None:
+    """The distribution that a file of site-packages was installed from; None for any other file."""
+    path = os.path.abspath(path)
+    folder, parts = path, list[str]()
+    while os.path.basename(folder) not in _SITES:
+        folder, name = os.path.split(folder)
+        if not name:
+            return None
+        parts.insert(0, name)
+    wanted = "/".join(parts)
+    tops = _by_top(folder, os.stat(folder).st_mtime_ns)
+    for info in tops.get(parts[0], ()) if parts else ():
+        if wanted in _files(_content(info, "RECORD", _MOST_RECORD)):
+            return read_installed(info)
+    return None
+
+
+@functools.lru_cache(maxsize=4)  # a folder is asked for each of its files
+def _by_top(site: str, changed: int) -> dict[str, tuple[str, ...]]:
+    """First part of a path in site-packages -> the metadata folders of those that have such."""
+    del changed
+    found: dict[str, list[str]] = {}
+    for entry in sorted(os.listdir(site)):
+        info = os.path.join(site, entry)
+        if entry.endswith(_SUFFIX) and os.path.isdir(info):
+            files = _files(_content(info, "RECORD", _MOST_RECORD))
+            for top in {file.partition("/")[0] for file in files}:
+                found.setdefault(top, []).append(info)
+    return {top: tuple(infos) for top, infos in found.items()}
+
+
+def _content(folder: str, name: str, most: int) -> bytes:
+    path = os.path.join(folder, name)
+    try:
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                return file.read(most)
+    except OSError:
+        pass
+    return b""
+
+
+def _files(record: bytes) -> Iterator[str]:
+    lines = record.decode("utf-8", "replace").splitlines()
+    try:
+        for row in csv.reader(lines):
+            if row:
+                yield row[0].replace("\\", "/")
+    except csv.Error:
+        return
