@@ -13,7 +13,7 @@ from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.verdict import Coverage, Finding, Result, Verdict
 from ltocompat.report import Failure, Options
 from ltocompat.report.finding_rows import MOST_KERNELS
-from ltocompat.report.formats.jsonstream import Rows, failure_values
+from ltocompat.report.formats.jsonstream import Rows, failure_values, optional_text
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class Tally:
         return v1.Summary(
             artifacts=len(self.artifacts),
             without_device_code=len(self.empty),
-            verdict=None if self.worst is None else str(self.worst),
+            verdict=optional_text(self.worst),
             verdicts=self.verdicts,
             errors=failure_values(failures),
         )
@@ -104,7 +104,7 @@ def result_value(result: Result) -> v1_verdict.Result:
         path=result.path,
         target=result.target.name,
         gpu=None if result.gpu is None else result.gpu.name,
-        route=None if result.route is None else str(result.route),
+        route=optional_text(result.route),
         verdict=str(result.verdict),
         coverage=coverage_value(result.coverage),
         not_judged=tuple(map(str, result.not_judged)),
@@ -137,7 +137,7 @@ def _finding(finding: Finding) -> v1_verdict.Finding:
         evidence=finding.evidence,
         source=finding.source,
         module_count=finding.module_count,
-        example=None if finding.example is None else str(finding.example),
+        example=optional_text(finding.example),
         kernels=finding.kernels[:MOST_KERNELS],
         kernel_count=len(finding.kernels),
         kernel_modules=finding.kernel_modules,

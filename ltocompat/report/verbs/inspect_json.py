@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ltocompat.model.arch import SmArch
 from ltocompat.model.image import (
     Artifact,
     CubinFacts,
@@ -31,6 +30,7 @@ from ltocompat.report.formats.jsonstream import (
     failure_values,
     head,
     members_after,
+    optional_text,
     tail,
 )
 
@@ -188,7 +188,7 @@ def image_value(image: Image) -> v1.Image:
         kind_number=image.kind_number,
         place=str(image.place),
         section=image.section,
-        arch=_text(image.arch),
+        arch=optional_text(image.arch),
         virtual_arch=_virtual_arch(image),
         made_by=tuple([_maker(maker) for maker in image.made_by]),
         needs=v1.Needs(image.needs.ptx_isa, image.needs.tile_ir),
@@ -244,15 +244,11 @@ def skipped_value(skipped: Skipped) -> base.Skipped:
     )
 
 
-def _text(arch: SmArch | None) -> str | None:
-    return str(arch) if arch else None
-
-
 def _virtual_arch(image: Image) -> str | None:
     """The virtual architecture that the code was written for, where it is recorded."""
     if image.kind in (ImageKind.PTX, ImageKind.TILEIR):
-        return _text(image.arch)
-    return _text(image.cubin.virtual_arch) if image.cubin else None
+        return optional_text(image.arch)
+    return optional_text(image.cubin.virtual_arch) if image.cubin else None
 
 
 def _maker(maker: Maker) -> v1.Maker:
@@ -270,7 +266,7 @@ def _ltoir(versions: LtoIrVersions) -> v1.Ltoir:
 
 
 def _cubin(facts: CubinFacts) -> v1.Cubin:
-    return v1.Cubin(facts.generation, _text(facts.virtual_arch))
+    return v1.Cubin(facts.generation, optional_text(facts.virtual_arch))
 
 
 def _library(library: CudaLibrary) -> v1.Library:
