@@ -19,7 +19,12 @@ VERBS: dict[str, list[str]] = {
     "check": TARGET,
     "audit": [],
     "require": [],
+    "matrix": [],
+    "init": ["-o", "new.toml"],
+    "diff": [str(CUBIN)],
 }
+PART = str(FOLDER / "broken" / "region-body-cut.fatbin")
+"""The first of its images is whole."""
 
 
 @pytest.fixture(autouse=True)
@@ -66,8 +71,48 @@ def test_a_filter_that_matches_nothing_says_so(verb: str, capsys: Captured) -> N
     assert not capsys.readouterr().err
 
 
-@pytest.mark.parametrize("verb", ["inspect", "extract", "require"])
-def test_a_file_that_was_read_in_part_is_3_beside_what_was_found(verb: str) -> None:
-    """The first of its images is whole."""
-    part = str(FOLDER / "broken" / "region-body-cut.fatbin")
-    assert run([verb, part, *VERBS[verb]]) == 3
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_file_that_was_read_in_part_is_3_beside_what_was_found(
+    verb: str, capsys: Captured
+) -> None:
+    assert run([verb, PART, *VERBS[verb]]) == 3
+    assert capsys.readouterr().out
+
+
+def test_an_input_of_a_link_that_cannot_be_read_is_3(folder: Path, capsys: Captured) -> None:
+    arguments = ["link", str(half(folder)), "--arch", "sm_90"]
+    assert run(arguments) in (3, 4)  # 4: no nvJitLink is at hand
+    assert (
+        "is the archive whole?" in (text := "".join(capsys.readouterr())) or "no nvJitLink" in text
+    )
+
+
+@pytest.mark.parametrize(
+    ("verb", "code"),
+    [(verb, {"init": 2, "diff": 0}.get(verb, 3)) for verb in VERBS if verb[0] not in "ie"]
+    + [("init", 2)],
+)
+def test_a_folder_without_files_is_judged_by_nobody(verb: str, code: int, folder: Path) -> None:
+    (folder / "empty").mkdir()
+    assert run([verb, "empty", *VERBS[verb]]) == code
+
+
+@pytest.mark.parametrize("options", [[], ["--allow-empty"]])
+def test_what_has_no_device_code_passes_where_that_is_allowed_or_nothing_is_asked(
+    options: list[str], folder: Path
+) -> None:
+    cpu = str(wheel(folder, {"k/x.py": b"x"}))
+    assert run(["check", cpu, *TARGET, *options]) == (0 if options else 3)
+    assert run(["audit", cpu, *options]) == 0
+    (folder / "ltocompat.toml").write_text('[targets.x]\ndriver = "580"\n', "utf-8")
+    assert run(["audit", cpu, *options]) == (0 if options else 3)
+    assert run(["audit", "dist/*.whl", *options]) == (0 if options else 2)
+
+
+def test_a_package_that_was_cut_off_is_not_told_to_mend_its_metadata(
+    folder: Path, capsys: Captured
+) -> None:
+    assert run(["audit", str(half(folder))]) == 3
+    out = capsys.readouterr().out
+    assert "there is no end record" in out.splitlines()[0]
+    assert "PKG-11" not in out

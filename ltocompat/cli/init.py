@@ -12,7 +12,7 @@ from ltocompat.cli.formats import Writing
 from ltocompat.cli.options import InstallLinkers, choose
 from ltocompat.cli.output import Output
 from ltocompat.cli.run_verb import run_verb
-from ltocompat.report.exit_status import ExitStatus
+from ltocompat.report.exit_of_verbs import InitStatus
 
 _CI = ("github", "gitlab", "cibuildwheel", "pre-commit")
 
@@ -58,4 +58,4 @@ def init(
         tuple(paths or ()), output, install_linkers=install_linkers, progress=streams.progress
     )
     writing = Writing(functools.partial(write, ci=ci), json=False)
-    return run_verb(command.run, options, writing, ExitStatus(), streams)
+    return run_verb(command.run, options, writing, InitStatus(), streams)

@@ -216,7 +216,8 @@ def _files(options: AuditOptions, policy: Policy) -> tuple[str | os.PathLike[str
         UsageError: nothing was named, nothing was built, and that may not be; or a report would
             replace it.
     """
-    files = matching_files(options.paths, policy)
+    otherwise = ", or let that pass with --allow-empty"
+    files = matching_files(options.paths, policy, otherwise)
     audited_files = {os.path.realpath(file) for file in files}
     for output in options.outputs:
         if os.path.realpath(output) in audited_files:
@@ -225,18 +226,25 @@ def _files(options: AuditOptions, policy: Policy) -> tuple[str | os.PathLike[str
 
 
 def matching_files(
-    paths: Sequence[str | os.PathLike[str]], policy: Policy
+    paths: Sequence[str | os.PathLike[str]], policy: Policy, otherwise: str = ""
 ) -> tuple[str | os.PathLike[str], ...]:
     """The files at paths and patterns; none of them: what was built beside the policy.
+
+    Args:
+        paths: what was named.
+        policy: whether there may be none, and where to look.
+        otherwise: what else to do where there are none.
 
     Raises:
         UsageError: there are none, and that may not be.
     """
     built = os.path.join(glob.escape(os.path.dirname(policy.source)), DIST)
-    return tuple(file for path in paths or (built,) for file in _matching(path, policy))
+    return tuple(file for path in paths or (built,) for file in _matching(path, policy, otherwise))
 
 
-def _matching(path: str | os.PathLike[str], policy: Policy) -> Sequence[str | os.PathLike[str]]:
+def _matching(
+    path: str | os.PathLike[str], policy: Policy, otherwise: str
+) -> Sequence[str | os.PathLike[str]]:
     """The files that a pattern means; whatever is there by that very name is meant.
 
     Raises:
@@ -247,10 +255,7 @@ def _matching(path: str | os.PathLike[str], policy: Policy) -> Sequence[str | os
         return (path,)
     found = sorted(glob.glob(text, recursive=True))
     if not found and not policy.allow_empty:
-        raise UsageError(
-            f"{text} holds nothing to audit; build first, name a package, or let that pass with "
-            "--allow-empty"
-        )
+        raise UsageError(f"{text} holds no file; build first, or name a package{otherwise}")
     return found
 
 

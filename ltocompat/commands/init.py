@@ -19,7 +19,7 @@ from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.errors import LtocompatError, UnreadableInput
+from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
@@ -93,6 +93,8 @@ def run(options: InitOptions) -> Iterator[PolicyDraft | Failure]:
     read = [summary for summary in found if isinstance(summary, ArtifactSummary)]
     if len(read) < len(found) or not read:
         yield from (failure for failure in found if isinstance(failure, Failure))
+        if not found:
+            raise UsageError("there is no file to write a policy for; build first, or name one")
         return
     target = drafting.target([_known(summary) for summary in read])
     config = () if path == nearest else ("--config", path)
@@ -234,7 +236,8 @@ def _whole(summary: ArtifactSummary) -> ArtifactSummary | Failure:
     """An artifact of which nothing could be read is no package without device code."""
     for skipped in summary.skipped:
         if skipped.place == Place(summary.path):
-            return Failure.of(UnreadableInput(f"{summary.path}: {skipped.reason}"))
+            reason = f"no policy is written for {summary.path}: {skipped.reason}"
+            return Failure.of(UnreadableInput(reason))
     return summary
 
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from ltocompat.model.arch import ArchForm, Release, SmArch
-from ltocompat.model.errors import LtocompatError, Missing, UsageError
+from ltocompat.model.errors import LtocompatError, Missing, UnreadableInput, UsageError
 from ltocompat.model.failure import Progress, reporter
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
@@ -145,12 +145,12 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
         raise UsageError("a link needs its target; add --arch, e.g. --arch sm_90")
     if output is not None and len(linkers) > 1:
         raise UsageError("-o writes the result of one linker; name one --linker")
-    inputs: list[Linkable] = []
-    for piece in _gathered(places, settings, options.where):
-        if isinstance(piece, Skipped):
-            yield piece
-        else:
-            inputs.append(piece)
+    gathered = list(_gathered(places, settings, options.where))
+    unread = [piece for piece in gathered if isinstance(piece, Skipped)]
+    yield from unread
+    inputs = [piece for piece in gathered if isinstance(piece, Linkable)]
+    if unread and not inputs:
+        raise UnreadableInput(f"{unread[0].place}: {unread[0].reason}")
     yield from _together(inputs, linkers, target, output=output)
 
 
@@ -294,6 +294,8 @@ def _each(
     found = [piece for place in places for piece in gather_each(place, settings, where)]
     yield from (piece for piece in found if isinstance(piece, Skipped))
     pieces = [piece for piece in found if isinstance(piece, Linkable)]
+    if found and not pieces:
+        raise UnreadableInput("nothing that could be read lies there")
     if not pieces:
         raise UsageError("no image to try lies there; list what does with: ltocompat inspect")
     total = sum(len(piece.trial.data) for piece in pieces) * len(linkers)

@@ -14,6 +14,7 @@ from ltocompat.commands.trial_advice import advising_trials
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.matrix import Matrix
@@ -83,6 +84,14 @@ def run(options: MatrixOptions) -> Iterator[Matrix | Failure]:
                 yield _grid(summary, "nvJitLink", linkers, Route.LINK, tried=options.trial_link)
             if _goes(summary, Route.LOAD):
                 yield _grid(summary, "driver", _driver_targets(), Route.LOAD, tried=False)
+            if summary.skipped:
+                yield Failure.of(UnreadableInput(_unread(summary)))
+
+
+def _unread(summary: ArtifactSummary) -> str:
+    first = summary.skipped[0]
+    more = f", and {summary.skipped_count - 1:,} more" if summary.skipped_count > 1 else ""
+    return f"{first.place} can't be read: {first.reason}{more}"
 
 
 def _goes(summary: ArtifactSummary, route: Route) -> bool:

@@ -57,6 +57,8 @@ class Packages:
             return ()
         if package_of(summary.path, self._limits) is None:
             return ()
+        if not summary.modules and any(s.place == Place(summary.path) for s in summary.skipped):
+            return ()  # an archive that can't be read has other troubles than its metadata
         return problems_of(
             summary.path,
             summary,

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from ltocompat.commands.audit_tally import AuditTally
     from ltocompat.commands.env import Surroundings
     from ltocompat.commands.extract import Extracted
+    from ltocompat.commands.init import PolicyDraft
     from ltocompat.commands.link import Linked
     from ltocompat.commands.policy.gate import Audited
     from ltocompat.commands.selftest import SelfTestStep
-    from ltocompat.model.diff import Diff, DiffSummary
+    from ltocompat.model.diff import Diff
     from ltocompat.model.image import Record, Skipped
     from ltocompat.model.link_options import Disagreement
     from ltocompat.model.matrix import Matrix
@@ -179,6 +180,17 @@ class MatrixStatus(ExitStatus["Matrix"]):
         return iter(())
 
 
+class InitStatus(ExitStatus["PolicyDraft"]):
+    """A policy that ignores what could not be read was written without knowing all."""
+
+    def take(self, record: PolicyDraft) -> None:
+        """Let a draft count."""
+        from ltocompat.rules.emitted import BYTES_UNREAD
+
+        if any(finding.rule == BYTES_UNREAD for finding in record.ignored):
+            self.worsen(NOTHING_JUDGED)
+
+
 class DiffStatus(ExitStatus["Diff"]):
     """Forbidden changes are findings; releases without device code, or half read, count too."""
 
@@ -189,24 +201,23 @@ class DiffStatus(ExitStatus["Diff"]):
             self.worsen(FINDINGS)
         elif not any(release.modules for release in releases):
             self.worsen(NOTHING_JUDGED)
-        elif record.forbidden and any(map(_half_read, releases)):
-            # That nothing forbidden was seen there doesn't say that it is not.
+        elif any(release.skipped or not release.complete for release in releases):
+            # What was not seen there need not be gone.
             self.worsen(NOTHING_JUDGED)
 
 
-def _half_read(release: DiffSummary) -> bool:
-    return not release.complete or (not release.modules and release.skipped > 0)
-
-
 class LinkStatus(ExitStatus["Linked | Disagreement | Skipped"]):
-    """A link that did not succeed is a finding."""
+    """A link that did not succeed is a finding; a place that could not be read counts too."""
 
     def take(self, record: Linked | Disagreement | Skipped) -> None:
         """Let a link count."""
         from ltocompat.commands.link import Linked
+        from ltocompat.model.image import Skipped
 
         if isinstance(record, Linked) and record.reason:
             self.worsen(FINDINGS)
+        if isinstance(record, Skipped):
+            self.worsen(NOTHING_JUDGED)
 
 
 class EnvStatus(ExitStatus["Surroundings"]):

@@ -34,8 +34,10 @@ _FEW = 100  # of so many modules, one is few
 def blocks(records: Iterable[Matrix | Failure], options: Options) -> Iterator[Block]:
     """A table for each matrix, equal neighbours in one row or column; then the legend."""
     used: set[Verdict] = set()
+    unread = False
     for record in records:
         if isinstance(record, Failure):
+            unread = True
             continue
         used |= {result.verdict for row in record.cells for result in row}
         yield Heading((Code(Place(record.path)), f": {subject(record)}"))
@@ -44,7 +46,7 @@ def blocks(records: Iterable[Matrix | Failure], options: Options) -> Iterator[Bl
         words = (f"{WORDS[verdict]}: {MEANINGS[verdict]}" for verdict in Verdict if verdict in used)
         yield Paragraph(("; ".join(words),))
     else:
-        yield Paragraph(("no device code was found",))
+        yield Paragraph(("nothing was read" if unread else "no device code was found",))
 
 
 def subject(matrix: Matrix) -> str:
