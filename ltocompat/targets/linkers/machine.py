@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+_BINARY = getattr(os, "O_BINARY", 0)
 _MOST_LINKS = 40  # symbolic links followed on one path, as Linux allows
+_NOWHERE = os.path.join(os.devnull, "behind too many links")  # which no system has
+_MOST_TEXT = 16 << 20  # bytes of a text file; a list of a distribution's packages has 5 MB
 _SECONDS = 10.0  # for one command
 
 
@@ -46,8 +50,14 @@ class Machine:
         )
 
     def on_disk(self, path: str) -> str:
-        """Where a path of the machine really lies; links never lead out of ``root``."""
-        return path if self.root == "/" else self._below(self.real(path))
+        """Where a path of the machine really lies; links never lead out of ``root``.
+
+        Behind more links than the system follows there is nothing.
+        """
+        if self.root == "/":
+            return path
+        real = self._resolved(path)
+        return _NOWHERE if real is None else self._below(real)
 
     def _below(self, path: str) -> str:
         return os.path.join(self.root, path.lstrip("/"))
@@ -72,12 +82,17 @@ class Machine:
             return None
 
     def read_bytes(self, path: str, most: int) -> bytes | None:
-        """The first ``most`` bytes of a file; None where there is none."""
+        """The first ``most`` bytes of a regular file; None where there is none."""
         try:
-            with open(self.on_disk(path), "rb") as file:
-                return file.read(most)
-        except OSError:
+            # Without O_NONBLOCK, opening a pipe would wait for whoever writes into it.
+            fd = os.open(self.on_disk(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
+        except (OSError, ValueError):
             return None
+        with os.fdopen(fd, "rb") as file:
+            try:
+                return file.read(most) if stat.S_ISREG(os.fstat(fd).st_mode) else None
+            except OSError:
+                return None
 
     def files(self, folder: str, *patterns: str) -> list[str]:
         """Paths in ``folder`` that match one of the patterns (``*`` and so on), sorted."""
@@ -86,23 +101,30 @@ class Machine:
         return [os.path.join(folder, hit) for hit in sorted(found)]
 
     def text(self, path: str) -> str | None:
-        """A small text file; None where there is none."""
-        try:
-            with open(self.on_disk(path), encoding="utf-8", errors="replace") as file:
-                return file.read()
-        except OSError:
+        """The beginning of a text file, at most 16 MiB; None where there is none."""
+        data = self.read_bytes(path, _MOST_TEXT)
+        if data is None:
             return None
+        return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
     def real(self, path: str) -> str:
-        """The path behind all symbolic links, whose absolute targets are below ``root`` too."""
+        """The path behind all symbolic links, whose absolute targets are below ``root`` too.
+
+        Where there are more links than the system follows, the path as it is.
+        """
         if self.root == "/":
             return os.path.realpath(path)
+        return self._resolved(path) or path
+
+    def _resolved(self, path: str) -> str | None:
         done, todo, links = "/", path.split("/"), 0
         while todo:
             part = todo.pop(0)
             here = os.path.normpath(os.path.join(done, part))
-            if os.path.islink(self._below(here)) and links < _MOST_LINKS:
+            if os.path.islink(self._below(here)):
                 links += 1
+                if links > _MOST_LINKS:
+                    return None
                 todo = os.readlink(self._below(here)).split("/") + todo
                 done = "/" if not todo[0] else done
             else:

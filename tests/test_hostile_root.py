@@ -1,0 +1,92 @@
+"""Somebody's file system under ``env --root``: nothing leads out of it, waits, or fills memory."""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+
+import machines
+import pytest
+
+from ltocompat.cli import run
+from ltocompat.targets.linkers import Machine
+from ltocompat.targets.machine.probe import probe
+
+TOLD_OUTSIDE = "Model: \t\t a secret outside\n"
+ASKED = (
+    "/proc/driver/nvidia/version",
+    "/proc/driver/nvidia/gpus/0000:01:00.0/information",
+    "/etc/os-release",
+    "/etc/ld.so.conf",
+    "/etc/nv_tegra_release",
+    "/usr/local/cuda/version.json",
+    "/usr/local/cuda/version.txt",
+    "/var/lib/dpkg/status",
+)
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    file = tmp_path / "outside"
+    file.write_text(TOLD_OUTSIDE)
+    return file
+
+
+@pytest.mark.parametrize("links", [1, 39, 40, 41, 42, 100])
+def test_no_number_of_links_leads_out(links: int, outside: Path, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    folder = root / "proc" / "driver" / "nvidia" / "gpus" / "0"
+    folder.mkdir(parents=True)
+    names = [f"link{number}" for number in range(links)]
+    for name, following in zip(names, [*names[1:], str(outside)], strict=True):
+        (folder / name).symlink_to(following)
+    (folder / "information").symlink_to(names[0])
+    machine = Machine(str(root))
+    path = "/proc/driver/nvidia/gpus/0/information"
+    assert machine.text(path) is None
+    assert machine.read_bytes(path, 100) is None
+    assert not machine.exists(path)
+    assert not machine.is_file(path)
+    assert machine.size(path) is None
+    assert TOLD_OUTSIDE.rsplit("\t", maxsplit=1)[-1].strip() not in repr(probe(machine))
+
+
+@pytest.mark.parametrize("links", [2, 39, 40])
+def test_as_many_links_as_the_system_follows_are_followed(links: int, tmp_path: Path) -> None:
+    for number in range(links):
+        (tmp_path / f"link{number}").symlink_to(f"link{number + 1}")
+    (tmp_path / f"link{links}").write_text("here")
+    assert Machine(str(tmp_path)).text("/link0") == "here"
+
+
+def test_a_folder_that_is_a_link_outwards_is_empty(outside: Path, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "etc").symlink_to(outside.parent)
+    machine = Machine(str(root))
+    assert machine.text("/etc/outside") is None
+    assert machine.files("/etc", "out*") == []
+
+
+def test_pipes_are_no_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    machines.plain_driver(tmp_path).machine()
+    for path in ASKED:
+        file = tmp_path / path.lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.unlink(missing_ok=True)
+        os.mkfifo(file)
+    assert run(["env", "--root", str(tmp_path)]) in (0, 1)
+    assert "internal error" not in capsys.readouterr().err
+
+
+def test_a_file_of_many_gigabytes_is_read_in_part(tmp_path: Path) -> None:
+    for path in ASKED:
+        file = tmp_path / path.lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("wb") as sparse:
+            sparse.truncate(6 << 30)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert run(["env", "--root", str(tmp_path), "--format", "json"]) in (0, 1)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 200 << 10  # KiB
