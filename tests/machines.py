@@ -102,7 +102,7 @@ class Recorded:
     Attributes:
         root: folder of its tree.
         environ: environment variables.
-        commands: what commands print, by the program's name (of a child Python, ``asking.py``).
+        commands: what commands print, by the program's name (of a child Python, by its script's).
     """
 
     root: Path
@@ -155,7 +155,7 @@ def plain_driver(root: Path) -> Recorded:
     made.driver(MULTIARCH, "580.95.05")
     made.cached.append(f"{MULTIARCH}/libcuda.so.1")
     made.smi("NVIDIA H100 80GB HBM3, 9.0, 580.95.05")
-    made.commands["asking.py"] = json.dumps(
+    made.commands["driver_probe_child.py"] = json.dumps(
         {"cuda": 13000, "libcuda": f"{MULTIARCH}/libcuda.so.580.95.05"}
     )
     return made
@@ -202,7 +202,7 @@ def wsl2(root: Path) -> Recorded:
     made.put("/usr/lib/wsl/lib/libcuda.so.1", shared("libcuda.so.1"))
     made.cached.append("/usr/lib/wsl/lib/libcuda.so.1")
     made.commands["nvidia-smi"] = "NVIDIA GeForce RTX 4090, 8.9, 551.78\n"
-    made.commands["asking.py"] = json.dumps(
+    made.commands["driver_probe_child.py"] = json.dumps(
         {"cuda": 12040, "libcuda": "/usr/lib/wsl/drivers/nv_dispi.inf_amd64_0/libcuda.so.1.1"}
     )
     return made

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import machines
 import pytest
+from libraries_made import build_libcuda, needs_gcc
 from machines import MULTIARCH, Recorded, shared
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.targets.linkers import Machine
+from ltocompat.targets.machine.driver_probe import ask
 from ltocompat.targets.machine.environment import (
     CompatNote,
     Environment,
@@ -33,6 +35,14 @@ def probed(made: Recorded, *, cache: bool = True) -> Environment:
 def user(environment: Environment) -> UserDriver:
     assert environment.user_driver
     return environment.user_driver
+
+
+@needs_gcc
+def test_the_driver_itself_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = build_libcuda(tmp_path)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(folder))
+    answers = ask(Machine.here())
+    assert (answers.cuda, answers.libcuda) == (Release(13, 0), str(folder / "libcuda.so.1"))
 
 
 def test_a_plain_driver(tmp_path: Path) -> None:
@@ -274,7 +284,9 @@ def probed_picks(root: Path) -> tuple[LibraryPick, ...]:  # none has a file
 
 def test_a_child_process_that_loads_another_libcuda_is_a_problem(tmp_path: Path) -> None:
     made = machines.plain_driver(tmp_path)
-    made.commands["asking.py"] = '{"cuda": 12020, "libcuda": "/elsewhere/libcuda.so.535.1"}'
+    made.commands["driver_probe_child.py"] = (
+        '{"cuda": 12020, "libcuda": "/elsewhere/libcuda.so.535.1"}'
+    )
     (problem,) = probe(made.machine()).problems
     assert problem.startswith("a child process loaded /elsewhere/libcuda.so.535.1, not ")
 
@@ -284,14 +296,16 @@ def test_a_child_process_that_loads_another_libcuda_is_a_problem(tmp_path: Path)
 )
 def test_odd_answers_of_commands_are_no_answers(tmp_path: Path, text: str) -> None:
     made = machines.plain_driver(tmp_path)
-    made.commands |= {"asking.py": text, "nvidia-smi": text}
+    made.commands |= {"driver_probe_child.py": text, "nvidia-smi": text}
     found = probed(made)
     assert (found.gpus, user(found).cuda) == ((), Release(13, 0))
 
 
 def test_nvml_answers_where_nvidia_smi_is_missing(tmp_path: Path) -> None:
     made = machines.nothing(tmp_path)
-    made.commands["asking.py"] = '{"driver": "580.65.06", "gpus": [["NVIDIA B200", 10, 0]]}'
+    made.commands["driver_probe_child.py"] = (
+        '{"driver": "580.65.06", "gpus": [["NVIDIA B200", 10, 0]]}'
+    )
     found = probed(made)
     assert found.kernel_driver
     assert (str(found.kernel_driver.version), found.kernel_driver.source) == ("580.65.06", "NVML")

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import dataclass
 from typing import Any
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.targets.linkers.machine import Machine
+from ltocompat.targets.machine import driver_probe_child
 from ltocompat.targets.machine.environment import LocalGpu
 from ltocompat.targets.versions.drivers import driver_version
 
-_ASKING = os.path.join(os.path.dirname(os.path.abspath(__file__)), "asking.py")
 _QUERY = ("--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader")
 _SMI = ("nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi")
 
@@ -55,7 +54,7 @@ def ask(machine: Machine) -> Answers:
 
 def _child(machine: Machine) -> dict[str, Any]:
     # Isolated (-I): neither this folder nor PYTHONPATH counts; the loader's variables do.
-    text = machine.run([machine.python or sys.executable, "-I", _ASKING])
+    text = machine.run([machine.python or sys.executable, "-I", driver_probe_child.__file__])
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
