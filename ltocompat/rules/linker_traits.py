@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ltocompat.facts import gpus
 from ltocompat.model.arch import Release
+from ltocompat.model.signature import ModuleSignature
 from ltocompat.rules import floors
 
 # From these releases on, nvJitLink minds the suffix of an LTO-IR entry, and of a cubin.
@@ -35,6 +36,27 @@ class LinkerTraits:
     minds_suffix: bool
     minds_suffix_of_sass: bool
     links_all_for_family: bool
+
+    def seen_by(self, signature: ModuleSignature) -> LinkerTraits:
+        """What of it can matter to a module; the same for linkers that it can't tell apart."""
+        archs, suffixed, stored = _traits_of_module(signature)
+        return _alike(
+            self.major,
+            self.archs & archs,
+            self.checks_arch or stored,
+            self.minds_suffix or not suffixed,
+            self.minds_suffix_of_sass or not suffixed,
+            self.links_all_for_family,
+        )
+
+
+@functools.lru_cache(maxsize=4096)
+def _traits_of_module(signature: ModuleSignature) -> tuple[frozenset[int], bool, bool]:
+    """Its architectures; whether one has a suffix; whether any has an entry in a fatbin."""
+    archs = [image.arch for image in signature.images if image.arch is not None]
+    numbers = frozenset(arch.number for arch in archs)
+    stored = any(image.in_fatbin for image in signature.images)
+    return numbers, any(arch.suffix for arch in archs), stored
 
 
 @functools.cache

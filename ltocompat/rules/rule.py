@@ -6,7 +6,7 @@ import enum
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from ltocompat.model.arch import Release, SmArch
@@ -212,7 +212,8 @@ def beside_picked(
     used = set(map(id, picked))
     others = (image for image in signature.images if id(image) not in used)
     seen = {(image.kind, image.prelinked, image.in_fatbin): None for image in others}
-    return replace(signature, images=(*picked, *(_outline(*each) for each in seen)))
+    images = (*picked, *(_outline(*each) for each in seen))
+    return ModuleSignature(images, signature.registered, signature.needs_device_link)
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Rules see no more of the images that are not picked than ``beside_picked`` leaves of them."""
+"""Rules see of other images, and of linkers, no more than the values that stand for them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,24 @@ from ltocompat.model.verdict import Route
 from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.rule import Subject, beside_picked
-from ltocompat.rules.selection import pick_for_driver, pick_for_linker
+from ltocompat.rules.selection import pick_for_driver, pick_for_linker, pick_for_linkers_alike
 
 NUMBERS = st.sampled_from([row.number for row in sms()])
 LINKERS = st.sampled_from(nvjitlink_minors())
+
+
+@given(MODULES, NUMBERS, LINKERS)
+@settings(max_examples=300)
+def test_a_module_sees_all_that_matters_of_a_linker(
+    group: ModuleGroup, number: int, linker: Release
+) -> None:
+    gpu, whole = find_gpu(f"sm_{number}"), group.signature
+    traits = traits_of(linker)
+    seen = traits.seen_by(whole)
+    linked = pick_for_linkers_alike(whole, gpu.arch, traits)
+    assert pick_for_linkers_alike(whole, gpu.arch, seen) == linked
+    subject = Subject(whole, Route.LINK, gpu, linked.images, linked.missed, traits)
+    assert requirements_of(replace(subject, linker=seen)) == requirements_of(subject)
 
 
 @given(MODULES, NUMBERS, LINKERS)

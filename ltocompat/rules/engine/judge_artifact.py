@@ -335,21 +335,22 @@ def _counted(judged: list[GroupVerdict], *, apart: bool) -> list[Finding]:
 
     ``apart``: each once for every innermost file.
     """
-    found: dict[tuple[object, ...], Finding] = {}
-    places: dict[tuple[object, ...], list[Place]] = {}
+    found: dict[tuple[object, ...], tuple[Finding, list[ModuleGroup]]] = {}
     for group_verdict in judged:
         group = group_verdict.group
         inside = group.example.members if apart else ()
         for finding in group_verdict.module_verdict.findings:
             key = (finding.rule, finding.verdict, finding.message, inside)
-            before = found.get(key)
-            found[key] = replace(
-                before or finding,
-                module_count=group.count + (before.module_count if before else 0),
-                example=before.example if before else group.example,
-            )
-            places.setdefault(key, []).extend(group.places)
-    return [replace(finding, places=tuple(places[key])) for key, finding in found.items()]
+            found.setdefault(key, (finding, []))[1].append(group)
+    return [
+        replace(
+            finding,
+            module_count=sum(group.count for group in groups),
+            example=groups[0].example,
+            places=tuple(place for group in groups for place in group.places),
+        )
+        for finding, groups in found.values()
+    ]
 
 
 def _nothing_serves(judged: list[GroupVerdict], gpu: Gpu) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 
 from ltocompat.model.arch import Release
@@ -14,7 +15,7 @@ from ltocompat.rules.rule import Component, Subject
 OTHER_ROUTE = "other route"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Reasoning:
     """What was picked and what it was held to, put into words when they are read.
 
@@ -25,6 +26,10 @@ class Reasoning:
     rulings: tuple[Evaluation, ...]
 
     def __str__(self) -> str:
+        return self._text
+
+    @functools.cached_property
+    def _text(self) -> str:
         subject = self.subject
         picked = ", ".join(dict.fromkeys(map(str, subject.picked))) or str(subject.missed)
         held = [

@@ -57,7 +57,6 @@ def loaded_code(signature: ModuleSignature, gpu: Gpu) -> PickedCode:
     return _ruled(Subject(seen, Route.LOAD, gpu, pick.images), how, without_kernels=empty)
 
 
-@functools.lru_cache(maxsize=8192)
 def linked_code(
     signature: ModuleSignature, aim: Gpu, linker: LinkerTraits | None, *, offline: bool = False
 ) -> PickedCode:
@@ -69,6 +68,17 @@ def linked_code(
         linker: the traits of the linker; None where it is not known.
         offline: it is nvlink.
     """
+    seen = None if linker is None else linker.seen_by(signature)
+    return _linked_code(signature, aim, seen, offline)
+
+
+@functools.lru_cache(maxsize=8192)
+def _linked_code(
+    signature: ModuleSignature,
+    aim: Gpu,
+    linker: LinkerTraits | None,
+    offline: bool,  # noqa: FBT001 - a key of the cache
+) -> PickedCode:
     pick = pick_for_linkers_alike(signature, aim.arch, linker)
     if pick.missed and linker is not None:
         # Of what it is too old to know, the newest linker says whom it is for.
