@@ -1,4 +1,4 @@
-"""The sessions in the README: what is typed, and what must come back."""
+"""The sessions in the README and in the guide: what is typed, and what must come back."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ltocompat.cli import run
+from ltocompat.model.project import PROJECT_URL
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
+GUIDE = ROOT / "docs" / "guide.md"
+PAGES = (README, GUIDE)
+CI = ROOT / "docs" / "ci.md"
 PICTURE = ROOT / "sample_artifacts" / "matrix.svg"
 # A trial asks nvJitLinks, which have to be installed first.
 _BLOCK = re.compile(r"^```console( trial)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -51,15 +55,25 @@ def cibuildwheel() -> dict[str, list[str]]:
 
 
 def _toml() -> list[str]:
-    return re.findall(r"```toml\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+    texts = (page.read_text("utf-8") for page in (README, CI))
+    return [block for text in texts for block in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
 
 
 def sessions() -> list[Session]:
+    return [session for page in PAGES for session in _sessions_of(page)]
+
+
+def _sessions_of(page: Path) -> list[Session]:
     found = []
-    for trial, block in _BLOCK.findall(README.read_text("utf-8")):
+    for trial, block in _BLOCK.findall(page.read_text("utf-8")):
         command, _, shown = block.partition("\n")
         found.append(Session(command.removeprefix("$ "), shown, bool(trial)))
     return found
+
+
+def picture_address() -> str:
+    """Of the picture in the README, which a package index shows, too."""
+    return PROJECT_URL + PICTURE.relative_to(ROOT).as_posix()
 
 
 def draw(path: Path) -> None:
@@ -70,13 +84,15 @@ def draw(path: Path) -> None:
 
 
 def rewrite() -> None:
-    """Put the present picture and outputs into the README; read what changed."""
+    """Put the present picture, its address and outputs into the pages; read what changed."""
     draw(PICTURE)
-    text = README.read_text("utf-8")
-    for session in sessions():
-        block = f"```console{' trial' if session.trial else ''}\n$ {session.command}\n"
-        text = text.replace(f"{block}{session.shown}```", f"{block}{session.output()}```")
-    README.write_text(text, "utf-8")
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        for session in _sessions_of(page):
+            block = f"```console{' trial' if session.trial else ''}\n$ {session.command}\n"
+            text = text.replace(f"{block}{session.shown}```", f"{block}{session.output()}```")
+        text = re.sub(r"\]\(\S*/matrix\.svg\)", f"]({picture_address()})", text)
+        page.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

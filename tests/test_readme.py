@@ -1,4 +1,4 @@
-"""The README tells the truth: its commands run, and give what it shows."""
+"""The README and the guide tell the truth: their commands run, and give what they show."""
 
 from __future__ import annotations
 
@@ -31,11 +31,19 @@ def test_a_trial_is_what_happens(session: Session) -> None:
     assert session.output() == session.shown
 
 
-def test_the_python_example_runs() -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", readme.README.read_text("utf-8"), re.DOTALL)
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=readme.ROOT, capture_output=True, text=True, check=True)
-    assert "sass sm_80 ptxas 13.5.37" in done.stdout
+def test_no_line_is_wider_than_120_columns() -> None:
+    lines = readme.README.read_text("utf-8").splitlines()
+    assert not [line for line in lines if len(line) > 120]
+
+
+def test_every_link_leads_to_a_file_of_the_project() -> None:
+    for page in (*readme.PAGES, readme.CI):
+        links = re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8"))
+        assert all((page.parent / link).exists() for link in links if "://" not in link)
+
+
+def test_the_picture_is_found_below_the_address_of_the_project() -> None:
+    assert f"]({readme.picture_address()})" in readme.README.read_text("utf-8")
 
 
 def test_ci_runs_the_very_test_command_of_the_readme() -> None:

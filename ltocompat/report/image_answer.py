@@ -112,7 +112,7 @@ class ImageAnswer:
 
 
 def _one_of(releases: tuple[Release, ...]) -> str:
-    """``13.0``, ``12.8 or 12.9``, ``one of 13.3 to 13.5``."""
+    """``13.0``, ``12.8 or 12.9``, ``13.3 to 13.5 (one of them)``."""
     if len(releases) > 2:
-        return f"one of {releases[0]} to {releases[-1]}"
+        return f"{releases[0]} to {releases[-1]} (one of them)"
     return " or ".join(map(str, releases))
