@@ -19,7 +19,9 @@ _INTRODUCTION = """\
 What a project holds its releases to, read by `ltocompat audit`: tables `[tool.ltocompat.*]` of
 `pyproject.toml`, or the same tables in an `ltocompat.toml` (with or without `tool.ltocompat.`
 before their names). The nearest file counts, in the current folder or one around it; `--config
-FILE` names another. Without a policy, `audit` judges what holds on any target.
+FILE` names another. Without a policy, `audit` judges what holds on any target,
+and what a package declares itself: the nvJitLinks and NVRTCs that its metadata admit, the drivers
+of the CUDA major that its name or its dependencies lead to, and the platform of its tag.
 
 `ltocompat init dist/*.whl` writes the policy that packages pass today.
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from fatbin_writer import KINDS, EntrySpec, entry, region
 from libraries_made import needs_gcc
 from packages_made import (
     CUBIN_12_4,
@@ -463,3 +464,35 @@ def test_a_file_of_an_installed_package_is_held_to_its_metadata(
         path.write_bytes(data)
     problems = judged(site / "libx/lib64/libx.so")
     assert told(problems) == {"NJL-06": FAIL, "PKG-02": UNDOCUMENTED}
+
+
+def packed(compression: str, sm: int = 80) -> bytes:
+    """A fatbin with SASS of CUDA 12.4."""
+    return region([entry(EntrySpec(KINDS["sass"], CUBIN_12_4, sm, compression=compression))])
+
+
+def test_sass_that_the_first_drivers_of_its_major_refuse_breaks_the_name(tmp_path: Path) -> None:
+    """Drivers before 550.54.14 can't unpack Zstandard; CUDA 12 begins with 525.60.13."""
+    inside = {"libx/x.fatbin": packed("zstd")}
+    problems = judged(wheel(tmp_path, inside, name="libx-cu12"))
+    assert told(problems) == {"PKG-13": UNDOCUMENTED}
+    assert problems[0].message == (
+        "libx-cu12 needs driver 550.54.14 on sm_80, sm_86, sm_89 (FB-01), but those of CUDA 12, "
+        "which it is for (cu12), begin at 525.60.13"
+    )
+    required = wheel(tmp_path, inside, ["nvidia-cuda-runtime-cu12>=12.4"])
+    assert "(Requires-Dist: nvidia-cuda-runtime-cu12>=12.4)" in judged(required)[0].message
+    toolkit = wheel(tmp_path, inside, ["cuda-toolkit[nvrtc]==12.*"])
+    assert told(judged(toolkit)) == {"PKG-13": UNDOCUMENTED}
+
+
+def test_sass_that_they_take_or_that_no_major_is_named_for_does_not(tmp_path: Path) -> None:
+    for compression in ("lz4", "none"):
+        inside = {"libx/x.fatbin": packed(compression)}
+        assert judged(wheel(tmp_path, inside, name="libx-cu12")) == ()
+    inside = {"libx/x.fatbin": packed("zstd")}
+    assert judged(wheel(tmp_path, inside)) == ()
+    assert judged(wheel(tmp_path, inside, name="libx-cu13")) == ()  # it begins with 580.65.06
+    assert judged(wheel(tmp_path, inside, ["cuda-toolkit[nvrtc]>=12"])) == ()  # 13 as well
+    promise = Promise("pyproject.toml", driver=DriverVersion((550, 54, 14)))
+    assert judged(wheel(tmp_path, inside, name="libx-cu12"), promise=promise) == ()

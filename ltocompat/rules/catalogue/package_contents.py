@@ -1,4 +1,4 @@
-"""Packages: names, tags and RUNPATHs against what is inside (PKG-05 to PKG-08)."""
+"""Packages: names, tags and RUNPATHs against what is inside (PKG-05 to PKG-08, PKG-13)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 
+from ltocompat.facts import drivers, gpus
 from ltocompat.model.image import Host
 from ltocompat.model.library_name import library_name
+from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Level, Verdict
+from ltocompat.packages.resolving import ways_to
 from ltocompat.packages.values import Kind, Package, Shipped, installed_path
+from ltocompat.rules import floors
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.engine.shipped_needs import (
     LIBRARIES,
@@ -22,7 +26,8 @@ from ltocompat.rules.engine.shipped_needs import (
     ways_of,
 )
 from ltocompat.rules.linker_imports import short
-from ltocompat.rules.rule import Problem
+from ltocompat.rules.rule import Component, Problem
+from ltocompat.targets.versions.packages import suffix_major
 
 FAMILY = Family("package_contents")
 
@@ -31,6 +36,7 @@ FAMILY = Family("package_contents")
 _MAJOR_IN_NAME = re.compile(r"(?:^|-)(?:cu|cuda)-?(\d\d)x?(?:-|$)")
 _MAJOR_IN_VERSION = re.compile(r"\+(?:cu|cuda)\.?(\d\d)\d?(?:\.|$)")
 # Libraries whose file names carry the major of CUDA, rather than one of their own.
+_OF_DRIVERS = (str(Component.DRIVER), str(Component.KERNEL))
 _NAMED_BY_CUDA = ("libcudart", "libnvrtc", "libnvJitLink")
 
 
@@ -267,4 +273,68 @@ def _nvjitlink_copies(package: Package) -> dict[str, str]:
         shared = not name.endswith(".a")
         if shared and library_name(name) == LIBRARIES["nvjitlink"]:
             found.setdefault(name, file)
+    return found
+
+
+@FAMILY.of_package("PKG-13", Level.WARNING)
+def newer_driver_than_major(shipped: Shipped) -> Iterator[Problem]:
+    """The SASS of a package needs a newer driver than the CUDA major that it is for."""
+    package, promise = shipped.package, shipped.promise
+    major, text = _declared_major(shipped)
+    least = None if major is None else floors.major(major)
+    if least is None or any(name_of_another_major(shipped)):
+        return
+    if promise is not None and promise.driver is not None:  # which PKG-10 holds against it
+        return
+    if any(platform.startswith("win") for platform in package.platforms):  # other numbers
+        return
+    for (driver, rules), archs in _driver_floors(shipped, least).items():
+        yield Problem(
+            "PKG-13",
+            Verdict.UNDOCUMENTED,
+            f"{package.name} needs driver {driver} on {', '.join(archs)} ({', '.join(rules)}), but "
+            f"those of CUDA {major}, which it is for ({text}), begin at {least}",
+            f'promise what it needs: driver = "{driver}" under [tool.ltocompat.promise]; or build '
+            "it so that older drivers load it, as the rule says",
+            "names and versions in the metadata, least drivers of the code",
+        )
+
+
+def _declared_major(shipped: Shipped) -> tuple[int | None, str]:
+    """The one major of CUDA that a package is for, and what says so; None where none is."""
+    major, text = _major_in_name(shipped.package)
+    if major is not None:
+        return major, text
+    lines: dict[int, str] = {}
+    for part in LIBRARIES:
+        for way in ways_to(part, shipped.package, shipped.others):
+            if way.extra is None:
+                lines |= {release.major: way.line for release in way.allowed.releases}
+    for require in shipped.package.requires:
+        of_suffix = suffix_major(require.name)
+        if of_suffix is not None and not require.marker:
+            lines[of_suffix] = require.line
+    return next(iter(lines.items())) if len(lines) == 1 else (None, "")
+
+
+def _driver_floors(
+    shipped: Shipped, least: DriverVersion
+) -> dict[tuple[DriverVersion, tuple[str, ...]], list[str]]:
+    """GPUs whose SASS needs newer drivers than ``least``, by driver and the rules that say so.
+
+    GPUs that are newer than that driver themselves are left out, and those of Jetson, whose
+    drivers are others. That PTX needs the driver of its own toolkit is what CUDA documents.
+    """
+    rules = {asked.rule for asked in shipped.required.asked if asked.component in _OF_DRIVERS}
+    found: dict[tuple[DriverVersion, tuple[str, ...]], list[str]] = {}
+    for service in shipped.required.services:
+        gpu = gpus.sm(service.number)
+        known = [(route.driver, route.set_by) for route in service.routes if route.driver]
+        if service.how != "sass" or not known or gpu is None or gpu.tegra:
+            continue
+        driver, every_rule = known[0]
+        first = drivers.first_production(gpu.first_branch) if gpu.first_branch else least
+        if driver > max(least, first):
+            set_by = tuple(rule for rule in every_rule if rule in rules)
+            found.setdefault((driver, set_by), []).append(f"sm_{service.number}")
     return found
