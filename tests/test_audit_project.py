@@ -152,7 +152,7 @@ def test_a_failure_names_the_command_that_shows_it_alone(
 def test_nothing_built_is_wrong_usage(project: Project, capsys: Captured) -> None:
     assert project
     assert run(["audit"]) == 2
-    assert "holds nothing to audit; build first, name a package, or let" in capsys.readouterr().err
+    assert "dist/* holds no file; build first, or name a package, or let" in capsys.readouterr().err
 
 
 def test_without_a_policy_promises_are_held_against_bytes(
