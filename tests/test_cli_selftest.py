@@ -14,10 +14,11 @@ from syrupy.assertion import SnapshotAssertion
 
 import ltocompat
 from ltocompat.cli import run
-from ltocompat.commands.selftest import SelfTestResult, SelfTestStep
-from ltocompat.commands.selftest_words import (
+from ltocompat.commands.selftest import (
     COUNT,
     FACTOR,
+    SelfTestResult,
+    SelfTestStep,
     compared,
     compiler_error,
     driver_error,

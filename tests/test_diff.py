@@ -21,7 +21,7 @@ from verdict_values import required
 
 import ltocompat
 from ltocompat import Change, Diff, LtocompatError, Place, Release, SmArch
-from ltocompat.commands.comparison.metadata import metadata_moves
+from ltocompat.commands.comparison.changes import metadata_moves
 from ltocompat.commands.comparison.pairing import label, pairs, unversioned
 from ltocompat.commands.comparison.release_side import Side
 from ltocompat.commands.comparison.requirement_changes import RequirementFloors, floor_moves

@@ -14,8 +14,8 @@ from rules import image, loading, sample
 from samples import FOLDER
 
 from ltocompat.model.image import ImageKind
-from ltocompat.model.project import RULES_URL, rule_url
 from ltocompat.model.verdict import Level, Verdict
+from ltocompat.model.version import RULES_URL, rule_url
 from ltocompat.rules import catalogue
 from ltocompat.rules.catalogue import FAMILIES, RULES, requirements_of, rule
 from ltocompat.rules.catalogue.family import Family

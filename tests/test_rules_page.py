@@ -12,7 +12,7 @@ from every_case import every
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from ltocompat.model.project import RULES_URL, rule_url
+from ltocompat.model.version import RULES_URL, rule_url
 from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.prose import rules_left_out
 from ltocompat.rules.rule import Rule

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ltocompat.commands.comparison import saved
-from ltocompat.commands.comparison.changes import comparable, moves
-from ltocompat.commands.comparison.metadata import metadata_moves
+from ltocompat.commands.comparison.changes import comparable, metadata_moves, moves
 from ltocompat.commands.comparison.release_side import Side
 from ltocompat.commands.comparison.requirement_changes import RequirementFloors, floor_moves
 from ltocompat.files.byteview import ByteView

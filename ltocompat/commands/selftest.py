@@ -14,23 +14,93 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Literal
 
-from ltocompat.commands.selftest_words import (
-    COUNT,
-    FACTOR,
-    compared,
-    compiler_error,
-    driver_error,
-    linker_error,
-)
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import LtocompatError, Missing
 from ltocompat.targets.linkers import Linker, Machine, installed, obtain, resolve
 from ltocompat.targets.machine.library_search import PATHFINDER, picks
-from ltocompat.trial.compile_pool import CompilerProcess
+from ltocompat.trial.compile_pool import Compiled, CompilerProcess
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.load_pool import LoadPool
-from ltocompat.trial.load_values import Launch, LoadGpu, LoadOutcome, LoadRequest, LoadStep
-from ltocompat.trial.values import InputKind, LinkOutcome, Request, TrialInput
+from ltocompat.trial.load_values import (
+    Launch,
+    LoadAnswer,
+    LoadGpu,
+    LoadOutcome,
+    LoadRequest,
+    LoadStep,
+)
+from ltocompat.trial.logs import explain, first_line
+from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, TrialInput
+
+# y = a * x + y over so many numbers, all of them exact in single precision.
+COUNT = 1000
+FACTOR = 3.0
+
+
+def compiler_error(done: Compiled, release: Release, target: SmArch) -> str:
+    """Why NVRTC did not compile."""
+    text = ": ".join(filter(None, (done.code_name, first_line(done.log))))
+    if "--gpu-architecture" in done.log:
+        return f"NVRTC {release} does not know {target}; {text}"
+    return text
+
+
+def linker_error(answer: Answer, releases: tuple[Release, Release]) -> str:
+    """Why nvJitLink did not link; ``releases`` are those of NVRTC and nvJitLink."""
+    compiler, linker = releases
+    known = explain(answer.log)
+    ended = answer.signal or answer.exit_status
+    if known is not None:
+        text = known.sentence
+    elif answer.code:
+        text = f"{answer.code_name or answer.code}: {first_line(answer.log)}"
+    else:
+        text = f"{answer.outcome}{f' ({ended})' if ended is not None else ''}"
+    if linker < compiler:
+        text += (
+            f"; nvJitLink {linker} is older than NVRTC {compiler}, and must be of {compiler} or "
+            "later"
+        )
+    return text
+
+
+def driver_error(answer: LoadAnswer, cuda: Release, linker: Release) -> str:
+    """Why a driver that serves ``cuda`` did not load what ``linker`` made."""
+    if answer.code is None:
+        return f"{answer.step}: {answer.outcome} ({answer.signal or answer.exit_status})"
+    text = f"{answer.step}: {answer.code} ({answer.code_name or 'an unknown error'})"
+    if line := first_line(answer.log):
+        text += f": {line}"
+    if cuda < linker:
+        text += f"; the driver serves CUDA {cuda}, which is older than nvJitLink {linker}"
+    return text
+
+
+def compared(answer: LoadAnswer, x: array[float], y: array[float]) -> tuple[bool, str]:
+    """Whether the GPU's numbers are right, which are exact in single precision."""
+    if answer.output is None:
+        return False, f"{answer.outcome}: {answer.code} ({answer.code_name})"
+    got = array("f", answer.output)
+    by, wanted = _expected(x, y)
+    wrong = [i for i in range(COUNT) if got[i] != wanted[i]]
+    if not wrong:
+        return True, f"{COUNT:,} numbers, equal to those of {by}"
+    first = wrong[0]
+    return False, (
+        f"{len(wrong):,} of {COUNT:,} numbers are wrong; number {first} is {got[first]}, by {by} "
+        f"{wanted[first]}"
+    )
+
+
+def _expected(x: array[float], y: array[float]) -> tuple[str, list[float]]:
+    try:
+        import numpy as np
+    except ImportError:
+        pairs = zip(x, y, strict=True)
+        return "Python", list(array("f", (FACTOR * number + other for number, other in pairs)))
+    values = np.float32(FACTOR) * np.asarray(x) + np.asarray(y)
+    return f"NumPy {np.__version__}", [float(value) for value in values]
+
 
 # What is linked where there is no GPU: every NVRTC and nvJitLink since 12.0 knows it.
 _NO_GPU = SmArch(80)

@@ -31,6 +31,7 @@ DOCUMENTS = (
 )
 """The verbs that write JSON, and ``error``: what any of them writes where there is nothing else."""
 
+_MODULES = {"error": "base"}  # else the document's own name
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -62,6 +63,6 @@ def schema_text(name: str) -> str:
 
 
 def _document(name: str) -> type[Document]:
-    module = importlib.import_module(f"ltocompat.model.records_v1.{name}")
+    module = importlib.import_module(f"ltocompat.model.records_v1.{_MODULES.get(name, name)}")
     document: type[Document] = getattr(module, name.capitalize())
     return document

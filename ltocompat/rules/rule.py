@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import Host, ImageKind
 from ltocompat.model.link_options import Disagreement
-from ltocompat.model.project import rule_url
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import LEVELS, Level, Route, Verdict
+from ltocompat.model.version import rule_url
 from ltocompat.packages.values import Shipped
 from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.prose import Prose, family_prose

@@ -8,12 +8,16 @@ from typing import Any
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import System, VersionSet
-from ltocompat.targets.conda_locks import read_conda_lock
+from ltocompat.targets.lock_tables import (
+    read_conda_lock,
+    read_poetry_lock,
+    read_pylock,
+    read_uv_lock,
+)
 from ltocompat.targets.pins import LOOKED_FOR, Pin, libraries
 from ltocompat.targets.requirements_txt import read_requirements
 from ltocompat.targets.systems import MarkerEnvironment
 from ltocompat.targets.text_file import read_toml
-from ltocompat.targets.toml_locks import read_poetry_lock, read_pylock, read_uv_lock
 
 
 def locked_libraries(

@@ -8,15 +8,67 @@ from typing import NamedTuple
 
 from ltocompat.files import codec
 from ltocompat.files.byteview import ByteView, occurrences
-from ltocompat.files.codec import ZSTD_MAGIC
-from ltocompat.files.fatbin import StoredImage, StoredModule, bare_images, region
+from ltocompat.files.codec import ZSTD_MAGIC, Payload, zstd_frame
+from ltocompat.files.fatbin import StoredImage, StoredModule, region
 from ltocompat.files.fatbin.region import NEEDLE, read_region, stored_images
 from ltocompat.files.images import cubin, ltoir
 from ltocompat.files.objects import ObjectFile
 from ltocompat.model.errors import LimitExceeded, Malformed
-from ltocompat.model.image import Skipped
+from ltocompat.model.image import Compression, ImageKind, Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
+
+
+def cubin_image(view: ByteView, place: Place, section: str | None, budget: Budget) -> StoredImage:
+    """The cubin at the start of ``view``, which may go on behind it."""
+    size = cubin.Cubin.parse(view, budget.limits).extent
+    payload = Payload(view.sub(0, size), Compression.NONE, None, budget)
+    return _image(place, section, ImageKind.SASS, payload)
+
+
+def ltoir_image(
+    view: ByteView, place: Place, section: str | None, budget: Budget, size: int | None
+) -> StoredImage:
+    """The LTO-IR at the start of ``view``.
+
+    Its header has no length, so ``size`` comes from outside (the file's, or that of the symbol
+    around it); None where nothing tells.
+    """
+    ltoir.parse(view.peek(0, ltoir.HEAD_SIZE))
+    stored = view.sub(0, view.size if size is None else size)
+    return damaged_ltoir_image(stored, place, section, budget)._replace(stored_size=size)
+
+
+def damaged_ltoir_image(
+    view: ByteView, place: Place, section: str | None, budget: Budget
+) -> StoredImage:
+    """A file that begins as LTO-IR does, whatever its header says: only a linker can tell."""
+    payload = Payload(view, Compression.NONE, None, budget)
+    return _image(place, section, ImageKind.LTOIR, payload)
+
+
+def zstd_cubin_image(
+    view: ByteView, place: Place, section: str | None, budget: Budget
+) -> StoredImage:
+    """The Zstandard frame at the start of ``view`` that holds a cubin (libcublasLt has some)."""
+    stored_size, size = zstd_frame(view, 0)
+    stored = view.sub(0, stored_size)
+    first = Payload(stored, Compression.ZSTD, None, budget).prefix()
+    first.grow(cubin.HEAD_SIZE)
+    cubin.parse_header(first.data)
+    return _image(place, section, ImageKind.SASS, Payload(stored, Compression.ZSTD, size, budget))
+
+
+def _image(place: Place, section: str | None, kind: ImageKind, payload: Payload) -> StoredImage:
+    return StoredImage(
+        place=place,
+        section=section,
+        kind=kind,
+        payload=payload,
+        stored_size=payload.stored.size,
+        compression=payload.compression,
+    )
+
 
 _PIECE = 1 << 20
 
@@ -198,7 +250,7 @@ class FatbinWalk:
         except Malformed as error:
             if whole and hit.needle == ltoir.MAGIC:
                 whole_file = self._view, self._place, None, self._budget
-                image = bare_images.damaged_ltoir_image(*whole_file)
+                image = damaged_ltoir_image(*whole_file)
                 yield StoredModule(self._place, None, None, (image,))
             elif whole and hit.needle != ZSTD_MAGIC:
                 yield Skipped(self._place, str(error), self._view.size)
@@ -213,12 +265,12 @@ class FatbinWalk:
         place = self._place if whole else self._place.at(hit.offset)
         section = self._section(hit.offset)
         if hit.needle == cubin.NEEDLE:
-            return bare_images.cubin_image(view, place, section, self._budget)
+            return cubin_image(view, place, section, self._budget)
         if hit.needle == ZSTD_MAGIC:
-            return bare_images.zstd_cubin_image(view, place, section, self._budget)
+            return zstd_cubin_image(view, place, section, self._budget)
         size = self._host.symbol_size(hit.offset) if self._host else None
         size = self._view.size if whole else size
-        return bare_images.ltoir_image(view, place, section, self._budget, size)
+        return ltoir_image(view, place, section, self._budget, size)
 
     def _region(self, offset: int) -> Iterator[StoredModule | Skipped]:
         read = self._read_region(offset)

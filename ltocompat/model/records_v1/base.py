@@ -1,4 +1,4 @@
-"""What the records of every verb share."""
+"""What the records of every verb share, and `ltocompat/error/v1`: nothing but errors."""
 
 from __future__ import annotations
 
@@ -49,3 +49,10 @@ class Skipped(Record):
     reason: str
     size: Count | None
     limit: Annotated[str | None, described("Name of the limit that was hit.")]
+
+
+class Error(Document, tag="ltocompat/error/v1"):
+    """Written when there is nothing but errors."""
+
+    error: Failure
+    others: tuple[Failure, ...]

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from ltocompat.model.records_v1 import base
-from ltocompat.model.records_v1.error import Error
+from ltocompat.model.records_v1.base import Error
 from ltocompat.report import Failure, Options, Report, Writable
 from ltocompat.report.text import escape
 

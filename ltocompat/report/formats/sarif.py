@@ -17,10 +17,9 @@ from urllib.parse import quote
 from ltocompat.commands.policy.fingerprint import fingerprint
 from ltocompat.model.place import Place
 from ltocompat.model.policy_lines import PolicyLines
-from ltocompat.model.project import rule_url
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Finding, Result
-from ltocompat.model.version import VERSION
+from ltocompat.model.version import VERSION, rule_url
 from ltocompat.report import Failure, Options, Writable
 from ltocompat.report.finding_rows import MOST_KERNELS, apart_by_file
 from ltocompat.report.formats.jsonstream import Array, encode

@@ -1,16 +1,20 @@
-"""What commands of a machine say: nvidia-smi, and a child process that loads the driver."""
+"""What commands of a machine say, nvidia-smi and a child that loads the driver, and its GPUs."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import dataclass
 from typing import Any
 
+from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.errors import UsageError
+from ltocompat.model.target import Gpu
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine import driver_probe_child
-from ltocompat.targets.machine.environment import LocalGpu
+from ltocompat.targets.machine.environment import Jetson, LocalGpu
 from ltocompat.targets.versions.drivers import driver_version
 
 _QUERY = ("--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader")
@@ -93,3 +97,40 @@ def _smi(machine: Machine) -> tuple[tuple[LocalGpu, ...], str | None]:
         if gpus:
             break
     return tuple(gpus), driver
+
+
+_PROC = "/proc/driver/nvidia/gpus"
+_MODEL = re.compile(r"^Model:\s*(\S.*?)\s*$", re.MULTILINE)
+
+
+def gpus(machine: Machine, answers: Answers, board: Jetson | None) -> tuple[LocalGpu, ...]:
+    """Every GPU; an architecture that the driver didn't tell is that of the name."""
+    if answers.gpus:
+        # nvidia-smi of Jetsons gives no compute capability; the board's model does.
+        hint = board.model if board and board.model else ""
+        return tuple(
+            gpu if gpu.arch else LocalGpu(gpu.name, arch_of(gpu.name) or arch_of(hint), gpu.source)
+            for gpu in answers.gpus
+        )
+    found = [
+        LocalGpu(model[1], arch_of(model[1]), path)
+        for path in machine.files(_PROC, "*/information")
+        if (model := _MODEL.search(machine.text(path) or ""))
+    ]
+    if not found and board and board.model:
+        found.append(LocalGpu(board.model, arch_of(board.model), "/proc/device-tree/model"))
+    return tuple(found)
+
+
+def known_gpu(name: str) -> Gpu | None:
+    """The GPU of that name in our tables."""
+    try:
+        return find_gpu(name)
+    except UsageError:
+        return None
+
+
+def arch_of(name: str) -> SmArch | None:
+    """Its architecture, by our tables."""
+    gpu = known_gpu(name)
+    return gpu.arch if gpu else None

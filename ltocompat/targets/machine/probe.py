@@ -14,9 +14,8 @@ from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.searching import find, read_linker
 from ltocompat.targets.machine.compilers import compilers
 from ltocompat.targets.machine.driver import compat_folders, kernel_driver, user_driver
-from ltocompat.targets.machine.driver_probe import Answers, ask
+from ltocompat.targets.machine.driver_probe import Answers, ask, gpus
 from ltocompat.targets.machine.environment import Compiler, Environment, LibraryPick
-from ltocompat.targets.machine.gpus import gpus
 from ltocompat.targets.machine.ldcache import cached
 from ltocompat.targets.machine.library_search import picks
 from ltocompat.targets.machine.loader import Loader

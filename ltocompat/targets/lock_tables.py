@@ -1,7 +1,6 @@
-"""pylock.toml (PEP 751), uv.lock and poetry.lock -> pins.
+"""pylock.toml (PEP 751), uv.lock, poetry.lock, conda-lock.yml and pixi.lock -> pins.
 
-Of all, only names, versions and markers are read. ``packaging.pylock`` would refuse a whole file
-for what makes no difference here, such as a package without hashes.
+The extra ``yaml`` brings the reader of the last two.
 """
 
 from __future__ import annotations
@@ -10,10 +9,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
-from ltocompat.model.errors import UsageError
+from ltocompat.model.errors import Missing, UsageError
+from ltocompat.model.target import System
 from ltocompat.targets.pins import Pin, is_wanted
 from ltocompat.targets.systems import MarkerEnvironment
+from ltocompat.targets.text_file import read_text
 
 Table = dict[str, Any]
 
@@ -153,11 +155,7 @@ def _text(value: object) -> str:
 
 
 def _texts(value: object) -> list[str]:
-    if value is None:
-        return []
-    if isinstance(value, list):
-        return [_text(item) for item in value]
-    raise _broken(value, "a list")
+    return [_text(item) for item in _list(value)]
 
 
 def _table(value: object) -> Table:
@@ -167,14 +165,101 @@ def _table(value: object) -> Table:
 
 
 def _tables(value: object) -> list[Table]:
-    if value is None:
-        return []
-    if isinstance(value, list):
-        return [_table(item) for item in value]
-    raise _broken(value, "a list of tables")
+    return [_table(item) for item in _list(value, "a list of tables")]
 
 
 def _broken(value: object, wanted: str) -> UsageError:
     # The file may lead anywhere: what stands in it is not quoted.
     kind = type(value).__name__
     return UsageError(f"a value of type {kind} stands where {wanted} belongs; make the lock anew")
+
+
+_SUBDIRS = {
+    ("linux", "x86_64"): "linux-64",
+    ("linux", "aarch64"): "linux-aarch64",
+    ("windows", "x86_64"): "win-64",
+    ("windows", "aarch64"): "win-arm64",
+}
+
+
+def read_conda_lock(path: str, system: System) -> tuple[Pin, ...]:
+    """The packages of a conda-lock.yml or a pixi.lock that a system gets.
+
+    Of a pixi.lock that is the environment ``default``, or where it has none, any of its others.
+
+    Args:
+        path: the file.
+        system: of the target; WSL2 is a Linux to conda.
+
+    Raises:
+        UsageError: it can't be read, or hasn't the structure of one.
+        Missing: no reader of YAML is installed.
+    """
+    lock = _table(_load(path))
+    subdir = _SUBDIRS["linux" if system.name == "wsl2" else system.name, system.machine]
+    pins = _of_pixi(lock, subdir) if "environments" in lock else _of_conda_lock(lock, subdir)
+    return tuple(dict.fromkeys(pins))
+
+
+def _load(path: str) -> object:
+    try:
+        import yaml
+    except ModuleNotFoundError:
+        raise Missing(
+            f"no reader of YAML is installed for {path}; run pip install 'ltocompat[yaml]'"
+        ) from None
+    text = read_text(path)
+    try:
+        return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        reason = " ".join(str(getattr(error, "problem", None) or "nested too deeply").split())
+        raise UsageError(f"{path} is not a YAML file: {reason[:200]}; mend it") from error
+
+
+def _of_conda_lock(lock: Table, subdir: str) -> Iterator[Pin]:
+    for package in map(_table, _list(lock.get("package"))):
+        if package.get("platform") == subdir:
+            yield from _conda_pin(_scalar(package.get("name")), _scalar(package.get("version")))
+
+
+def _of_pixi(lock: Table, subdir: str) -> Iterator[Pin]:
+    names = {subdir}
+    for platform in _list(lock.get("platforms")):  # since version 7, with names of one's own
+        if isinstance(platform, dict) and platform.get("subdir") == subdir:
+            names.add(_scalar(platform.get("name")))
+    environments = _table(lock.get("environments"))
+    wanted = [environments["default"]] if "default" in environments else environments.values()
+    for environment in map(_table, wanted):
+        packages = _table(environment.get("packages"))
+        for name in sorted(names & packages.keys()):
+            for package in map(_table, _list(packages[name])):
+                yield from _of_address(package)
+
+
+def _of_address(package: Table) -> Iterator[Pin]:
+    """What the file's name says: ``libnvjitlink-12.9.86-h5888daf_0.conda``, or that of a wheel."""
+    if "conda" in package:
+        name, _, rest = _file(package["conda"]).rpartition("-")[0].rpartition("-")
+        yield from _conda_pin(name, rest)
+    elif "pypi" in package:
+        name, version, *_ = (*_file(package["pypi"]).split("-"), "", "")
+        yield from _conda_pin(name.replace("_", "-"), version)
+
+
+def _file(address: object) -> str:
+    return unquote(_scalar(address).partition("#")[0].rpartition("/")[2])
+
+
+def _conda_pin(name: str, version: str) -> Iterator[Pin]:
+    if is_wanted(name.lower()):
+        yield Pin(name.lower(), f"=={version}" if version else "")
+
+
+def _list(value: object, wanted: str = "a list") -> list[Any]:
+    if value is None or isinstance(value, list):
+        return value or []
+    raise _broken(value, wanted)
+
+
+def _scalar(value: object) -> str:
+    return str(value) if isinstance(value, int | float) else _text(value)
