@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ltocompat.cli import run
-from ltocompat.model.project import PROJECT_URL
+from ltocompat.model.version import PROJECT_URL
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
