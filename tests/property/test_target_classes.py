@@ -6,13 +6,15 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 
 import pytest
-from generated_artifacts import ARTIFACTS
+from generated_artifacts import ARTIFACTS, IMAGES, WHERE, artifact
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ltocompat.facts.gpus import find_gpu, newest_sm, sms
 from ltocompat.model.arch import Release
-from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
+from ltocompat.model.image import ImageKind
+from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.engine.find_floors import driver_releases, linkers
@@ -72,6 +74,41 @@ def a_class_has_one_verdict(summary: ArtifactSummary, drawn: list[Parts]) -> Non
         verdict = judged(summary, parts)
         first, expected = first_of_class.setdefault(classes.of(*parts), (parts, verdict))
         assert verdict == expected, (first, parts)
+
+
+def file_of(*images: ImageSignature, one_link: bool = False) -> ArtifactSummary:
+    """A fatbin of these images, or one fatbin each, which are linked together."""
+    parts = [(image,) for image in images] if one_link else [images]
+    groups = [ModuleGroup(ModuleSignature(part, None), {}, 1, WHERE) for part in parts]
+    return replace(artifact(groups, []), one_link=one_link)
+
+
+def first(kind: ImageKind, arch: str) -> ImageSignature:
+    """An image of a sample as an entry of a fatbin."""
+    found = next(image for image in IMAGES if image.kind is kind and str(image.arch) == arch)
+    return found._replace(in_fatbin=True, prelinked=False)
+
+
+LTOIR, PTX = first(ImageKind.LTOIR, "lto_80"), first(ImageKind.PTX, "compute_80")
+SASS = first(ImageKind.SASS, "sm_80")
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        pytest.param(file_of(first(ImageKind.LTOIR, "lto_90a")), id="rules that exclude images"),
+        pytest.param(
+            file_of(SASS._replace(concatenated=True), PTX._replace(isa="7.4")),
+            id="old drivers pick something else",
+        ),
+        pytest.param(file_of(LTOIR, PTX, one_link=True), id="a rule of whole links"),
+    ],
+)
+def test_targets_that_one_rule_alone_tells_apart_are_two_classes(summary: ArtifactSummary) -> None:
+    targets = [
+        (find_gpu("sm_80"), driver, linkers()[-1]) for driver in (None, driver_releases()[0])
+    ]
+    a_class_has_one_verdict(summary, targets)
 
 
 @given(FILES, PARTS)

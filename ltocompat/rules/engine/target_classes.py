@@ -89,7 +89,8 @@ class TargetClasses:
         picked = self._picked_of(gpu, traits)
         key = (
             gpu.name,
-            traits,
+            # Rules of one link ask linkers themselves; else only what is picked does.
+            used if self._one_link else traits,
             None if driver is None else tuple(each.judge(driver) for each in picked.of_drivers),
             tuple(each.judge(used) for each in picked.of_linkers),
         )
