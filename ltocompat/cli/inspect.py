@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import Archs, Format, InstallLinkers, Kinds, MadeBy, choose
+from ltocompat.cli.options import Archs, Format, InstallLinkers, Kinds, MadeBy, Paths, choose
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.model.errors import UsageError
@@ -19,10 +19,7 @@ from ltocompat.scan.filters import ImageFilter
 
 
 def inspect(
-    paths: Annotated[
-        list[str],
-        typer.Argument(metavar="PATH...", help="Files, folders, places (libx.a::m.o@0x40) or -."),
-    ],
+    paths: Paths,
     by: Annotated[
         str | None,
         typer.Option(

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import Format, InstallLinkers, TrialLink
+from ltocompat.cli.options import Format, InstallLinkers, Paths, TrialLink
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.model.errors import UsageError
@@ -18,10 +18,7 @@ from ltocompat.report.exit_of_verbs import MatrixStatus
 
 
 def matrix(
-    paths: Annotated[
-        list[str],
-        typer.Argument(metavar="PATH...", help="Files, folders, places (libx.a::m.o@0x40) or -."),
-    ],
+    paths: Paths,
     svg: Annotated[
         str | None,
         typer.Option(metavar="FILE.svg", help="Also draw a picture, over a file of that name."),

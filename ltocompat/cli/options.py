@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 FAIL_ON = ("jit", "undocumented", "unknown", "fail")
 """The verdicts that ``--fail-on`` takes."""
 
+Paths = Annotated[
+    list[str],
+    typer.Argument(metavar="PATH...", help="Files, folders, places (libx.a::m.o@0x40) or -."),
+]
 Kinds = Annotated[
     list[str] | None,
     typer.Option(

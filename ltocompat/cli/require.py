@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import Format, InstallLinkers, TrialLink
+from ltocompat.cli.options import Format, InstallLinkers, Paths, TrialLink
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.report import Options
@@ -16,10 +16,7 @@ from ltocompat.report.exit_of_verbs import RequireStatus
 
 
 def require(
-    paths: Annotated[
-        list[str],
-        typer.Argument(metavar="PATH...", help="Files, folders, places (libx.a::m.o@0x40) or -."),
-    ],
+    paths: Paths,
     together: Annotated[
         bool,
         typer.Option("--together", help="Say what one link of all that these paths hold needs."),
