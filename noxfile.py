@@ -74,6 +74,7 @@ def benchmarks(session: nox.Session) -> None:
         "tests/benchmarks/wheel_vs_inflation.py",
         "tests/benchmarks/trial_vs_plain_loop.py",
         "tests/benchmarks/second_audit.py",
+        "tests/benchmarks/explain_long_texts.py",
     ):
         session.run("python", path)
 

@@ -27,6 +27,10 @@ _FIRST_90A = Release(12, 0)
 _ZSTANDARD = (550, 54)
 """The first driver that unpacks Zstandard is 550.54.14 (nvcc guide, --compress-mode)."""
 
+_LONG_PATH = 48  # what a sentence of an answer still takes
+_LANGUAGES = {"++14": "9.0", "++17": "11.0", "++20": "12.0"}
+"""The first nvcc with each C++ (CUDA's release notes)."""
+
 
 def around(text: str) -> dict[str, str]:
     """What a text says of the driver and of nvcc, where it names them once or the same."""
@@ -58,9 +62,19 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
             }
     major = found.get("major") or found.get("builtins", "").partition(".")[0]
     found["cu_suffix"] = "-cu12" if major == "12" else "-cu11" if major == "11" else ""
+    if "needs_file" in found:
+        found["needs_path"] = _end_of(found["needs_file"])
     place = found.get("file") or found.get("needs_file")
     found["file_argument"] = shlex.quote(place) if place else "FILE"
     return found
+
+
+def _end_of(path: str) -> str:
+    """The path, or of a long one the folders at its end."""
+    if len(path) <= _LONG_PATH:
+        return path
+    tail = path[-_LONG_PATH:]
+    return "..." + tail[max(tail.find("/"), 0) :]
 
 
 def _of_ptx(isa: str) -> dict[str, str]:
@@ -82,6 +96,10 @@ def _of_number(text: str) -> dict[str, str]:
 def _of_toolkit(text: str) -> dict[str, str]:
     """129 is CUDA 12.9."""
     return {"cuda": f"{text[:-1]}.{text[-1]}"}
+
+
+def _of_language(text: str) -> dict[str, str]:
+    return {"first": _LANGUAGES.get(text.removeprefix("gnu").removeprefix("c"), "")}
 
 
 def _of_driver(text: str) -> dict[str, str]:
@@ -117,6 +135,7 @@ _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
     "newer": _of_toolkit,
     "tool": _of_toolkit,
     "driver": _of_driver,
+    "std": _of_language,
     "sm": _of_sm,
 }
 
