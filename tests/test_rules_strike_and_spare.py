@@ -300,3 +300,13 @@ def test_an_entry_without_a_place_for_options_is_not_linked(tmp_path: Path) -> N
     assert "FB-04" not in verdicts("ptx", ptx, "")["link"]
     assert "FB-04" in verdicts("ltoir", ltoir, None)["None"]
     assert "FB-04" not in verdicts("ltoir", ltoir, "")["None"]
+
+
+def test_what_a_lone_file_leaves_to_others_is_a_note(tmp_path: Path) -> None:
+    for name, body in (("calls", DECLARED), ("whole", DEFINED)):
+        (tmp_path / f"{name}.ptx").write_text(ptx("scale", body, "kernel"), "ascii")
+        (result,) = ltocompat.check(
+            tmp_path / f"{name}.ptx", ["nvjitlink=13.0,gpu=sm_80"], route="link"
+        )
+        notes = [finding for finding in result.findings if finding.rule == "BLD-10"]
+        assert [str(note.verdict) for note in notes] == ["ok"] * (name == "calls")

@@ -315,10 +315,11 @@ def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
     """What an input calls, another one defines."""
     known = [image.symbols for image, _ in link.images]
     readable = [symbols for symbols in known if symbols is not None]
-    if not link.certain:
-        return
     missing = defined_nowhere(readable)
     names = sorted({*missing.needed_by_kernels, *missing.undefined_variables})
+    if not link.certain:
+        yield from _left_to_others(names)
+        return
     blind = len(readable) < len(known)
     if names:
         yield Requirement(
@@ -341,6 +342,20 @@ def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
             "it shows no names: whether what it calls is defined, and once, is not judged",
             "ask the linker with --trial-link",
             "kinds of the images",
+        )
+
+
+def _left_to_others(names: Sequence[str]) -> Iterator[Requirement]:
+    """That files which are judged one by one need each other."""
+    if names:
+        yield Requirement(
+            Component.NONE,
+            Remark(),
+            "BLD-10",
+            image_helpers.listed(names),
+            "another input of the link has to define it, and none is judged beside it",
+            "judge all that is linked as one link, with --together",
+            "symbols of the cubins and PTX",
         )
 
 
