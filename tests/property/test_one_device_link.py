@@ -92,6 +92,17 @@ def judged(given_objects: list[Object], trial: TrialOutcome | None = None) -> Re
     return result
 
 
+def lacks(given_objects: list[Object]) -> bool:
+    """Whether something readable is missing that LTO-IR may have, or the other way round."""
+    taken = [each for each in given_objects if each.taken]
+    readable = [each for each in taken if each.kind is not ImageKind.LTOIR]
+    left_out = [each for each in given_objects if not each.taken]
+    called = {name for each in readable if each.has_kernel for name in each.calls}
+    missing = called - {name for each in readable for name in each.functions}
+    may_be_called = [each for each in left_out if each.functions or each.kind is ImageKind.LTOIR]
+    return bool(missing) or (len(readable) < len(taken) and bool(may_be_called))
+
+
 def shows_all(given_objects: list[Object]) -> bool:
     return all(each.kind is not ImageKind.LTOIR for each in given_objects)
 
@@ -106,6 +117,7 @@ def test_a_device_link_is_judged_as_it_ends_or_what_is_hidden_is_told(
         assert not ends_well
     elif result.verdict is Verdict.OK:
         assert ends_well or "symbols" in result.not_judged
+        assert not lacks(given_objects)
     if shows_all(given_objects):
         assert result.verdict is (Verdict.OK if ends_well else Verdict.FAIL)
         assert "symbols" not in result.not_judged

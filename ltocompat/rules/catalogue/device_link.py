@@ -31,6 +31,7 @@ _REGISTRATION = "__cudaRegisterLinkedBinary_"
 _WRAPPER = "__fatbinwrap_"
 _DEVICE_RUNTIME = "_cuda_device_runtime_"
 _LOADED = ("executable", "shared library")
+_HOPPER = 90
 
 
 @FAMILY.of_host("BLD-01", Level.ERROR)
@@ -277,10 +278,10 @@ def defined_twice_in_a_link(link: Link) -> Iterator[Requirement]:
     names = defined_twice(known) if link.certain else ()
     if not names:
         return
-    needed = _needed_across_kinds(link, names)
+    needed = sorted({*names} & _called_by_hopper(link))
     tolerated = LinkerTolerating(floors.linker("duplicate-linker"), always=not needed)
     newer = (
-        f"of newer ones some fail where PTX defines it twice and SASS uses it ({needed[0]})"
+        f"newer ones fail at times where SASS of sm_90 calls it ({needed[0]})"
         if needed
         else "newer ones take the first definition, and say so in their log at most"
     )
@@ -296,18 +297,17 @@ def defined_twice_in_a_link(link: Link) -> Iterator[Requirement]:
     )
 
 
-def _needed_across_kinds(link: Link, names: Sequence[str]) -> tuple[str, ...]:
-    """Those among the names that PTX defines more than once, and SASS leaves undefined."""
-    known = [(image, count) for image, count in link.images if image.symbols is not None]
-    of_ptx = [(i.symbols, count) for i, count in known if i.symbols and i.kind is ImageKind.PTX]
-    in_ptx = {*defined_twice(of_ptx)}
-    used = {
+def _called_by_hopper(link: Link) -> frozenset[str]:
+    """Functions that SASS of sm_90 leaves to other inputs."""
+    return frozenset(
         name
-        for image, _ in known
-        if image.symbols and image.kind is ImageKind.SASS
-        for name in image.symbols.undefined
-    }
-    return tuple(name for name in names if name in in_ptx & used)
+        for image, _ in link.images
+        if image.symbols is not None
+        and image.kind is ImageKind.SASS
+        and image.arch is not None
+        and image.arch.number == _HOPPER
+        for name in image.symbols.undefined_functions
+    )
 
 
 @FAMILY.of_link("BLD-10", Level.ERROR)
@@ -359,29 +359,20 @@ def _left_to_others(names: Sequence[str]) -> Iterator[Requirement]:
         )
 
 
-_HOPPER = 90
-
-
 @FAMILY.of_link("BLD-13", Level.WARNING)
 def call_from_sass_of_hopper(link: Link) -> Iterator[Requirement]:
     """The first nvJitLinks crash at times where SASS of sm_90 calls what another input defines."""
     if link.offline or not link.certain:
         return
-    known = [(image, image.symbols) for image, _ in link.images if image.symbols is not None]
-    there = {name for _, symbols in known for name in symbols.callable}
-    calls = {
-        name
-        for image, symbols in known
-        if image.kind is ImageKind.SASS and image.arch and image.arch.number == _HOPPER
-        for name in symbols.undefined_functions
-    }
-    if calls & there:
+    known = [image.symbols for image, _ in link.images if image.symbols is not None]
+    there = {name for symbols in known for name in symbols.callable}
+    calls = _called_by_hopper(link) & there
+    if calls:
         yield Requirement(
             Component.LINKER,
             LinkerSureFrom(floors.linker("hopper-calls-linker")),
             "BLD-13",
-            f"SASS of sm_90 that calls {image_helpers.listed(sorted(calls & there))} of another "
-            "input",
+            f"SASS of sm_90 that calls {image_helpers.listed(sorted(calls))} of another input",
             "older ones crash on it at times",
             "link with a newer nvJitLink, or give it PTX or LTO-IR of the caller",
             "symbols of the cubins and PTX",
