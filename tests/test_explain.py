@@ -267,6 +267,8 @@ def test_the_file_before_an_undefined_symbol_is_the_one_that_needs_it() -> None:
     (found, *_) = explain("/a/libcusparse.so.12: undefined symbol: __nvJitLinkComplete_12_4, v")
     assert "/a/libcusparse.so.12 needs it" in (found.cause or "")
     assert "nvidia-nvjitlink-cu12>=12.4" in (found.fix or "")
+    (quoted, *_) = explain('desc: "/opt/lib64/libnvrtc.so: undefined symbol: nvrtcGetNVVM" }')
+    assert quoted.values["needs_file"] == "/opt/lib64/libnvrtc.so"
     (glibc, *_) = explain(
         "symbol __nvJitLinkComplete_13_1, version libnvJitLink.so.13 not defined in file "
         "libnvJitLink.so.13 with link time reference"

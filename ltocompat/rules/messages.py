@@ -29,7 +29,7 @@ _CUDA_CODE = (
 _NUMBERS = re.compile(r"<<(!?)(\d+)>>")
 _LONGEST_PATH = 300
 # The file before a loader's "undefined symbol".
-_USER = re.compile(r"(\S*\.(?:so|pyd)\b\S*): \Z")
+_USER = re.compile(r"([^\s\"'`(]*\.(?:so|pyd)\b[^\s\"'`(]*): \Z")
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
 
 
