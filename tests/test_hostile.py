@@ -29,7 +29,7 @@ def end(data: bytes) -> Artifact:
 
 
 @pytest.mark.slow
-@every("sample", SMALL)
+@pytest.mark.parametrize("sample", SMALL, ids=lambda s: s.name)
 def test_a_small_sample_cut_at_every_byte(sample: Sample) -> None:
     data = sample.path.read_bytes()
     for size in range(len(data)):
@@ -42,7 +42,7 @@ def test_a_sample_cut_around_every_structure(sample: Sample) -> None:
 
 
 @pytest.mark.slow
-@every("sample", LARGE)
+@pytest.mark.parametrize("sample", LARGE, ids=lambda s: s.name)
 def test_a_large_sample_cut_in_every_byte_of_its_structures(sample: Sample) -> None:
     _cut(sample, step=1)
 
