@@ -391,6 +391,7 @@ def noting(folder: Path, name: str) -> Path:
     return tool
 
 
+@pytest.mark.slow
 def test_pip_of_our_own_python_downloads_and_nothing_of_the_current_folder_runs(
     planted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

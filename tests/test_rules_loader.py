@@ -446,14 +446,15 @@ def test_a_static_copy_is_noted(tmp_path: Path) -> None:
     assert found.constraint.noted(None)
 
 
-def test_a_broken_library_ends_in_a_value_or_a_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [30, pytest.param(300, marks=pytest.mark.slow)])
+def test_a_broken_library_ends_in_a_value_or_a_sentence(tmp_path: Path, count: int) -> None:
     linked = nvjitlink(tmp_path / "new", "12.4")
     whole = user(tmp_path / "libuser.so", ["__nvJitLinkCreate_12_4"], linked).read_bytes()
     dice = random.Random(12)  # noqa: S311 - no secret
     # A machine of these two files: without the cache and the Python of this one, which would be
     # read anew for each broken library.
     machine = Machine(str(tmp_path), {"LD_LIBRARY_PATH": "/new"})
-    for _ in range(150):
+    for _ in range(count):
         data = bytearray(whole[: dice.choice([len(whole), dice.randrange(len(whole))])])
         for _ in range(dice.randrange(1, 8)):
             if data:

@@ -45,7 +45,7 @@ from ltocompat.commands import selftest as selftest_command
 from ltocompat.commands import targets as targets_command
 
 PACKAGE = str(Path(ltocompat.__file__).parent) + "/"
-SASS = str(FOLDER / "fatbin" / "nvfatbin-13.5-mixed-makers.fatbin")
+SASS = str(FOLDER / "cubin" / "nvrtc-13.0-sm_90.cubin")
 LTOIR = str(FOLDER / "fatbin-ltoir" / "nvfatbin-13.3-of-13.3-lto_80.fatbin")
 GONE = "gone.so"
 H100 = "driver=580.95.05,nvjitlink=13.4,gpu=h100"

@@ -48,7 +48,7 @@ def vars_of(target: ltocompat.Target, what: str) -> tuple[object, ...]:
     return known.values
 
 
-@pytest.mark.parametrize("path", FILES[::9], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", FILES[::18], ids=lambda path: path.name)
 def test_a_cell_is_check_on_that_target(path: Path) -> None:
     holds(path, 4)
 
