@@ -90,9 +90,10 @@ def test_an_unknown_word_is_named_with_those_that_are_known(capsys: Captured) ->
 
 def test_what_is_forbidden_is_listed_with_its_place(capsys: Captured) -> None:
     run(["diff", SAXPY, SASS_ONLY, "--forbid", "lost-ptx"])
-    line = capsys.readouterr().out.split("forbidden:\n")[1].splitlines()[0]
-    assert line.startswith("  lost-ptx: architectures lost of ptx: compute_80 in nvcc-13.5-sm_80")
-    assert line.endswith("libsaxpy.so@0xd30.1)")
+    what, where, *_ = capsys.readouterr().out.partition("fail[lost-ptx] ")[2].splitlines()
+    assert what.startswith("architectures lost of ptx: compute_80 in nvcc-13.5-sm_80")
+    assert where.startswith("  --> ")
+    assert where.endswith("libsaxpy.so@0xd30.1")
 
 
 def test_a_saved_inspection_stands_for_its_file(tmp_path: Path, capsys: Captured) -> None:

@@ -19,7 +19,7 @@ from ltocompat.report.document import (
     Toned,
     tone_of,
 )
-from ltocompat.report.grouped_findings import GroupedFinding
+from ltocompat.report.grouped_findings import GroupedFinding, title_of
 from ltocompat.report.matrix_cells import CellNames
 from ltocompat.report.text import brief, clause, clip, common_folder, count
 
@@ -75,7 +75,7 @@ class FindingTally:
         if notes:
             hint = "" if self._options.notes else " (--notes)"
             parts += [", ", f"{count(notes, 'note')}{hint}"]
-        if self._rules:
+        if any(map(title_of, self._rules)):
             worst = max(self._rules, key=lambda rule: self._rules[rule])
             parts += [" · ", Code(f"ltocompat explain {worst}")]
         if not (self._options.quiet and not self._rules):

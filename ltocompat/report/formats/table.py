@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tabulate import tabulate
@@ -29,6 +29,7 @@ from ltocompat.report.text import clip, escape
 _NARROW = 100
 _GAP = 2  # blanks between columns
 _LONGEST = 400  # characters of one wrapped cell
+_ARROW = "  --> "
 _APART = "   "  # between what tells where a finding is
 _LONGEST_RULE = 80
 _LEAST = 14  # columns that are left to a place, however narrow the terminal
@@ -86,14 +87,28 @@ def _write_diagnostic(found: Diagnostic, stream: Writable, options: Options) -> 
     width, color = options.width, options.color
     opening = Toned(f"{found.word}[{found.rule}]", found.tone)
     stream.write(filled((opening, " ", found.headline), width, following="  ", color=color))
-    where = [part for group in found.where for part in (_APART, *group)][1:]
-    if where:
-        arrow = Toned("--> ", Tone.FAINT)
-        stream.write(filled((arrow, *where), width, "  ", "      ", color=color))
+    indent = f"  {painted('-->', Tone.FAINT if color else None)} "
+    for line in _in_lines(found.where, width):
+        text = filled(line, width, " " * len(_ARROW), " " * len(_ARROW), color=color)
+        stream.write(indent + text[len(_ARROW) :])
+        indent = " " * len(_ARROW)
     for label, text in (*found.reasons, ("fix", found.fix)):
         if text:
             parts = (Toned(f"{label}:", Tone.STRONG), f" {text}")
             stream.write(filled(parts, width, "  ", "       ", color=color))
+
+
+def _in_lines(groups: Iterable[tuple[str, ...]], width: int | None) -> Iterator[tuple[str, ...]]:
+    """The groups side by side, as many as fit in a line."""
+    line: tuple[str, ...] = ()
+    for group in groups:
+        longer = (*line, _APART, *group) if line else group
+        if line and width is not None and len(_ARROW) + len("".join(longer)) > width:
+            yield line
+            longer = group
+        line = longer
+    if line:
+        yield line
 
 
 def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Options) -> str:

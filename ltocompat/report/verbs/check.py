@@ -197,8 +197,7 @@ def _artifacts(answer: _Answer, first: list[_Artifact]) -> Iterator[Block]:
     if not columns:
         for artifact in chain(first, answer.artifacts):
             if not answer.options.quiet:
-                yield Heading(artifact.title(answer.options))
-                yield _own_table(artifact, answer.names, answer.options)
+                yield from _alone(artifact, answer)
             yield from _findings([artifact], answer)
         return
     seen: list[_Artifact] = []
@@ -216,6 +215,17 @@ def _artifacts(answer: _Answer, first: list[_Artifact]) -> Iterator[Block]:
         yield Listing(heads, rows, notes=False)
         yield Paragraph((_summary(seen),))
     yield from _findings(seen, answer)
+
+
+def _alone(artifact: _Artifact, answer: _Answer) -> Iterator[Block]:
+    """An artifact and its table; a table of one word is none."""
+    title = artifact.title(answer.options)
+    table = _own_table(artifact, answer.names, answer.options)
+    if len(table.columns) == len(table.rows) == 1:
+        yield Heading((*title, ": ", table.rows[0][0]))
+    else:
+        yield Heading(title)
+        yield table
 
 
 def _findings(artifacts: list[_Artifact], answer: _Answer) -> Iterator[Block]:

@@ -12,7 +12,9 @@ from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Finding, Level, Result, Verdict
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
-from ltocompat.report.grouped_findings import FindingReport, Judgement
+from ltocompat.report.finding_blocks import FindingTally
+from ltocompat.report.grouped_findings import FindingReport, Judgement, grouped_findings
+from ltocompat.report.matrix_cells import CellNames
 from ltocompat.report.text import binary_size, brief, clip, count, fold_archs
 
 _MOST_ROWS = 200
@@ -34,18 +36,18 @@ _ARCHS = ("arch-lost", "arch-gained")
 _KERNELS = ("kernels-lost", "kernels-gained")
 
 
-def blocks(records: Iterable[Diff | Failure], _: Options) -> Iterator[Block]:
+def blocks(records: Iterable[Diff | Failure], options: Options) -> Iterator[Block]:
     """Both sides side by side, every change, what is forbidden, and what is not known."""
     found = False
     for record in records:
         if not isinstance(record, Failure):
             found = True
-            yield from _diff(record)
+            yield from _diff(record, options)
     if not found:
         yield Paragraph(("nothing was compared",))
 
 
-def _diff(diff: Diff) -> Iterator[Block]:
+def _diff(diff: Diff, options: Options) -> Iterator[Block]:
     text = count(len(diff.changes), "change") if diff.changes else "nothing changed"
     if diff.forbidden:
         text += f", {len(diff.broken):,} forbidden"
@@ -58,8 +60,9 @@ def _diff(diff: Diff) -> Iterator[Block]:
         yield Paragraph((f"and {left_out:,} more changes; --format json lists all",))
     yield from _names(diff.changes)
     if diff.broken:
-        lines = tuple(_forbidden(change) for change in diff.broken[:_MOST_ROWS])
-        yield Items("forbidden", lines)
+        tally = FindingTally(options)
+        yield from tally.blocks(grouped_findings([_result(diff)]), CellNames())
+        yield from tally.closing()
     if diff.unknown:
         yield Items("not known", tuple((brief(line),) for line in diff.unknown))
 
@@ -157,11 +160,6 @@ def _in(subject: str) -> tuple[str, ...]:
     return (" in ", Code(subject)) if subject else ()
 
 
-def _forbidden(change: Change) -> tuple[str, ...]:
-    place = (" (at ", Code(_example(change.places)), ")") if change.places else ()
-    return (f"{change.breaking}: {_moved(change)}", *_in(change.subject), *place)
-
-
 def _moved(change: Change) -> str:
     """``architectures lost of sass: sm_70``, ``least driver: 525.60.13 to 580.65.06``."""
     old, new = _cells(change)
@@ -187,9 +185,14 @@ def judgements(records: Iterable[Diff | Failure]) -> Iterator[Judgement]:
         if isinstance(record, Failure):
             yield record
             continue
-        if found := tuple(map(_finding, record.broken)):
-            verdict, path = Verdict.FAIL, record.new.path
-            yield Result(path, ANY_TARGET, None, None, verdict, Coverage(0), (), found, ())
+        if record.broken:
+            yield _result(record)
+
+
+def _result(diff: Diff) -> Result:
+    """What is forbidden, as a verdict on the newer release."""
+    found = tuple(map(_finding, diff.broken))
+    return Result(diff.new.path, ANY_TARGET, None, None, Verdict.FAIL, Coverage(0), (), found, ())
 
 
 def _finding(change: Change) -> Finding:

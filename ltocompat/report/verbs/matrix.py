@@ -8,7 +8,16 @@ from ltocompat.model.matrix import Matrix
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.report import Failure, Options, Report
-from ltocompat.report.document import Block, Code, Column, Heading, Paragraph, Table
+from ltocompat.report.document import (
+    Block,
+    Code,
+    Column,
+    Heading,
+    Paragraph,
+    Table,
+    Toned,
+    tone_of,
+)
 
 WORDS = {
     Verdict.OK: "ok",
@@ -73,11 +82,12 @@ def row_runs(matrix: Matrix) -> list[range]:
     return runs(len(rows), lambda number, other: rows[number] == rows[other])
 
 
-def _word(result: Result) -> str:
+def _word(result: Result) -> Toned:
     """``fail``; ``fail 1/3,346`` where few of the modules decide."""
     extent = result.extent
     few = result.verdict > Verdict.JIT and 0 < extent.modules * _FEW <= extent.judged
-    return WORDS[result.verdict] + (f" {extent.modules:,}/{extent.judged:,}" if few else "")
+    text = WORDS[result.verdict] + (f" {extent.modules:,}/{extent.judged:,}" if few else "")
+    return Toned(text, tone_of(result.verdict))
 
 
 def _tables(matrix: Matrix, width: int | None) -> Iterator[Table]:
