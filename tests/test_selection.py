@@ -93,6 +93,27 @@ def test_of_equals_the_driver_takes_the_first() -> None:
     assert pick_for_driver(ModuleSignature((first, second), registered=True), 80).images == (first,)
 
 
+@pytest.mark.parametrize(
+    ("text", "relocatable", "linker", "taken"),
+    [
+        ("lto_90", None, "12.0", 1),
+        ("lto_90", None, "13.5", 1),
+        ("compute_90", None, "12.0", 1),
+        ("compute_90", None, "13.5", 1),
+        ("sm_90", True, "12.9", 1),
+        ("sm_90", True, "13.0", 0),
+    ],
+)
+def test_of_equals_a_linker_takes_the_one_that_was_measured(
+    text: str, *, relocatable: bool | None, linker: str, taken: int
+) -> None:
+    """Two kernels under one architecture, in both orders: which of them was in the output."""
+    images = tuple(code(text, relocatable=relocatable, has_kernels=flag) for flag in (True, False))
+    target = SmArch.parse("sm_90", ArchForm.REAL)
+    pick = pick_for_linker(ModuleSignature(images, None), target, Release.parse(linker))
+    assert pick.images == (images[taken],)
+
+
 def test_what_a_device_link_used_up_is_linked_again_when_no_final_sass_serves() -> None:
     final = code("sm_80")
     ptx = [code("compute_80", prelinked=True, relocatable=True, isa=isa) for isa in ("8.4", "8.5")]

@@ -37,6 +37,10 @@ class Pick:
     missed: Missed | None = None
 
 
+# From this major on, nvJitLink takes the first of several cubins for one architecture.
+_FIRST_SASS = 13
+
+
 def same_arch(number: int) -> int:
     """The number that an architecture goes by now: sm_101 was renamed to sm_110 in CUDA 13.0."""
     return 110 if number == 101 else number
@@ -159,8 +163,9 @@ def _missed(signature: ModuleSignature, gpu: int) -> Missed:
 def pick_for_linker(signature: ModuleSignature, target: SmArch, linker: Release | None) -> Pick:
     """What nvJitLink picks of a module.
 
-    Of a fatbin: the highest LTO-IR entry that serves the target, then SASS, then PTX. An image that
-    stands alone is taken as it is.
+    Of a fatbin: the highest LTO-IR entry that serves the target, then SASS, then PTX. Of entries
+    for one architecture the last, but the first of SASS from nvJitLink 13.0 on (measured, 12.0 to
+    13.5). An image that stands alone is taken as it is.
 
     Args:
         signature: the module.
@@ -186,7 +191,9 @@ def pick_for_linkers_alike(
     for kind, serves in order:
         found = [i for i in signature.images if i.kind is kind and i.arch and serves(i.arch)]
         if found:
-            best = max(found, key=_rank_for_link)
+            # Of equals max gives the first, as nvJitLink 13 takes SASS; else the last is taken.
+            in_order = kind is ImageKind.SASS and (linker is None or linker.major >= _FIRST_SASS)
+            best = max(found if in_order else reversed(found), key=_rank_for_link)
             return Pick((), Missed.FINAL) if _final(best) else Pick((best,))
     return Pick((), _missed_by_linker(signature))
 
