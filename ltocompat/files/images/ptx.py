@@ -22,7 +22,6 @@ _VERSION = re.compile(rb"^\.version\s+(\d{1,9})\.(\d{1,9})", re.MULTILINE)
 _SNIFF = re.compile(_BLANK + rb"\.version\s+\d{1,9}\.\d{1,9}\s", re.DOTALL)
 _TARGET = re.compile(rb"^\s*\.target\s+([^\n;/]+)", re.MULTILINE)
 _ADDRESS_SIZE = re.compile(rb"^\s*\.address_size\s+(\S+)", re.MULTILINE)
-_COMMENT = re.compile(rb"//|/\*")
 _ENTRY = re.compile(rb"\.entry\s+([A-Za-z_$%][\w$]*)")
 # Nothing but labels, declarations, places in the source, and returns.
 _EMPTY_BODY = re.compile(
@@ -118,13 +117,19 @@ def without_comments(text: bytes) -> bytes:
     """The text without comments, in one pass, since hostile text may open a million of them."""
     parts = []
     position = 0
-    while (comment := _COMMENT.search(text, position)) is not None:
-        parts.append(text[position : comment.start()])
-        closing = b"\n" if comment[0] == b"//" else b"*/"
-        end = text.find(closing, comment.end())
+    slash = text.find(b"/")  # PTX has few, and a pattern looks at every byte
+    while slash >= 0:
+        opening = text[slash : slash + 2]
+        if opening not in (b"//", b"/*"):
+            slash = text.find(b"/", slash + 1)
+            continue
+        parts.append(text[position:slash])
+        closing = b"\n" if opening == b"//" else b"*/"
+        end = text.find(closing, slash + 2)
         if end < 0:
             return b"".join(parts)
         position = end if closing == b"\n" else end + 2
+        slash = text.find(b"/", position)
     parts.append(text[position:])
     return b"".join(parts)
 
@@ -138,7 +143,6 @@ _HEAD = re.compile(
     rb"\s*(?:\([^()]*\))?\s*(" + _IDENTIFIER + rb")"
 )
 _END_OF_HEAD = re.compile(rb"[;{]")
-_BRACE = re.compile(rb"[{}]")
 _ALIAS = re.compile(rb"\.alias\s+(" + _IDENTIFIER + rb")\s*,\s*(" + _IDENTIFIER + rb")")
 _VARIABLE = re.compile(rb"\.(visible|weak|common|extern)\s+\.(global|const|shared)\b")
 _BRACKET_OR_STOP = re.compile(rb"[(){}=,;]")
@@ -274,11 +278,13 @@ def _functions(text: bytes) -> Iterator[PtxFunction]:
 def _behind_body(text: bytes, position: int) -> int:
     """Behind the brace that closes one which was opened in front of a position."""
     depth = 1
-    for brace in _BRACE.finditer(text, position):
-        depth += 1 if brace[0] == b"{" else -1
-        if not depth:
-            return brace.end()
-    return len(text)
+    while depth:
+        closing = text.find(b"}", position)
+        if closing < 0:
+            return len(text)
+        depth += text.count(b"{", position, closing) - 1
+        position = closing + 1
+    return position
 
 
 def _variables(text: bytes) -> Iterator[tuple[str, str, str]]:
