@@ -61,6 +61,9 @@ def read(path: Path) -> Package:
         # The same with LTO-IR of 12.4 or 12.5, which every nvJitLink 13 links; opens
         # libnvrtc.so.13.
         ("nvidia-cufft==12.5.0.14", {"PKG-01": OK, "PKG-02": UNDOCUMENTED}),
+        # Imports __nvJitLinkAddData_12_9 and takes any nvJitLink 12; 8 modules of CUTLASS hold PTX
+        # 8.8 alone for sm_70 to sm_89 (cuobjdump), so that A100s need the driver of CUDA 12.9.
+        ("nvidia-cusparse-cu12==12.5.10.65", {"NJL-06": FAIL, "PKG-13": UNDOCUMENTED}),
         # Opens libnvrtc.so.13, bare nvidia-cuda-nvrtc.
         ("nvidia-cublas==13.10.0.20", {"PKG-02": UNDOCUMENTED}),
         # DT_NEEDED libnvrtc.so.12 from cuda-toolkit[nvrtc]==12.*, RUNPATH /usr/local/cuda/lib64:
