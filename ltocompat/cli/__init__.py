@@ -28,11 +28,11 @@ from ltocompat.cli import (
 )
 from ltocompat.cli.options import VerbCommand
 from ltocompat.cli.run_verb import wants_json, write_error
-from ltocompat.cli.streams import AnswerLost, flush_answer, lost, replace_missing_streams
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.failure import Failure
 from ltocompat.model.version import VERSION
 from ltocompat.report.exit_status import CLOSED_PIPE, INTERRUPTED, USAGE, ExitStatus
+from ltocompat.report.streams import AnswerLost, flush_answer, lost, replace_missing_streams
 
 VERBS: tuple[Callable[..., int] | typer.Typer, ...] = (
     check.check,

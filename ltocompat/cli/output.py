@@ -8,8 +8,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from ltocompat.cli.streams import Answer
 from ltocompat.report import Writable
+from ltocompat.report.streams import Answer
 from ltocompat.report.text import binary_size, clip_middle, escape
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from ltocompat.cli.formats import Writing
 from ltocompat.cli.output import Output
-from ltocompat.cli.streams import AnswerLost, flush_answer
 from ltocompat.model.failure import Failure
 from ltocompat.report.exit_status import CLOSED_PIPE, INTERRUPTED, ExitStatus, tell
+from ltocompat.report.streams import AnswerLost, flush_answer
 
 Opts = TypeVar("Opts")  # the options of a verb; its records are whatever its report takes
 
