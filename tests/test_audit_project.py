@@ -65,6 +65,18 @@ def test_an_ignore_is_shown_with_its_reason_and_its_end(project: Project, capsys
     )
 
 
+def test_quiet_tells_only_what_is_wrong(project: Project, capsys: Captured) -> None:
+    project.build()
+    assert run(["audit", "-q"]) == 0
+    assert not capsys.readouterr().out
+    del project.code["sm_90.cubin"]
+    project.build()
+    assert run(["audit", "-q"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("audit failed: SASS for sm_90 is required")
+    assert any(line.startswith("fail[POL-01] SASS for sm_90 is required") for line in lines)
+
+
 def test_a_lost_architecture_fails(project: Project, capsys: Captured) -> None:
     del project.code["sm_90.cubin"]
     project.build()

@@ -40,10 +40,16 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
         options: what the reader asked for.
     """
     audit = Audit.of(records)
-    yield from _outcome(audit)
+    if not options.quiet:
+        yield from _outcome(audit)
+    elif audit.tally.outcome is not Outcome.PASSED:
+        yield from _headline(audit)
     results = map(_not_forgiven, audit.audits)
     judged: list[Judgement] = [*audit.policy.every_target, *results, *audit.tally.failures]
-    yield from checked(judged, options)
+    if not options.quiet or audit.tally.outcome is not Outcome.PASSED:
+        yield from checked(judged, options)
+    if options.quiet:
+        return
     yield from _forgiven(audit)
     old = audit.tally.unused_ignores
     if old and audit.audits:
