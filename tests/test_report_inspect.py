@@ -135,6 +135,18 @@ def test_of_what_a_filter_leaves_out_nothing_is_said() -> None:
     assert "made by CUDA" not in text
 
 
+def test_files_of_a_folder_are_told_in_brief_unless_more_is_asked_for() -> None:
+    folder = str(FOLDER / "objects")
+    named = frozenset({folder})
+    text = table(ltocompat.inspect(folder), named=named)
+    assert "made by CUDA" in text
+    assert "stored as" not in text
+    assert text.endswith("-v shows what each file of a folder holds\n")
+    more: list[dict[str, object]] = [{"why": True}, {"by": "arch"}, {"kernels": True}]
+    for options in more:
+        assert "stored as" in table(ltocompat.inspect(folder), named=named, **options)
+
+
 def test_quiet_is_two_lines_an_artifact() -> None:
     file = str(FOLDER / "objects" / "libaxpy.a")
     lines = table(ltocompat.inspect(file), quiet=True).splitlines()

@@ -104,10 +104,11 @@ class _Fold:
 
 @dataclass(slots=True)
 class _Unmentioned:
-    """Counts files that were found in folders and of which there is nothing to show."""
+    """Counts files that were found in folders and of which nothing, or not all, is shown."""
 
     empty: int = 0
     unmatched: int = 0
+    in_brief: bool = False
 
     def add(self, artifact: Artifact) -> None:
         self.empty += not artifact.images
@@ -119,6 +120,8 @@ class _Unmentioned:
         if self.unmatched:
             files = count(self.unmatched, "file")
             yield Paragraph((f"{files} with device code that no filter lets through",))
+        if self.in_brief:
+            yield Paragraph(("-v shows what each file of a folder holds",))
 
 
 def blocks(records: Iterable[Record | Failure], options: Options) -> Iterator[Block]:
@@ -141,6 +144,7 @@ def blocks(records: Iterable[Record | Failure], options: Options) -> Iterator[Bl
         if closing is not None and fold.unmentioned and closing.path not in options.named:
             unmentioned.add(closing)
         elif closing is not None or not fold.silent:
+            unmentioned.in_brief |= _in_brief(fold, options)
             yield from _artifact(closing, fold, options)
         fold = _new_fold(options)
     if not fold.silent:  # the stream broke off
@@ -210,7 +214,8 @@ def _artifact(closing: Artifact | None, fold: _Fold, options: Options) -> Iterat
         yield Entry((Toned(answer, Tone.STRONG),))
     if options.quiet:
         return
-    if not options.images and summary.images:
+    brief_ = _in_brief(fold, options)
+    if not options.images and summary.images and not brief_:
         yield _table(summary.rows(), options)
     yield from _problems(fold)
     if fold.skipped:
@@ -223,8 +228,16 @@ def _artifact(closing: Artifact | None, fold: _Fold, options: Options) -> Iterat
             ),
             _more(left_out),
         )
-    if needs := fold.needs.items(evidence=options.why):
+    if not brief_ and (needs := fold.needs.items(evidence=options.why)):
         yield needs
+
+
+def _in_brief(fold: _Fold, options: Options) -> bool:
+    """Whether the first lines are enough: of a file that was found in a folder."""
+    if options.why or options.quiet or options.kernels or options.images or options.by != "kind":
+        return False
+    path = fold.path or ""
+    return any(path.startswith(f"{name.rstrip('/')}/") for name in options.named)
 
 
 def _heading(closing: Artifact | None, fold: _Fold) -> tuple[str, ...]:
