@@ -54,7 +54,7 @@ def _left_out(words: _Words, full: _Words) -> set[str] | None:
     return missing if kept == len(words) else None
 
 
-def meant(text: str, names: tuple[str, ...]) -> list[str]:
+def _meant(text: str, names: tuple[str, ...]) -> list[str]:
     """The names that a text can mean, by the strictest reading that finds any.
 
     That is: word by word; else without words that users leave out (``RTX 4000`` is Quadro RTX 4000,
@@ -80,7 +80,7 @@ def meant(text: str, names: tuple[str, ...]) -> list[str]:
     return list(found)
 
 
-def names_like(text: str, names: tuple[str, ...]) -> list[str]:
+def _names_like(text: str, names: tuple[str, ...]) -> list[str]:
     """Up to three names that look like a text, the nearest first."""
     spelled: dict[str, str] = {}
     for name in names:
@@ -246,7 +246,7 @@ def models_named(text: str) -> tuple[GpuModel, ...]:
     """The models that a text can mean; a text of more than 80 characters means none."""
     if len(text) > _LONGEST:
         return ()
-    return tuple(_models()[name] for name in meant(text, tuple(_models())))
+    return tuple(_models()[name] for name in _meant(text, tuple(_models())))
 
 
 def _by_name(text: str) -> Gpu | None:
@@ -296,7 +296,7 @@ def _by_number(text: str, number: int, suffix: str) -> Gpu:
 
 def _unknown(text: str) -> UsageError:
     short = text[:_LONGEST]
-    alike = names_like(short, tuple(_models()))
+    alike = _names_like(short, tuple(_models()))
     hint = f"is it {' or '.join(alike)}? " if alike else ""
     return UsageError(
         f"{short!r} is no GPU that is known: {hint}write its architecture, such as sm_90"

@@ -105,15 +105,15 @@ def _read(stored: StoredModule, module: Module, wanted: SymbolsToRead) -> Module
     images = list(module.images)
     for number in wanted.undefined:
         if images[number].symbols is None:  # PTX shows them where its kernels are counted
-            symbols = symbols_of(stored.images[number])
+            symbols = _symbols_of(stored.images[number])
             left = None if symbols is None else symbols.without_definitions()
             images[number] = replace(images[number], symbols=left)
     for number in wanted.every:
-        images[number] = replace(images[number], symbols=symbols_of(stored.images[number]))
+        images[number] = replace(images[number], symbols=_symbols_of(stored.images[number]))
     return replace(module, images=tuple(images))
 
 
-def symbols_of(stored: StoredImage) -> DeviceSymbols | None:
+def _symbols_of(stored: StoredImage) -> DeviceSymbols | None:
     """The symbols of an image; None where they can't be read, as those of LTO-IR."""
     try:
         if stored.kind is ImageKind.PTX:

@@ -73,7 +73,7 @@ def _driver(
     if "driver" in keys:
         return read_driver(keys["driver"], origin.source)
     if "stock" in keys:
-        return stock_driver(stock_release(keys["stock"]), system)
+        return stock_driver(_stock_release(keys["stock"]), system)
     return None
 
 
@@ -82,7 +82,7 @@ def _libraries(
 ) -> dict[str, VersionSet[Release]]:
     found: dict[str, VersionSet[Release]] = {}
     if "stock" in keys:
-        found |= stock_libraries(stock_release(keys["stock"]))
+        found |= stock_libraries(_stock_release(keys["stock"]))
     if "lock" in keys:
         from ltocompat.targets.lockfiles import locked_libraries
 
@@ -101,7 +101,7 @@ def _gpus(text: str, system: System, driver: VersionSet[DriverVersion] | None) -
     return tuple(dict.fromkeys(gpu for name in names for gpu in gpus_named(name, system, driver)))
 
 
-def stock_release(text: str) -> Release:
+def _stock_release(text: str) -> Release:
     """The toolkit of ``stock=``.
 
     Raises:

@@ -37,7 +37,7 @@ def targets_of_file(path: str, shown: str, name: str | None) -> tuple[Target, ..
     return (_target(path, name, tables[name]),)
 
 
-def target_of_project(name: str, where: str) -> Target | None:
+def _target_of_project(name: str, where: str) -> Target | None:
     """The target of this name that the nearest project defines; None where none does.
 
     Raises:
@@ -48,7 +48,7 @@ def target_of_project(name: str, where: str) -> Target | None:
 
 
 def names_of_project(where: str) -> tuple[str, tuple[str, ...]]:
-    """The file that ``target_of_project`` looks in, by its base name, and the targets in it."""
+    """The file that named targets are looked for in, by its base name, and the targets in it."""
     path, tables = _project(where)
     return os.path.basename(path), tuple(tables)
 
@@ -164,7 +164,7 @@ def _parse(text: str, where: str) -> tuple[Target, ...]:
     if file is not None:
         return targets_of_file(os.path.join(where, file), file, name)
     if _may_be_name(text, where):
-        target = target_of_project(text, where)
+        target = _target_of_project(text, where)
         if target is not None:
             return (target,)
         if "," in text or is_word(text):

@@ -26,7 +26,7 @@ from ltocompat.trial.values import (
 )
 
 PROGRAM: tuple[str, ...] = ("-m", link_child.__name__)
-NVLINK_PROGRAM: tuple[str, ...] = ("-m", nvlink_child.__name__)
+_NVLINK_PROGRAM: tuple[str, ...] = ("-m", nvlink_child.__name__)
 _STEPS = {
     # A process that ends at rest was brought down by the step that it took last.
     protocol.AT_REST: Step.DESTROY,
@@ -61,7 +61,7 @@ class Pool(ChildPool[Request, Answer]):
         if tool is Tool.NVLINK:
             # Removed here, since a child that is stuck is killed.
             self._folder = tempfile.TemporaryDirectory(prefix="ltocompat-nvlink-")
-            program = (*NVLINK_PROGRAM, self.library, self._folder.name)
+            program = (*_NVLINK_PROGRAM, self.library, self._folder.name)
         super().__init__(program, self.library, limits, workers=workers or _cores())
 
     def close(self) -> None:

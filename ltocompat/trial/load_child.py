@@ -28,7 +28,7 @@ _LAZY = 2  # CUmoduleLoadingMode
 _TYPES = {int: ctypes.c_int, float: ctypes.c_float}
 
 
-class Cuda:
+class _Cuda:
     """The driver of this machine, started.
 
     Attributes:
@@ -216,7 +216,7 @@ class LoadServer:
         self._notes = notes
         self._limits = limits
         self._at(AT_START)
-        self._cuda = cuda = Cuda()
+        self._cuda = cuda = _Cuda()
         return {
             "library": cuda.library,
             "cuda": cuda.version,

@@ -40,7 +40,7 @@ def mapped(part: str) -> list[str]:
         return [row[5] for row in rows if len(row) > 5]
 
 
-def take_protocol() -> tuple[BinaryIO, int]:
+def _take_protocol() -> tuple[BinaryIO, int]:
     """Move the frames off the standard streams, which the library may print to.
 
     Returns the stream of requests and the descriptor for replies; standard output then goes where
@@ -67,7 +67,7 @@ def keep_memory() -> None:
         libc.mallopt(_M_TRIM_THRESHOLD, 256 * MIB)
 
 
-def unbuffer_stdout() -> None:
+def _unbuffer_stdout() -> None:
     """Make C's ``stdout`` write at once, so that what was printed isn't lost in a crash."""
     libc = ctypes.CDLL(None)
     with contextlib.suppress(ValueError):  # a C library that has no such symbol
@@ -75,7 +75,7 @@ def unbuffer_stdout() -> None:
         libc.setvbuf(stdout, None, 2, ctypes.c_size_t(0))
 
 
-def confine(memory_bytes: int, printed_bytes: int, *, reserves: bool = False) -> None:
+def _confine(memory_bytes: int, printed_bytes: int, *, reserves: bool = False) -> None:
     """Limit memory and printing, and leave no core dumps behind.
 
     Args:
@@ -118,14 +118,14 @@ def _lower(what: int, limit: int) -> None:
     resource.setrlimit(what, (limit, hard))
 
 
-def start_clocks(cpu_seconds: int, wall_seconds: float) -> None:
+def _start_clocks(cpu_seconds: int, wall_seconds: float) -> None:
     """Allow so many seconds from now; SIGXCPU or SIGALRM ends the process after them."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     _lower(resource.RLIMIT_CPU, int(usage.ru_utime + usage.ru_stime) + cpu_seconds + 1)
     signal.setitimer(signal.ITIMER_REAL, wall_seconds)
 
 
-def stop_clock() -> None:
+def _stop_clock() -> None:
     """Let time pass, while waiting for the parent."""
     signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -197,10 +197,10 @@ def run(server: Server) -> None:
     """Load the library and serve until the parent hangs up; the last argument is the settings."""
     settings = ChildSettings.parse(sys.argv[-1])
     limits = settings.limits
-    requests, replies = take_protocol()
+    requests, replies = _take_protocol()
     die_with(settings.parent)
-    confine(limits.memory_bytes, limits.printed_bytes, reserves=server.reserves_memory)
-    unbuffer_stdout()
+    _confine(limits.memory_bytes, limits.printed_bytes, reserves=server.reserves_memory)
+    _unbuffer_stdout()
     notes = memoryview(mmap.mmap(settings.notes, protocol.NOTES_SIZE)).cast("I")
     os.close(settings.notes)
     _Child(server, notes, requests, replies, limits).run(fresh=settings.fresh)
@@ -248,7 +248,7 @@ class _Child:
         """
         rows: list[Reply] = []
         outputs: list[bytes] = []
-        start_clocks(self._limits.cpu_seconds, self._limits.wall_seconds)
+        _start_clocks(self._limits.cpu_seconds, self._limits.wall_seconds)
         for message in messages:
             reply, output = self._reply(message)
             if output:
@@ -256,7 +256,7 @@ class _Child:
                 outputs.append(output)
             rows.append(reply)
             self._notes[protocol.NOTE_REQUEST] += 1
-        stop_clock()
+        _stop_clock()
         self._send(rows, b"".join(outputs))
 
     def _serve_in_forks(self, messages: Iterator[Message]) -> None:
@@ -284,9 +284,9 @@ class _Child:
         if not self._server.forks:
             self._server.start(self._notes, self._limits)
             printed()
-        start_clocks(self._limits.cpu_seconds, self._limits.wall_seconds)
+        _start_clocks(self._limits.cpu_seconds, self._limits.wall_seconds)
         reply, output = self._reply(message)
-        stop_clock()
+        _stop_clock()
         reply["output"] = len(output)
         self._notes[protocol.NOTE_REPLIED] = 1
         self._send([reply], output)

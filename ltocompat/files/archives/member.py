@@ -66,7 +66,7 @@ class Names:
         and which one is right can't be told here.
         """
         problems = []
-        if leads_out(name):
+        if _leads_out(name):
             problems.append(_LEADS_OUT)
         if "\0" in name:
             problems.append("its name holds a NUL byte, where some unpackers end it")
@@ -89,7 +89,7 @@ class Names:
 
     def folder(self, name: str) -> Iterator[Skipped]:
         """A folder, which holds nothing by itself."""
-        if leads_out(name):
+        if _leads_out(name):
             yield Skipped(self._place.member(name[:_LONGEST]), _LEADS_OUT)
         if len(self._folders) < self._most:
             self._folders.add(_key(name))
@@ -107,7 +107,7 @@ class Names:
         """The same for a name that was taken; targets of hard links begin at the top."""
         full = posixpath.join("" if hard else posixpath.dirname(name), target)
         shown = target[:100]
-        if leads_out(full):
+        if _leads_out(full):
             yield Skipped(place, f"it is a link that leads out of the package, to {shown!r}")
         elif len(self._links) < self._most and len(full) <= _LONGEST:
             self._links.append(_Link(place, _key(full), shown))
@@ -132,7 +132,7 @@ class Names:
             folder = posixpath.dirname(folder) if folder != "/" else ""
 
 
-def leads_out(name: str) -> bool:
+def _leads_out(name: str) -> bool:
     """Whether a path is absolute, or climbs above where it begins, on any system."""
     name = name.replace("\\", "/")
     if name.startswith("/") or _DRIVE.match(name):

@@ -32,7 +32,7 @@ _USED = (b"path", b"size", b"linkpath", b"GNU.sparse.name")
 _RECORD = re.compile(rb"(\d{1,20}) ")
 
 
-class TarHeader(NamedTuple):
+class _TarHeader(NamedTuple):
     """What one header says.
 
     Attributes:
@@ -51,7 +51,7 @@ class TarHeader(NamedTuple):
     sparse: bool = False
     more: bool = False
 
-    def changed(self, records: Mapping[str, str]) -> TarHeader:
+    def changed(self, records: Mapping[str, str]) -> _TarHeader:
         """The same with what extended headers say.
 
         Raises:
@@ -62,7 +62,7 @@ class TarHeader(NamedTuple):
             if not (records["size"].isascii() and records["size"].isdecimal()):
                 raise Malformed(f"a pax header says that the size is {records['size'][:40]!r}")
             size = int(records["size"][:20])
-        return TarHeader(
+        return _TarHeader(
             records.get("GNU.sparse.name", records.get("path", self.name)),
             size,
             self.type,
@@ -77,7 +77,7 @@ def is_header(block: bytes) -> bool:
     return len(block) == BLOCK and (block[257:262] == b"ustar" or _checksum_holds(block))
 
 
-def parse(block: bytes) -> TarHeader:
+def parse(block: bytes) -> _TarHeader:
     """Read one header.
 
     Raises:
@@ -96,15 +96,15 @@ def parse(block: bytes) -> TarHeader:
     if kind == "0" and name.endswith("/"):
         kind = "5"
     sparse = kind == "S"
-    return TarHeader(name, size, kind, _text(block[157:257]), sparse, sparse and block[482] != 0)
+    return _TarHeader(name, size, kind, _text(block[157:257]), sparse, sparse and block[482] != 0)
 
 
-def is_continued(block: bytes) -> bool:
+def _is_continued(block: bytes) -> bool:
     """Whether another block with a list of zeros follows this one (GNU)."""
     return len(block) == BLOCK and block[504] != 0
 
 
-def pax_records(data: bytes) -> dict[str, str]:
+def _pax_records(data: bytes) -> dict[str, str]:
     """Those records ``length key=value`` of an extended header that matter here.
 
     Raises:
@@ -137,7 +137,7 @@ def _pax_record(data: bytes, position: int) -> tuple[bytes, bytes, int]:
     return key, value[:-1], end
 
 
-def long_name(data: bytes) -> str:
+def _long_name(data: bytes) -> str:
     """The name in a GNU long name header."""
     return _text(data)
 
@@ -315,14 +315,14 @@ class _TarWalk:
             self._for_next = {}
             yield from self._member(header)
 
-    def _header(self) -> TarHeader | None:
+    def _header(self) -> _TarHeader | None:
         """The next header; None at the end of the archive, which is a block of zeros."""
         block = self._tape.read(BLOCK)
         if len(block) < BLOCK:
             raise Malformed("it ends without a block of zeros; is it whole?")
         return parse(block) if block.count(0) < BLOCK else None
 
-    def _extend(self, header: TarHeader) -> Iterator[Skipped]:
+    def _extend(self, header: _TarHeader) -> Iterator[Skipped]:
         most = self._budget.limits.text_bytes
         if header.size > most:
             reason = f"an extended header of {header.size} bytes is over the limit of {most}"
@@ -334,12 +334,12 @@ class _TarWalk:
             raise Malformed(f"an extended header of {header.size} bytes is cut off")
         data = data[: header.size]
         if header.type == _LONG_NAME:
-            self._for_next["path"] = long_name(data)
+            self._for_next["path"] = _long_name(data)
         elif header.type == _LONG_TARGET:
-            self._for_next["linkpath"] = long_name(data)
+            self._for_next["linkpath"] = _long_name(data)
         else:
             try:
-                records = pax_records(data)
+                records = _pax_records(data)
             except Malformed as error:
                 yield Skipped(self._place, f"what it says is not applied: {error}", header.size)
                 return
@@ -348,7 +348,7 @@ class _TarWalk:
             else:
                 self._for_next |= records
 
-    def _member(self, header: TarHeader) -> Iterator[Member | Skipped]:
+    def _member(self, header: _TarHeader) -> Iterator[Member | Skipped]:
         if header.type == _FOLDER:
             yield from self._names.folder(header.name)
         elif header.type in (_LINK, _HARD_LINK):
@@ -361,13 +361,13 @@ class _TarWalk:
             reason = f"it is no file, but says that it has {header.size} bytes"
             yield Skipped(self._place.member(header.name[:100]), reason)
 
-    def _file(self, header: TarHeader) -> Iterator[Member | Skipped]:
+    def _file(self, header: _TarHeader) -> Iterator[Member | Skipped]:
         place, problems = self._names.take(header.name)
         yield from (Skipped(place, problem) for problem in problems)
         reason = _NO_FILES.get(header.type)
         more = header.more
         while more:
-            more = is_continued(self._tape.read(BLOCK))
+            more = _is_continued(self._tape.read(BLOCK))
             self._budget.check_time()
         if header.sparse:
             reason = "it is stored as a sparse file, which is not read here; store it whole"

@@ -245,7 +245,7 @@ def _zstd_frame(source: Input, size: int, budget: Budget) -> Iterator[bytes]:
         raise Malformed(f"the Zstandard data does not decompress: {error}") from error
 
 
-DECODERS: dict[Packing, Callable[[Input, Budget], Iterator[bytes]]] = {
+_DECODERS: dict[Packing, Callable[[Input, Budget], Iterator[bytes]]] = {
     Packing.DEFLATE: _deflate,
     Packing.GZIP: _gzip,
     Packing.BZIP2: _bzip2,
@@ -263,7 +263,7 @@ def unpacked(source: Input, packing: Packing, budget: Budget) -> Iterator[bytes]
         LimitExceeded: they are more than the limits allow.
     """
     total = 0
-    for chunk in DECODERS[packing](source, budget):
+    for chunk in _DECODERS[packing](source, budget):
         budget.check_time()
         total += len(chunk)
         budget.check_unpacked(source.position, total)

@@ -30,7 +30,7 @@ from ltocompat.model.place import Place
 
 LOCAL_MAGIC = b"PK\3\4"
 _CENTRAL_MAGIC = b"PK\1\2"
-END_MAGIC = b"PK\5\6"
+_END_MAGIC = b"PK\5\6"
 _END64_MAGIC = b"PK\6\6"
 _LOCATOR_MAGIC = b"PK\6\7"
 
@@ -47,7 +47,7 @@ _ENCRYPTED, _DESCRIPTOR, _UTF8 = 1 << 0, 1 << 3, 1 << 11
 _UNIX = 3
 
 
-class End(NamedTuple):
+class _End(NamedTuple):
     """Where the directory lies.
 
     Attributes:
@@ -97,14 +97,14 @@ class ZipEntry(NamedTuple):
         return bool(self.flags & _ENCRYPTED)
 
 
-def find_end(view: ByteView) -> End:
+def find_end(view: ByteView) -> _End:
     """The last end record of the file.
 
     Raises:
         Malformed: there is none, or what it says is impossible.
     """
     tail = min(view.size, _END.size + _LONGEST_COMMENT)
-    at = view.peek(view.size - tail, tail).rfind(END_MAGIC)
+    at = view.peek(view.size - tail, tail).rfind(_END_MAGIC)
     if at < 0 or tail - at < _END.size:
         raise Malformed("there is no end record; is the archive whole?")
     position = view.size - tail + at
@@ -121,17 +121,17 @@ def find_end(view: ByteView) -> End:
             f"at {end:#x}"
         )
     whole = min(position + _END.size + comment, view.size)
-    return End(start, size, start - offset, count, whole, disks)
+    return _End(start, size, start - offset, count, whole, disks)
 
 
-def is_whole(view: ByteView) -> bool:
+def _is_whole(view: ByteView) -> bool:
     """Whether the file ends as a zip ends, down to the last byte."""
     try:
         end = find_end(view)
     except Malformed:
         return False
     first = view.peek(end.start, len(_CENTRAL_MAGIC))
-    return end.whole == view.size and first in (_CENTRAL_MAGIC, END_MAGIC, _END64_MAGIC)
+    return end.whole == view.size and first in (_CENTRAL_MAGIC, _END_MAGIC, _END64_MAGIC)
 
 
 def _end64(view: ByteView, position: int) -> tuple[int, bool, int, int, int] | None:
@@ -150,7 +150,7 @@ def _end64(view: ByteView, position: int) -> tuple[int, bool, int, int, int] | N
     return at, several, count, size, offset
 
 
-def entries(view: ByteView, end: End) -> Iterator[ZipEntry]:
+def entries(view: ByteView, end: _End) -> Iterator[ZipEntry]:
     """The records of the directory.
 
     Raises:
@@ -191,7 +191,7 @@ def _wide_sizes(extra: bytes, *sizes: int) -> list[int]:
     return found
 
 
-def local_header(view: ByteView, entry: ZipEntry) -> tuple[int, list[str]]:
+def _local_header(view: ByteView, entry: ZipEntry) -> tuple[int, list[str]]:
     """Offset of a member's data, and where its own header contradicts the directory.
 
     Raises:
@@ -247,9 +247,9 @@ class ZipFormat:
     def sniff(self, view: ByteView) -> bool:
         """Whether this is a zip; one behind other bytes is recognised, too."""
         head = view.peek(0, 4)
-        if head in (LOCAL_MAGIC, END_MAGIC):
+        if head in (LOCAL_MAGIC, _END_MAGIC):
             return True
-        return not head.startswith(_NO_ARCHIVES) and is_whole(view)
+        return not head.startswith(_NO_ARCHIVES) and _is_whole(view)
 
     def members(
         self, view: ByteView, place: Place, wanted: Place, budget: Budget
@@ -270,7 +270,7 @@ class ZipFormat:
         yield from walk.behind(end)
 
 
-def _headers(view: ByteView, end: End, budget: Budget) -> array[int]:
+def _headers(view: ByteView, end: _End, budget: Budget) -> array[int]:
     """Offsets of all member headers, ascending, and the offset of the directory."""
     found = array("Q", [end.start])
     try:
@@ -306,7 +306,7 @@ class _ZipWalk:
         self._shared: set[int] = set()
         self._spans: list[tuple[int, int]] = []
 
-    def members(self, end: End) -> Iterator[Member | Skipped]:
+    def members(self, end: _End) -> Iterator[Member | Skipped]:
         if end.disks:
             raise Malformed("it is one of several disks; join them first")
         count = 0
@@ -348,7 +348,7 @@ class _ZipWalk:
 
     def _data(self, entry: ZipEntry) -> tuple[ByteView, list[str]]:
         """The stored bytes of a member, which no other may share, and what is wrong with them."""
-        start, problems = local_header(self._view, entry)
+        start, problems = _local_header(self._view, entry)
         end = start + entry.packed
         self._spans.append((entry.header, end))
         following = bisect_right(self._headers, entry.header)
@@ -384,7 +384,7 @@ class _ZipWalk:
         checked.check(entry.crc)
         return view, _contradictions(entry, view.size, stream, source)
 
-    def behind(self, end: End) -> Iterator[Skipped]:
+    def behind(self, end: _End) -> Iterator[Skipped]:
         """Bytes that belong to no member, links that lead nowhere; once all was asked for."""
         if self._wanted != self._place:
             return

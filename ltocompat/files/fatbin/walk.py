@@ -19,14 +19,14 @@ from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
 
 
-def cubin_image(view: ByteView, place: Place, section: str | None, budget: Budget) -> StoredImage:
+def _cubin_image(view: ByteView, place: Place, section: str | None, budget: Budget) -> StoredImage:
     """The cubin at the start of ``view``, which may go on behind it."""
     size = cubin.Cubin.parse(view, budget.limits).extent
     payload = Payload(view.sub(0, size), Compression.NONE, None, budget)
     return _image(place, section, ImageKind.SASS, payload)
 
 
-def ltoir_image(
+def _ltoir_image(
     view: ByteView, place: Place, section: str | None, budget: Budget, size: int | None
 ) -> StoredImage:
     """The LTO-IR at the start of ``view``.
@@ -36,10 +36,10 @@ def ltoir_image(
     """
     ltoir.parse(view.peek(0, ltoir.HEAD_SIZE))
     stored = view.sub(0, view.size if size is None else size)
-    return damaged_ltoir_image(stored, place, section, budget)._replace(stored_size=size)
+    return _damaged_ltoir_image(stored, place, section, budget)._replace(stored_size=size)
 
 
-def damaged_ltoir_image(
+def _damaged_ltoir_image(
     view: ByteView, place: Place, section: str | None, budget: Budget
 ) -> StoredImage:
     """A file that begins as LTO-IR does, whatever its header says: only a linker can tell."""
@@ -47,7 +47,7 @@ def damaged_ltoir_image(
     return _image(place, section, ImageKind.LTOIR, payload)
 
 
-def zstd_cubin_image(
+def _zstd_cubin_image(
     view: ByteView, place: Place, section: str | None, budget: Budget
 ) -> StoredImage:
     """The Zstandard frame at the start of ``view`` that holds a cubin (libcublasLt has some)."""
@@ -73,7 +73,7 @@ def _image(place: Place, section: str | None, kind: ImageKind, payload: Payload)
 _PIECE = 1 << 20
 
 
-class Accounting:
+class _Accounting:
     """What of the fatbin sections was covered so far; cover in file order.
 
     A file that begins like a region and has no host around it counts as one such section.
@@ -116,30 +116,30 @@ class Accounting:
         return True
 
 
-NEEDLES = (region.NEEDLE, cubin.NEEDLE, ltoir.MAGIC, codec.ZSTD_MAGIC)
+_NEEDLES = (region.NEEDLE, cubin.NEEDLE, ltoir.MAGIC, codec.ZSTD_MAGIC)
 
 # Small enough that it stays in the processor's cache while it is searched for each needle.
 _WINDOW = 256 << 10
-_OVERLAP = max(map(len, NEEDLES)) - 1
+_OVERLAP = max(map(len, _NEEDLES)) - 1
 # Images follow each other with at most this much padding (compilers align arrays to 32 bytes).
 _PADDING = 64
 
 
-class Hit(NamedTuple):
+class _Hit(NamedTuple):
     """A needle and the offset where it was found."""
 
     offset: int
     needle: bytes
 
 
-class Scanner:
+class _Scanner:
     """Hits in file order; the caller moves on past what it understood with ``skip_to``."""
 
     def __init__(self, view: ByteView) -> None:
         self._view = view
         self._position = 0
         self._window_end = 0
-        self._hits: deque[Hit] = deque()
+        self._hits: deque[_Hit] = deque()
 
     @property
     def position(self) -> int:
@@ -150,21 +150,21 @@ class Scanner:
         """Go on at ``offset``; never backwards."""
         self._position = max(self._position, offset)
 
-    def __iter__(self) -> Iterator[Hit]:
+    def __iter__(self) -> Iterator[_Hit]:
         while (hit := self._adjacent() or self._next()) is not None:
             self._position = hit.offset + 1
             yield hit
 
-    def _adjacent(self) -> Hit | None:
+    def _adjacent(self) -> _Hit | None:
         """What follows with nothing but padding between: found without a scan."""
         head = self._view.peek(self._position, _PADDING + _OVERLAP + 1)
         padding = len(head) - len(head.lstrip(b"\0"))
-        for needle in NEEDLES:
+        for needle in _NEEDLES:
             if head.startswith(needle, padding):
-                return Hit(self._position + padding, needle)
+                return _Hit(self._position + padding, needle)
         return None
 
-    def _next(self) -> Hit | None:
+    def _next(self) -> _Hit | None:
         while True:
             while self._hits:
                 hit = self._hits.popleft()
@@ -178,8 +178,8 @@ class Scanner:
     def _scan(self, start: int) -> None:
         window = self._view.peek(start, _WINDOW + _OVERLAP)
         self._window_end = start + _WINDOW
-        found = [(at, needle) for needle in NEEDLES for at in occurrences(needle, window)]
-        self._hits.extend(Hit(start + at, needle) for at, needle in sorted(found) if at < _WINDOW)
+        found = [(at, needle) for needle in _NEEDLES for at in occurrences(needle, window)]
+        self._hits.extend(_Hit(start + at, needle) for at, needle in sorted(found) if at < _WINDOW)
 
 
 class _Reading(NamedTuple):
@@ -215,8 +215,8 @@ class FatbinWalk:
         self._place = place
         self._host = host
         self._budget = budget
-        self._scanner = Scanner(view)
-        self._accounting = Accounting(view, host)
+        self._scanner = _Scanner(view)
+        self._accounting = _Accounting(view, host)
         self._prelinked = host.registration().prelinked if host else {}
         self._claimed = {offset for offsets in self._prelinked.values() for offset in offsets}
 
@@ -238,7 +238,7 @@ class FatbinWalk:
             reason = f"{size} bytes of a fatbin section belong to no region"
             yield Skipped(self._place.at(offset), reason, size)
 
-    def _at(self, hit: Hit) -> Iterator[StoredModule | Skipped]:
+    def _at(self, hit: _Hit) -> Iterator[StoredModule | Skipped]:
         if hit.needle == NEEDLE:
             yield from self._region(hit.offset)
             return
@@ -250,7 +250,7 @@ class FatbinWalk:
         except Malformed as error:
             if whole and hit.needle == ltoir.MAGIC:
                 whole_file = self._view, self._place, None, self._budget
-                image = damaged_ltoir_image(*whole_file)
+                image = _damaged_ltoir_image(*whole_file)
                 yield StoredModule(self._place, None, None, (image,))
             elif whole and hit.needle != ZSTD_MAGIC:
                 yield Skipped(self._place, str(error), self._view.size)
@@ -260,17 +260,17 @@ class FatbinWalk:
         registered = False if registration and registration.known else None
         yield StoredModule(image.place, image.section, registered, (image,))
 
-    def _naked(self, hit: Hit, *, whole: bool) -> StoredImage:
+    def _naked(self, hit: _Hit, *, whole: bool) -> StoredImage:
         view = self._view.sub(hit.offset, self._view.size - hit.offset)
         place = self._place if whole else self._place.at(hit.offset)
         section = self._section(hit.offset)
         if hit.needle == cubin.NEEDLE:
-            return cubin_image(view, place, section, self._budget)
+            return _cubin_image(view, place, section, self._budget)
         if hit.needle == ZSTD_MAGIC:
-            return zstd_cubin_image(view, place, section, self._budget)
+            return _zstd_cubin_image(view, place, section, self._budget)
         size = self._host.symbol_size(hit.offset) if self._host else None
         size = self._view.size if whole else size
-        return ltoir_image(view, place, section, self._budget, size)
+        return _ltoir_image(view, place, section, self._budget, size)
 
     def _region(self, offset: int) -> Iterator[StoredModule | Skipped]:
         read = self._read_region(offset)

@@ -44,7 +44,7 @@ _MODULE_ID_BYTES = 8 * MIB
 _DEFINITION = b"def "
 
 
-class Wrapper(NamedTuple):
+class _Wrapper(NamedTuple):
     """One wrapper in the file.
 
     Attributes:
@@ -60,8 +60,8 @@ class Wrapper(NamedTuple):
     array: int | None
 
 
-def prelinked_regions(
-    view: ByteView, host: ObjectReader, wrappers: list[Wrapper]
+def _prelinked_regions(
+    view: ByteView, host: ObjectReader, wrappers: list[_Wrapper]
 ) -> dict[int, tuple[int, ...]]:
     """Offset of each linked region -> offsets of the prelinked regions that belong to it."""
     linked = [w for w in wrappers if w.version == LINKED and w.region is not None]
@@ -79,7 +79,7 @@ def prelinked_regions(
 
 
 def _by_module_ids(
-    view: ByteView, host: ObjectReader, linked: list[Wrapper], regions: list[int]
+    view: ByteView, host: ObjectReader, linked: list[_Wrapper], regions: list[int]
 ) -> dict[int, tuple[int, ...]]:
     """Several device links in one file: told apart by the module ids; empty where they disagree."""
     texts = _module_ids(view, host)
@@ -107,7 +107,7 @@ def _module_ids(view: ByteView, host: ObjectReader) -> list[bytes]:
     return texts
 
 
-def _groups(host: ObjectReader, linked: list[Wrapper], texts: list[bytes]) -> list[list[bytes]]:
+def _groups(host: ObjectReader, linked: list[_Wrapper], texts: list[bytes]) -> list[list[bytes]]:
     """The "def <id>" of each version-2 wrapper; empty when they can't be told apart."""
     runs = [
         list(run)
@@ -175,7 +175,7 @@ def read_registration(view: ByteView, budget: Budget, host: ObjectReader) -> Reg
         )
     return Registration(
         known=bool(wrappers) or not lost,
-        prelinked=prelinked_regions(view, host, wrappers),
+        prelinked=_prelinked_regions(view, host, wrappers),
         regions=frozenset(w.region for w in wrappers if w.region is not None),
         complete=not lost,
     )
@@ -195,7 +195,7 @@ def _candidates(
                     yield offset, version
 
 
-def _follow(host: ObjectReader, found: list[tuple[int, int]]) -> tuple[list[Wrapper], int]:
+def _follow(host: ObjectReader, found: list[tuple[int, int]]) -> tuple[list[_Wrapper], int]:
     """The wrappers whose pointers could be resolved, and the number of the others."""
     width = host.pointer_size
     slots = {offset + 8 for offset, _ in found}
@@ -207,7 +207,7 @@ def _follow(host: ObjectReader, found: list[tuple[int, int]]) -> tuple[list[Wrap
             target = pointers[offset + 8]
             region = host.offset_of(target) if target else None
             array = pointers.get(offset + 8 + width) if version == LINKED else None
-            wrappers.append(Wrapper(offset, version, region, array))
+            wrappers.append(_Wrapper(offset, version, region, array))
     return wrappers, len(found) - len(wrappers)
 
 

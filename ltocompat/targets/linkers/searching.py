@@ -30,7 +30,7 @@ _METADATA_VERSION = re.compile(r"^Version: *(\d{1,9}\.\d{1,9}\.\d{1,9})", re.MUL
 _DEEPEST = 6  # folders between a library and the root of what installed it
 
 
-def claims(machine: Machine, path: str) -> Iterator[tuple[str, str]]:
+def _claims(machine: Machine, path: str) -> Iterator[tuple[str, str]]:
     """The versions that packages around the library at ``path`` give it, with their evidence."""
     folder = os.path.dirname(path)
     for _ in range(_DEEPEST):
@@ -176,7 +176,7 @@ def read_linker(machine: Machine, path: str, via: str, tool: Tool = Tool.NVJITLI
         Malformed: it is not that linker, or its version can't be told.
         UnreadableInput: it can't be opened.
     """
-    identity = identify(machine.on_disk(path), claims(machine, path), tool)
+    identity = identify(machine.on_disk(path), _claims(machine, path), tool)
     return Linker(
         release=identity.release,
         version=identity.version,

@@ -142,7 +142,7 @@ def describe(
 
 def _note(machine: Machine, real: str, problems: list[str]) -> CompatNote | None:
     try:
-        return compat_note(machine, real)
+        return _compat_note(machine, real)
     except LtocompatError as error:
         problems.append(f"{real}: {error}")
         return None
@@ -239,7 +239,7 @@ _HEADER = struct.Struct("<III")
 _MOST_BYTES = 64 * KIB
 
 
-def compat_note(machine: Machine, path: str) -> CompatNote | None:
+def _compat_note(machine: Machine, path: str) -> CompatNote | None:
     """The note of the library at ``path``; None where it has none.
 
     Raises:

@@ -109,16 +109,18 @@ def gpus(machine: Machine, answers: Answers, board: Jetson | None) -> tuple[Loca
         # nvidia-smi of Jetsons gives no compute capability; the board's model does.
         hint = board.model if board and board.model else ""
         return tuple(
-            gpu if gpu.arch else LocalGpu(gpu.name, arch_of(gpu.name) or arch_of(hint), gpu.source)
+            gpu
+            if gpu.arch
+            else LocalGpu(gpu.name, _arch_of(gpu.name) or _arch_of(hint), gpu.source)
             for gpu in answers.gpus
         )
     found = [
-        LocalGpu(model[1], arch_of(model[1]), path)
+        LocalGpu(model[1], _arch_of(model[1]), path)
         for path in machine.files(_PROC, "*/information")
         if (model := _MODEL.search(machine.text(path) or ""))
     ]
     if not found and board and board.model:
-        found.append(LocalGpu(board.model, arch_of(board.model), "/proc/device-tree/model"))
+        found.append(LocalGpu(board.model, _arch_of(board.model), "/proc/device-tree/model"))
     return tuple(found)
 
 
@@ -130,7 +132,7 @@ def known_gpu(name: str) -> Gpu | None:
         return None
 
 
-def arch_of(name: str) -> SmArch | None:
+def _arch_of(name: str) -> SmArch | None:
     """Its architecture, by our tables."""
     gpu = known_gpu(name)
     return gpu.arch if gpu else None

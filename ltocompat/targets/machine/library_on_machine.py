@@ -34,7 +34,7 @@ _TABLES = (("DT_RELA", "DT_RELASZ"), ("DT_JMPREL", "DT_PLTRELSZ"))
 _LONGEST_NAME = 512
 
 
-def in_order_of_binding(machine: Machine, path: str, names: Collection[str]) -> tuple[str, ...]:
+def _in_order_of_binding(machine: Machine, path: str, names: Collection[str]) -> tuple[str, ...]:
     """The names as the loader meets them; those that no relocation needs come last, sorted.
 
     Args:
@@ -152,7 +152,7 @@ def _ordered(machine: Machine, path: str, host: Host) -> tuple[str, ...]:
     if not host.nvjitlink_imports or host.format != "ELF":
         return host.nvjitlink_imports
     try:
-        return in_order_of_binding(machine, path, host.nvjitlink_imports)
+        return _in_order_of_binding(machine, path, host.nvjitlink_imports)
     except LtocompatError:
         return host.nvjitlink_imports
 
