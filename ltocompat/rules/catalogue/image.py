@@ -55,9 +55,9 @@ FAMILY.declare("TGT-01", Level.WARNING)
 FAMILY.declare("TGT-02", Level.WARNING)
 
 
-# What a trial link said where the rules alone could not decide (judge_module).
+# What a trial link said where the rules alone could not decide (weigh_trial).
 FAMILY.declare("TRIAL", Level.ERROR)
 
 
-# Rules and a real link differ, and both answers are given (judge_module).
+# Rules and a real link differ, and both answers are given (weigh_trial).
 FAMILY.declare("TRIAL-DISAGREES", Level.NOTE)
