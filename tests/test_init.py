@@ -197,7 +197,9 @@ def test_the_lines_for_gitlab_and_pre_commit_name_what_there_is(
     whole = yaml.safe_load(template)[".ltocompat"]
     assert {key: job[key] for key in job} == {key: whole[key] for key in job}
     (Path("ltocompat.toml")).unlink()
-    (repo,) = yaml.safe_load(shown("pre-commit", folder, capsys))["repos"]
+    lines = shown("pre-commit", folder, capsys)
+    assert lines in (ROOT / "docs" / "ci.md").read_text("utf-8")
+    (repo,) = yaml.safe_load(lines)["repos"]
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
     assert {hook["id"] for hook in repo["hooks"]} <= {hook["id"] for hook in hooks}
 
