@@ -108,6 +108,49 @@ def suites(records: Iterable[Judgement]) -> ET.Element:
     return ET.fromstring(text_of("junit", records))  # noqa: S314 - written just now
 
 
+# junit-4.xsd of Jenkins' dtkit: attributes that must and may be there, and children in their order.
+JUNIT_4: dict[str, tuple[set[str], set[str], tuple[str, ...]]] = {
+    "testsuites": (
+        set(),
+        {"name", "time", "tests", "failures", "disabled", "errors"},
+        ("testsuite",),
+    ),
+    "testsuite": (
+        {"name", "tests"},
+        {
+            "failures",
+            "errors",
+            "time",
+            "disabled",
+            "skipped",
+            "timestamp",
+            "hostname",
+            "id",
+            "package",
+        },
+        ("properties", "testcase", "system-out", "system-err"),
+    ),
+    "testcase": (
+        {"name"},
+        {"assertions", "time", "classname", "status"},
+        ("skipped", "error", "failure", "system-out", "system-err"),
+    ),
+    "error": (set(), {"type", "message"}, ()),
+    "failure": (set(), {"type", "message"}, ()),
+    "skipped": (set(), set(), ()),
+    "system-out": (set(), set(), ()),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_suite_is_in_the_schema_of_junit(case: str) -> None:
+    for element in suites(CASES[case]).iter():
+        needed, known, children = JUNIT_4[element.tag]
+        assert needed <= element.attrib.keys() <= needed | known
+        places = [children.index(child.tag) for child in element]
+        assert places == sorted(places)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_the_counts_of_a_suite_are_those_of_its_cases(case: str) -> None:
     root = suites(CASES[case])
