@@ -152,7 +152,7 @@ class _Answer:
         for record in records:
             if isinstance(record, Target) and record != ANY_TARGET:
                 self.targets.append(record)
-                self.names = labels([target.name for target in self.targets])
+                self.names |= labels([target.name for target in self.targets])
             elif isinstance(record, Result) and record.without_device_code:
                 self.empty.add(record.path)
             elif isinstance(record, Result):
