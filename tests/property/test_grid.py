@@ -6,13 +6,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from generated_artifacts import ARTIFACTS
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from samples import FOLDER
 
 import ltocompat
+from ltocompat.commands.matrix import _cells
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.model.arch import Release
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Route
+from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.kernel_counts import kernels_to_count
 from ltocompat.rules.selection import pick_for_linker
 from ltocompat.scan.walk import ScanSettings
@@ -25,6 +31,7 @@ FILES = sorted(
     if path.suffix in (".cubin", ".fatbin", ".ltoir", ".o", ".so", ".ptx")
 )
 ROUTES = {"nvJitLink": Route.LINK, "driver": Route.LOAD}
+GPUS = ("sm_80", "sm_90", "sm_100", "sm_120")
 KEYS = {"nvJitLink": "nvjitlink", "driver": "driver"}
 
 
@@ -70,6 +77,19 @@ def test_check_counts_the_kernels_of_what_a_linker_takes_as_a_cell_does(linker: 
                 assert {*sass} <= {*counted}
                 found += len(sass)
     assert found
+
+
+@settings(max_examples=80, deadline=None)
+@given(ARTIFACTS, st.sampled_from(["12.0", "12.4", "13.0", "13.5"]), st.sampled_from(GPUS))
+def test_a_cell_of_a_made_up_artifact_is_its_line(
+    summary: ArtifactSummary, linker: str, gpu: str
+) -> None:
+    """Host files and all: those that ask for an nvJitLink decide about a row."""
+    (target,) = parse([f"nvjitlink={linker},gpu={gpu}"])
+    lines = {result.route: result for result in results(summary, target)}
+    for route in Route:
+        wanted = lines.get(route) or lines.get(None)
+        assert list(_cells(summary, target, route)) == ([] if wanted is None else [wanted])
 
 
 @pytest.mark.slow
