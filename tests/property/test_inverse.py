@@ -175,6 +175,8 @@ def releases_of(line: PasteLine) -> list[Release]:
     wanted = Requirement(line.text)
     major_12 = wanted.name.endswith("-cu12")
     assert wanted.name == ("nvidia-nvjitlink-cu12" if major_12 else "nvidia-nvjitlink")
+    # Across majors nothing is promised, least of all of one that nobody has seen.
+    assert not wanted.specifier.contains(f"{LINKERS[-1].major + 1}.0"), line
     return [
         release
         for release in LINKERS
