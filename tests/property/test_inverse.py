@@ -285,6 +285,23 @@ def test_every_driver_that_a_pasted_line_admits_loads(summary: ArtifactSummary, 
     pasted_drivers_load(summary, start)
 
 
+OF_EXACT_ARCHITECTURES = [
+    group
+    for group in GROUPS
+    for image in group.signature.images
+    if image.kind is ImageKind.LTOIR and image.in_fatbin and image.arch and image.arch.suffix == "a"
+]
+"""LTO-IR that nvJitLinks before 13.0 take for a GPU without the suffix, and later ones don't."""
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_inverse_holds_for_what_only_older_linkers_take(law: Law) -> None:
+    waiting = next(group for group in GROUPS if group.signature.needs_device_link)
+    for group in OF_EXACT_ARCHITECTURES[:3]:
+        law(artifact([group], []), 0)
+        law(artifact([group, waiting], [], unread=True), 0)
+
+
 OF_THE_FIRST_LINKERS = [
     group
     for group in GROUPS

@@ -86,16 +86,17 @@ class _Tally:
             elif not linked:
                 how = str(subject.picked[0].kind) if subject.picked else "none"
                 self.drivers.setdefault(how, []).append(requirement.constraint)
-            self._count(requirement, group.example, group.count, id(group))
+            self.count(requirement, group.example, group.count, id(group))
 
     def add_host(self, requirement: Requirement, host: Host) -> None:
         """Count what a host file asks."""
         if requirement.component is Component.LINKER:
             self.linkers.append(requirement.constraint)
         if requirement.component is not Component.NONE:
-            self._count(requirement, host.place, 0, id(host))
+            self.count(requirement, host.place, 0, id(host))
 
-    def _count(self, requirement: Requirement, example: Place, count: int, asker: int) -> None:
+    def count(self, requirement: Requirement, example: Place, count: int, asker: int) -> None:
+        """Count what modules, or a host file, ask."""
         constraint = requirement.constraint
         key = (requirement.rule, str(constraint), requirement.subject, requirement.consequence)
         before = self.asked.get(key)
@@ -114,6 +115,11 @@ class _Tally:
             before.example if before else example,
             constraint.names_compiler,
         )
+
+    @property
+    def rules(self) -> frozenset[str]:
+        """The rules of what is asked."""
+        return frozenset(asked.rule for asked in self.asked.values())
 
     def listed(self) -> tuple[Asked, ...]:
         """Every requirement, those of one rule by how many modules ask them."""
@@ -138,6 +144,8 @@ def required(summary: ArtifactSummary) -> Required:
     for row in rows:
         for subject, group in _subjects(groups, row):
             tally.add(subject, group)
+    for row in rows:
+        _add_what_older_linkers_would_take(tally, groups, row)
     linker, no_linker = _linker_floor(summary, rows, tally, asks_linker=asks_linker)
     services = tuple(_service(row, linker, summary) for row in rows)
     sass, ptx = _driver_floors(tally)
@@ -202,6 +210,31 @@ def _subjects(groups: Iterable[ModuleGroup], row: _Row) -> Iterator[tuple[Subjec
     for group in groups:
         for subject in (*_loaded(group, row.gpu), *_linked(group, row)):
             yield subject, group
+
+
+def _add_what_older_linkers_would_take(
+    tally: _Tally, groups: Iterable[ModuleGroup], row: _Row
+) -> None:
+    """Count what sets a floor although no linker from there on takes it.
+
+    An older linker ignores the suffix of an architecture, say, and refuses what it takes for it.
+    """
+    for line in row.lines:
+        older = None if line.linker is None else _linker_before(line.linker.first)
+        missing = {*(line.linker.set_by if line.linker else ())} - tally.rules
+        if older is None or not missing:
+            continue
+        for group in groups:
+            if Route.LINK not in ways(group.signature):
+                continue
+            code = linked_code(group.signature, row.gpu, traits_of(older))
+            for requirement in requirements_of(code.subject) if code.subject else ():
+                if requirement.rule in missing and not requirement.constraint.of_gpu:
+                    tally.count(requirement, group.example, group.count, id(group))
+
+
+def _linker_before(release: Release) -> Release | None:
+    return max((other for other in linkers() if other < release), default=None)
 
 
 def _loaded(group: ModuleGroup, gpu: Gpu) -> Iterator[Subject]:
