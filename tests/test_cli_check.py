@@ -256,12 +256,14 @@ def test_a_rule_is_explained_by_its_id_in_any_case(capsys: Captured) -> None:
     assert capsys.readouterr().out.startswith("PTX-01: ")
 
 
-def test_an_error_text_finds_at_most_three_rules(capsys: Captured) -> None:
+def test_an_error_text_finds_its_cause_in_a_few_lines(capsys: Captured) -> None:
     text = "the provided PTX was compiled with an unsupported toolchain."
     assert run(["explain", *text.split(), "--format", "json"]) == 0
-    rules = valid_json(capsys.readouterr().out)["rules"]
-    assert rules[0]["id"] == "PTX-01"
-    assert 1 <= len(rules) <= 3
+    assert valid_json(capsys.readouterr().out)["rules"][0]["id"] == "PTX-01"
+    assert run(["explain", *text.split()]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 12
+    assert any("PTX-01" in line for line in lines)
 
 
 def test_an_error_text_is_read_from_a_pipe(
@@ -278,7 +280,11 @@ def test_every_rule_can_be_listed(capsys: Captured) -> None:
     assert "\nPTX-01 " in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [[], ["no such thing"], ["--all", "LTO-01"], [""]])
-def test_what_nobody_knows_is_wrong_usage(words: list[str], capsys: Captured) -> None:
-    assert run(["explain", *words]) == 2
+@pytest.mark.parametrize(
+    ("words", "code"), [([], 2), (["no such thing"], 4), (["--all", "LTO-01"], 2), ([""], 2)]
+)
+def test_what_nobody_knows_is_missing_and_no_text_is_wrong_usage(
+    words: list[str], code: int, capsys: Captured
+) -> None:
+    assert run(["explain", *words]) == code
     assert len(capsys.readouterr().err.splitlines()) == 1
