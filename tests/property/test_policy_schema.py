@@ -169,6 +169,12 @@ def is_floor(value: object) -> bool:
     return isinstance(value, str) and value.replace(".", "").isdecimal() and "." in value
 
 
+@pytest.mark.parametrize(("table", "key"), KEYS, ids=[f"{t}.{k}" for t, k in KEYS])
+def test_values_of_every_type_mean_the_same_to_both(folder: Path, table: str, key: str) -> None:
+    for value in (True, -1, 7, 13, 580, 10**9, 12.4, "", " ", "x", "12.4", [], [13], ["x"], {}):
+        agree(folder, policy(table, key, value))
+
+
 @given(st.sampled_from(KEYS), ANYTHING)
 @settings(max_examples=300)
 def test_the_schema_rejects_what_the_reader_rejects_and_nothing_else(
