@@ -171,7 +171,24 @@ def is_floor(value: object) -> bool:
 
 @pytest.mark.parametrize(("table", "key"), KEYS, ids=[f"{t}.{k}" for t, k in KEYS])
 def test_values_of_every_type_mean_the_same_to_both(folder: Path, table: str, key: str) -> None:
-    for value in (True, -1, 7, 13, 580, 10**9, 12.4, "", " ", "x", "12.4", [], [13], ["x"], {}):
+    values: tuple[object, ...] = (
+        True,
+        -1,
+        7,
+        13,
+        580,
+        10**9,
+        12.4,
+        "",
+        " ",
+        "x",
+        "12.4",
+        [],
+        [13],
+        ["x"],
+        {},
+    )
+    for value in values:
         agree(folder, policy(table, key, value))
 
 
