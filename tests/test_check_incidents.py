@@ -111,7 +111,7 @@ def test_a_range_must_work_as_a_whole_and_names_the_first_that_fails() -> None:
 
 
 def test_a_half_that_the_target_is_silent_about_is_named_and_not_ok() -> None:
-    linked = judged("ltoir/nvrtc-12.4-lto_80.ltoir", "nvjitlink=12.4")
+    linked = judged("ltoir/nvrtc-12.4-lto_80.ltoir", "nvjitlink=12.4,gpu=h100")
     assert (linked.verdict, linked.not_judged) == (Verdict.OK, ("load",))
     nothing = judged("ltoir/nvrtc-12.4-lto_80.ltoir", "driver=580,gpu=h100")
     assert (nothing.verdict, nothing.not_judged) == (Verdict.UNKNOWN, ("link",))

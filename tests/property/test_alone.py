@@ -113,7 +113,7 @@ def checked(*paths: Path | str, called: str | None = None) -> dict[str, list[Res
     """Results by path, as if each file were called ``file``; ``called`` is what it is called."""
     found: dict[str, list[Result]] = {}
     for result in ltocompat.check(paths, TARGETS):
-        findings = tuple(replace(finding, example=None) for finding in result.findings)
+        findings = tuple(replace(finding, example=None, places=()) for finding in result.findings)
         # A place is written so that a shell takes it for one word.
         name = called or str(Place(result.path))
         why = tuple(reason.replace(name, "file") for reason in result.why)
@@ -214,7 +214,7 @@ def groups(path: Path) -> dict[tuple[str, ...], list[ModuleGroup]]:
     for summary in summaries([path], ScanOptions(ScanSettings(), TARGETS, apart=True)):
         for group in summary.groups:
             place = replace(group.example, path="file", members=())
-            alike = replace(group, example=place, inner=False)
+            alike = replace(group, example=place, places=[], inner=False)
             found.setdefault(group.example.members, []).append(alike)
     return found
 
