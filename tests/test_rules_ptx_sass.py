@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from every_case import every
+from fatbin_writer import KINDS, EntrySpec, entry, region
 from newest import NEWEST_PTX, NEXT, NEXT_PTX
 from rules import asked, driver, gpu, image, judged, linking, loading, sample
+from samples import FOLDER
 
+import ltocompat
 from ltocompat.facts.gpus import sms
 from ltocompat.facts.toolkits import ptx_cuda
 from ltocompat.model.arch import Release, SmArch
@@ -279,3 +284,20 @@ def test_bld_02_a_linker_takes_sass_up_to_its_own_release(
 ) -> None:
     objects = [image._replace(relocatable=True) for image in sample(name)]
     assert judged("BLD-02", linking(*objects, on=on), Release.parse(linker)) is verdict
+
+
+@pytest.mark.parametrize("version", [(0, 0), (1, 0), (7, 0), (8, 4), (99, 9)])
+@pytest.mark.parametrize("compression", ["none", "zstd"])
+def test_the_version_inside_a_ptx_counts_and_not_that_of_its_entry(
+    version: tuple[int, int], compression: str, tmp_path: Path
+) -> None:
+    # nvJitLink 12.9 and 13.5 linked each of them: they read the text.
+    ptx = (FOLDER / "ptx" / "nvrtc-12.4-compute_80.ptx").read_bytes() + b"\0"
+    spec = EntrySpec(KINDS["ptx"], ptx, sm=80, version=version, compression=compression)
+    path = tmp_path / "x.fatbin"
+    path.write_bytes(region([entry(spec)]))
+    linker = "nvjitlink=12.9,gpu=h100"
+    (result,) = ltocompat.check(path, linker, route="link")
+    lies = {"IMG-01"} if version != (8, 4) else set()
+    assert {f.rule for f in result.findings if f.verdict > Verdict.JIT} == lies
+    assert result.verdict is (Verdict.UNKNOWN if lies else Verdict.OK)

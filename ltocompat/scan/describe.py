@@ -231,10 +231,9 @@ def _ptx(stored: StoredImage, detail: Detail) -> dict[str, Any]:
     except Malformed:
         prefix.grow(_PTX_COMMENT_LIMIT)
         text = ptx.parse(prefix.data)
-    entry_isa = _version(stored)
     facts: dict[str, Any] = {
         "made_by": ptx_makers(text),
-        "needs": Needs(ptx_isa=entry_isa or text.isa),
+        "needs": Needs(ptx_isa=text.isa),
         "problems": _contradictions(stored, "PTX ISA", text.isa, text.arch),
         **_without_entry(stored, text.arch),
     }
