@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,16 @@ def test_ci_runs_the_very_test_command_of_the_readme() -> None:
     (command,) = [line.strip() for line in text.splitlines() if "pytest -n auto" in line]
     own_folder = command.replace(".venv", ".venv-ci")
     assert own_folder in (readme.ROOT / ".ci" / "run").read_text("utf-8")
+
+
+def test_the_command_that_installs_ends_in_the_main_job_on_a_bundled_artifact() -> None:
+    text = readme.README.read_text("utf-8")
+    (command,) = [line for line in text.splitlines() if "pip install -q . &&" in line]
+    words = command.rpartition(".venv/bin/ltocompat ")[2].split()
+    assert words[0] in ("inspect", "check", "require")
+    assert (readme.ROOT / words[1]).exists()
+    with chdir(readme.ROOT):
+        assert run(words) == 0
 
 
 def test_every_verb_is_in_the_readme() -> None:
