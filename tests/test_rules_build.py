@@ -253,11 +253,11 @@ def test_an_architecture_that_an_object_lacks(built: Built) -> None:
     built.run(NVCC, "-rdc=true", "-arch=sm_90", "-c", "a.cu", "-o", "a-90.o")
     text = built.run(NVLINK, "-arch=sm_90", "a-90.o", "b-s.o", "-o", "x.cubin")
     assert "SM Arch ('sm_90') not found in 'b-s.o'" in text
-    assert first_rule(text) == "BLD-03"
+    assert [rule.id for rule in explain(text)][:2] == ["BLD-10", "BLD-03"]
     built.run("ar", "rcs", "libb.a", "b-s.o")
     quiet = built.run(NVLINK, "-arch=sm_90", "a-90.o", "-L.", "-lb", "-o", "x.cubin")
     assert "not found" not in quiet
-    assert first_rule(quiet) == "BLD-03"
+    assert [rule.id for rule in explain(quiet)][:2] == ["BLD-10", "BLD-03"]
 
 
 @pytest.mark.slow
@@ -272,10 +272,9 @@ def test_dlto_without_libnvvm_in_its_place(built: Built) -> None:
 
 @pytest.mark.slow
 @needs_nvcc
-def test_options_and_architectures_that_nvcc_does_not_know(built: Built) -> None:
-    for option in ("-arch=sm_999", "--no-such-option"):
-        text = built.run(NVCC, option, "-c", "b.cu", "-o", "x.o")
-        assert first_rule(text) in ("BLD-07", "FB-01")
+def test_an_architecture_that_nvcc_does_not_know(built: Built) -> None:
+    text = built.run(NVCC, "-arch=sm_999", "-c", "b.cu", "-o", "x.o")
+    assert first_rule(text) == "BLD-07"
 
 
 @needs_linker

@@ -340,7 +340,8 @@ LIES = st.one_of(
     st.just((FLAGS_AT, "<I", 0x300011)),
     st.just((FLAGS_AT, "<I", 0x10011)),
     st.just((SM_AT, "<I", 0)),
-    st.integers(57, 1 << 31).map(lambda at: (OPTIONS_AT, "<I", at)),
+    # A header of these entries has 80 bytes at most, and the place of the options 8 of them.
+    st.integers(73, 1 << 31).map(lambda at: (OPTIONS_AT, "<I", at)),
 )
 
 
