@@ -5,10 +5,13 @@ from __future__ import annotations
 import io
 import re
 import shlex
+import shutil
+import subprocess
 import tomllib
 from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ltocompat.cli import run
 from ltocompat.model.version import PROJECT_URL
@@ -19,6 +22,19 @@ GUIDE = ROOT / "docs" / "guide.md"
 PAGES = (README, GUIDE)
 CI = ROOT / "docs" / "ci.md"
 PICTURE = ROOT / "sample_artifacts" / "matrix.svg"
+PAGE_PICTURE = ROOT / "docs" / "page.png"
+# What the picture shows; Chromium takes it, where there is one, when the pages are rewritten.
+PAGE_COMMAND = [
+    "check",
+    "sample_artifacts/fatbin/nvcc-13.0-none.fatbin",
+    "sample_artifacts/fatbin/nvcc-13.2-none.fatbin",
+    "sample_artifacts/fatbin/nvfatbin-13.5-mixed-makers.fatbin",
+    "sample_artifacts/fatbin-ltoir/nvfatbin-13.1-of-13.1-lto_80.fatbin",
+    "--deploy-target",
+    "name=fleet,driver=580.95.05,nvjitlink=13.1,gpu=a100+h100+b200",
+    "--deploy-target",
+    "name=new,driver=615.10,nvjitlink=13.5,gpu=h100+b200",
+]
 # A trial asks nvJitLinks, which have to be installed first.
 _BLOCK = re.compile(r"^```console( trial)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -71,9 +87,9 @@ def _sessions_of(page: Path) -> list[Session]:
     return found
 
 
-def picture_address() -> str:
-    """Of the picture in the README, which a package index shows, too."""
-    return PROJECT_URL + PICTURE.relative_to(ROOT).as_posix()
+def picture_address(picture: Path) -> str:
+    """Of a picture in the README, which a package index shows, too."""
+    return PROJECT_URL + picture.relative_to(ROOT).as_posix()
 
 
 def draw(path: Path) -> None:
@@ -83,16 +99,37 @@ def draw(path: Path) -> None:
         assert run(["matrix", *inputs, "--svg", str(path)]) == 0
 
 
+def page(path: Path) -> None:
+    """The page of which the README has a picture."""
+    with chdir(ROOT), redirect_stdout(io.StringIO()):
+        assert run([*PAGE_COMMAND, "--format", f"html={path}"]) == 1
+
+
+def photograph(page_path: Path) -> None:
+    """Take the picture of the page, as it opens."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        return
+    look = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1000,800"]
+    shot = f"--screenshot={PAGE_PICTURE}"
+    subprocess.run([chromium, *look, shot, page_path.as_uri()], check=True)
+
+
 def rewrite() -> None:
     """Put the present picture, its address and outputs into the pages; read what changed."""
     draw(PICTURE)
-    for page in PAGES:
-        text = page.read_text("utf-8")
-        for session in _sessions_of(page):
+    with TemporaryDirectory() as folder:
+        page(Path(folder) / "page.html")
+        photograph(Path(folder) / "page.html")
+    for page_path in PAGES:
+        text = page_path.read_text("utf-8")
+        for session in _sessions_of(page_path):
             block = f"```console{' trial' if session.trial else ''}\n$ {session.command}\n"
             text = text.replace(f"{block}{session.shown}```", f"{block}{session.output()}```")
-        text = re.sub(r"\]\(\S*/matrix\.svg\)", f"]({picture_address()})", text)
-        page.write_text(text, "utf-8")
+        for picture in (PICTURE, PAGE_PICTURE):
+            address = f"]({picture_address(picture)})"
+            text = re.sub(rf"\]\(\S*/{re.escape(picture.name)}\)", address, text)
+        page_path.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

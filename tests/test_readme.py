@@ -41,8 +41,18 @@ def test_every_link_leads_to_a_file_of_the_project() -> None:
         assert all((page.parent / link).exists() for link in links if "://" not in link)
 
 
-def test_the_picture_is_found_below_the_address_of_the_project() -> None:
-    assert f"]({readme.picture_address()})" in readme.README.read_text("utf-8")
+@pytest.mark.parametrize("picture", [readme.PICTURE, readme.PAGE_PICTURE], ids=lambda p: p.name)
+def test_a_picture_is_found_below_the_address_of_the_project(picture: Path) -> None:
+    assert picture.is_file()
+    assert f"]({readme.picture_address(picture)})" in readme.README.read_text("utf-8")
+
+
+def test_the_page_has_the_verdicts_that_its_picture_shows(tmp_path: Path) -> None:
+    readme.page(tmp_path / "page.html")
+    text = re.sub(r"<[^>]+>", " ", (tmp_path / "page.html").read_text("utf-8"))
+    top = " ".join(text.partition("Deploy targets")[0].split())
+    assert "4 artifacts on 2 deploy targets" in top
+    assert re.search(r"fail 1 artifact .*unknown 1 artifact .*jit 1 artifact .*ok 1 artifact", top)
 
 
 def test_ci_runs_the_very_test_command_of_the_readme() -> None:

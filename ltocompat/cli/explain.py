@@ -20,11 +20,19 @@ from ltocompat.report.exit_status import ExitStatus
 _LONGEST = 1 << 20  # characters of standard input; more is no error message
 
 
+def _rule_ids() -> list[str]:
+    """What the shell offers."""
+    from ltocompat.rules.prose import rule_ids
+
+    return list(rule_ids())
+
+
 def explain(
     words: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="RULE|TEXT... [PATH...]",
+            autocompletion=_rule_ids,
             help="A rule (PTX-01), an error (209, CUDA_ERROR_...) or its text, or - to read one; "
             "then files to look for the cause in.",
         ),

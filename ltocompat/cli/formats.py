@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -15,7 +14,6 @@ from ltocompat.cli.output import colors_wanted
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.place import Place
 from ltocompat.report import FORMATS, Options, Report, Writable, write, writer
-from ltocompat.report.formats import formats_of
 
 if TYPE_CHECKING:
     pass
@@ -64,7 +62,7 @@ def in_format(
     Raises:
         UsageError: a format is not known, or two go to one place, or one would replace an input.
     """
-    requests = read_formats(texts or (), formats_of(verb_report))
+    requests = read_formats(texts or (), verb_report.formats)
     options = options._replace(color=colors_wanted())
     refuse_to_replace(requests, inputs)
     writes: Callable[..., None] = functools.partial(write_all, requests, verb_report, options)
@@ -162,7 +160,7 @@ def _replaced(path: str) -> Iterator[TextIO]:
     """A file to write, which takes the place of ``path`` when the ``with`` statement ends well."""
     final = os.path.realpath(path)
     device = os.path.exists(final) and not os.path.isfile(final)  # such as /dev/stderr, or a pipe
-    part = final if device else f"{final}.{secrets.token_hex(4)}.part"
+    part = final if device else f"{final}.{os.urandom(4).hex()}.part"
     try:
         file = open(  # noqa: SIM115 - closed below
             part, "w" if device else "x", encoding="utf-8", errors="backslashreplace", newline="\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from ltocompat.model.failure import Failure
 from ltocompat.report.document import Block
@@ -76,10 +76,12 @@ class Report(Generic[R]):
     """The two faces of a verb's answer.
 
     Attributes:
+        formats: those that it can be written in.
         blocks: makes it blocks, as it comes.
         document: makes it pieces of one JSON document, as it comes.
     """
 
+    formats: ClassVar[tuple[str, ...]] = FORMATS
     blocks: Callable[[Iterable[R | Failure], Options], Iterator[Block]]
     document: Callable[[Iterable[R | Failure], Options], Iterator[str]]
 

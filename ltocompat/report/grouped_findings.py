@@ -6,14 +6,14 @@ import functools
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from ltocompat.model.place import Place
 from ltocompat.model.policy_lines import PolicyLines
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Finding, Level, Result
-from ltocompat.report import Failure, Report
+from ltocompat.report import FINDING_FORMATS, Failure, Report
 from ltocompat.report.matrix_cells import Cell, cell_of, labels
 from ltocompat.report.text import brief, clause
 
@@ -35,6 +35,7 @@ class FindingReport(Report[R]):
         judgements: what the records come to, for formats that write findings.
     """
 
+    formats: ClassVar[tuple[str, ...]] = FINDING_FORMATS
     judgements: Callable[[Iterable[R | Failure]], Iterable[Judgement]]
 
 
