@@ -33,7 +33,7 @@ dependencies = [{ name = "nvidia-nvjitlink" }]
 [[package]]
 name = "nvidia-nvjitlink"
 version = "13.2.78"
-source = { registry = "https://pypi.org/simple" }
+source = { registry = "https://index.example/simple" }
 """
 
 
