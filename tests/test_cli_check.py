@@ -142,6 +142,9 @@ def test_without_a_target_a_machine_without_a_driver_asks_for_one(
     (tmp_path / "ltocompat.toml").write_text("[targets]\nprod = 'R550,h100'\n")
     assert run(["check", SASS]) == 4
     assert "as in --deploy-target prod (" in capsys.readouterr().err
+    (tmp_path / "ltocompat.toml").write_text("[targets]\n'our fleet' = 'R550,h100'\n")
+    assert run(["check", SASS]) == 4
+    assert "as in --deploy-target 'our fleet' (" in capsys.readouterr().err
     assert run(["check", SASS, "--deploy-target"]) == 3
 
 

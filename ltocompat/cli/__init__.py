@@ -109,13 +109,14 @@ def main() -> None:
     except BrokenPipeError:
         code = CLOSED_PIPE
     except OSError as error:  # of what the parser writes itself, such as help
-        code = _told(lost(error))
+        code = _exit_code_of(lost(error))
     except AnswerLost as error:
-        code = _told(error)
+        code = _exit_code_of(error)
     sys.exit(code)
 
 
-def _told(error: Exception) -> int:
+def _exit_code_of(error: Exception) -> int:
+    """Its exit code; its sentence goes to standard error."""
     status: ExitStatus[object] = ExitStatus()
     status.failed(error, sys.stderr)
     return status.code
@@ -133,7 +134,7 @@ def run(arguments: list[str]) -> int:
             error.show()
             failure, code = Failure("usage", error.format_message()), USAGE
         elif isinstance(error, LtocompatError):  # an option has no meaning
-            failure, code = Failure.of(error), _told(error)
+            failure, code = Failure.of(error), _exit_code_of(error)
         else:
             raise
         if wants_json(arguments):

@@ -48,8 +48,8 @@ def run_verb(
     except Exception as error:  # noqa: BLE001 - any error ends as one sentence
         failure = status.failed(error, output.messages)
         # Errors of ours come before the first word of an answer: later ones are among the records.
-        told = not isinstance(error, AnswerLost)
-        if told and writing.json and (failure.error is not None or not begun):
+        writable = not isinstance(error, AnswerLost)
+        if writable and writing.json and (failure.error is not None or not begun):
             write_error(failure)
     finally:
         output.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -242,7 +243,7 @@ def _need_a_driver(here: Target) -> None:
     from ltocompat.targets.reading import names_of_project
 
     _, names = names_of_project(".")
-    example = names[0] if names else "cuda=12.4,gpu=h100"
+    example = shlex.quote(names[0]) if names else "cuda=12.4,gpu=h100"
     raise Missing(
         "there is no NVIDIA driver on this machine to judge for; say where the code goes, as in "
         f"--deploy-target {example} (or --deploy-target alone, for what is here)"

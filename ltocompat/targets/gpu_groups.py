@@ -49,7 +49,7 @@ def gpus_named(
         driver: of the target, None where it isn't known.
 
     Raises:
-        UsageError: nothing has this name.
+        UsageError: nothing has this name, or no GPU of the group runs on that driver.
     """
     word = text.strip().lower()
     word = _SPELLINGS.get(word, word)
