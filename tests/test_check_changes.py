@@ -94,6 +94,24 @@ def test_packages_bring_their_linker_along_and_leave_the_machine_behind(
     assert [(os.path.basename(r.path), r.verdict) for r in results] == [(LTOIR.name, Verdict.FAIL)]
 
 
+def test_files_of_an_environment_name_the_package_that_installed_them(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    (site / "sums-1.0.dist-info").mkdir(parents=True)
+    (site / "sums-1.0.dist-info" / "METADATA").write_text("Name: sums\nVersion: 1.0\n\n")
+    (site / "sums-1.0.dist-info" / "RECORD").write_text(f"sums/{PTX_12.name},,\n")
+    (site / "sums").mkdir()
+    shutil.copy(PTX_12, site / "sums")
+    shutil.copy(PTX_13, site / "loose.ptx")
+    packages = Installation("venv", "--python", (str(site),))
+    machine = ThisMachine(Machine.here(), Environment(), Target(name=THIS_MACHINE), packages)
+    (described,) = parse(["driver=580.95.05,gpu=h100"])
+    results = list(check(targets=[PackagesElsewhere.of(machine, described)], route="load"))
+    assert {(os.path.basename(r.path), r.distribution) for r in results} == {
+        (PTX_12.name, "sums 1.0"),
+        ("loose.ptx", ""),
+    }
+
+
 def test_what_a_target_says_itself_beats_what_the_packages_bring(machine: ThisMachine) -> None:
     (described,) = parse(["driver=580.95.05,nvjitlink=12.9,gpu=h100"])
     elsewhere = PackagesElsewhere.of(machine, described)

@@ -257,3 +257,51 @@ def test_hostile_names_do_nothing(form: str) -> None:
         assert not set(text) & set("\x1b\r\u202e\udcff")
         if form == "json":
             assert valid_json(text)["results"][0]["path"].startswith("evil")
+
+
+def in_packages() -> list[Target | Result]:
+    """Two files of one package, a package of one file, and a file of none, in reading order."""
+    site = "/venv/lib/python3.12/site-packages/"
+    files = (
+        ("one/a.so", "one 1.0", Verdict.OK),
+        ("one/b.so", "one 1.0", Verdict.UNKNOWN),
+        ("fine/a.so", "fine 2.0", Verdict.OK),
+        ("fine/b.so", "fine 2.0", Verdict.JIT),
+        ("worst/a.so", "worst 3.0", Verdict.FAIL),
+        ("loose.so", "", Verdict.OK),
+    )
+    return [
+        ONE,
+        *(
+            result(verdict, ONE, L4, path=site + file, distribution=package)
+            for file, package, verdict in files
+        ),
+    ]
+
+
+def test_packages_stand_worst_first_with_the_files_of_those_that_are_not_well() -> None:
+    text = written("table", REPORT, in_packages(), Options(width=80, packages=True))
+    rows = text.splitlines()[3:12]
+    assert [" ".join(row.split()) for row in rows] == [
+        "fail worst 3.0",
+        "unknown one 1.0: 2 files",
+        "unknown one/b.so",
+        "ok one/a.so",
+        "jit fine 2.0: 2 files",
+        "ok /venv/lib/python3.12/site-packages/loose.so",
+        "3 packages, 6 artifacts: 1 fail, 1 unknown, 1 jit, 3 ok",
+        "",
+        "fail[PTX-01] the driver refuses it with error 222",
+    ]
+
+
+def test_a_finding_of_several_packages_names_each_once() -> None:
+    files = (("a.so", "one 1.0"), ("b.so", "one 1.0"), ("c.so", "two 2.0"))
+    found = [
+        result(Verdict.FAIL, ONE, L4, path=path, distribution=package) for path, package in files
+    ]
+    text = written("table", REPORT, [ONE, *found], Options(packages=True))
+    assert text.count("fail[PTX-01]") == 1
+    assert "   of one 1.0 (2 files), two 2.0   9 modules in 3 files\n" in text
+    value = valid_json(written("json", REPORT, [ONE, *found]))
+    assert [row["distribution"] for row in value["results"]] == ["one 1.0", "one 1.0", "two 2.0"]

@@ -125,6 +125,7 @@ def check(
         notes=notes or verbose,
         quiet=quiet,
         together=together,
+        packages=not paths,
     )
     faces = check_changes.REPORT if changes else report.REPORT
     writing = in_format(form, faces, view, paths or ())

@@ -299,12 +299,15 @@ def _audited(
             if isinstance(summary, Failure):
                 yield summary
                 continue
-            known = without_provided(summary, policy, package_of(summary.path))
+            package = package_of(summary.path)
+            known = without_provided(summary, policy, package)
             requirement = required(known)
             yield requirement
             found = list(results_of(known, policy, packages, requirement))
+            name = str(package or "")
             for result in with_kernel_names(found, options.limits, policy.ignores):
-                yield audited(result, policy, scope.baseline)
+                named = replace(result, distribution=name)
+                yield audited(named, policy, scope.baseline)
 
 
 def policy_summaries(

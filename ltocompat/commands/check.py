@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ltocompat.commands.deployment_target import DeploymentTarget, PlainTarget
@@ -145,6 +145,7 @@ def _judged(
     options: CheckOptions, targets: Sequence[DeploymentTarget], route: Route | None
 ) -> Iterator[Target | Result | Failure | Note]:
     from ltocompat.commands.package_problems import Packages, result_of
+    from ltocompat.packages.python_packages import owner
 
     installation = _installation(targets)
     if installation is not None and not options.paths:
@@ -165,15 +166,18 @@ def _judged(
             if isinstance(summary, Failure):
                 yield summary
                 continue
+            # Only of an environment is it asked whose each file is: a path says so itself.
+            package = "" if options.paths else str(owner(summary.path) or "")
             verdicts = [result for target in targets for result in target.results(summary, route)]
             if shipped and not options.together:
                 problems = packages.problems(summary)
                 verdicts += [result_of(summary.path, problems)] if problems else []
             for verdict in with_kernel_names(verdicts, options.limits):
-                if options.trial_link or isinstance(verdict, Failure):
+                if isinstance(verdict, Failure):
                     yield verdict
-                else:
-                    yield advising_trials(verdict)
+                    continue
+                advised = verdict if options.trial_link else advising_trials(verdict)
+                yield replace(advised, distribution=package)
 
 
 def _summaries(

@@ -186,6 +186,8 @@ class Result:
         extent: how many of the modules have the verdict.
         forgiven: why its verdict, bad as it is, does not count: ``known`` or ``ignored``; empty
             where it counts or is good enough.
+        distribution: the package that the artifact is, or is a file of: ``cupy-cuda12x 14.2.0``;
+            empty where none is known or nobody asked.
     """
 
     path: str
@@ -199,6 +201,7 @@ class Result:
     why: tuple[str, ...]
     extent: Extent = WHOLE
     forgiven: str = ""
+    distribution: str = ""
 
     @property
     def without_device_code(self) -> bool:

@@ -56,6 +56,7 @@ class Options(NamedTuple):
         color: the reader sees colours.
         notes: notes are shown, too, not only counted.
         quiet: only what is wrong is shown.
+        packages: artifacts are shown by the package that they belong to, worst first.
     """
 
     width: int | None = None
@@ -69,6 +70,7 @@ class Options(NamedTuple):
     color: bool = False
     notes: bool = False
     quiet: bool = False
+    packages: bool = False
 
 
 @dataclass(frozen=True, slots=True)

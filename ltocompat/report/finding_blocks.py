@@ -122,7 +122,7 @@ def diagnostic(group: GroupedFinding, cells: CellNames, options: Options) -> Dia
         tone,
         finding.rule,
         headline.replace(THE_TARGET_HAS, f"{name} has") if name else headline,
-        tuple(_where(group, cells.words(group.cells))),
+        tuple(_where(group, cells.words(group.cells), packages=options.packages)),
         group.remedy if options.why else _short(group.remedy),
         tuple(_reasons(group)) if options.why else (),
     )
@@ -149,7 +149,7 @@ def first_lines(title: str, lines: Sequence[tuple[str, ...]], most: int) -> Item
     return Items(title, tuple(lines[:most]), more)
 
 
-def _where(group: GroupedFinding, cells: str) -> Iterator[tuple[str, ...]]:
+def _where(group: GroupedFinding, cells: str, *, packages: bool) -> Iterator[tuple[str, ...]]:
     """The first place, how many modules, which targets and GPUs, and what else is told of it."""
     finding = group.finding
     paths = list(group.modules)
@@ -157,13 +157,16 @@ def _where(group: GroupedFinding, cells: str) -> Iterator[tuple[str, ...]]:
         yield (Code(finding.example or Place(paths[0])),)
     if finding.example is None and finding.evidence:
         yield (Code(brief(finding.evidence)),)
+    named = packages and bool(group.packages)
+    if named:
+        yield (_of_packages(group),)
     if modules := _modules(group):
         yield (modules,)
     if cells:
         yield (f"on {cells}",)
     if kernels := tuple(_kernels(group)):
         yield kernels
-    if len(paths) > 1:
+    if len(paths) > 1 and not named:
         yield ("also in ", *_others(paths))
 
 
@@ -172,10 +175,21 @@ def _modules(group: GroupedFinding) -> str:
     number, artifacts = group.module_count, len(group.modules)
     if artifacts > 1:
         within = f"{count(number, 'module')} in " if number else ""
-        return f"{within}{artifacts:,} artifacts"
+        return f"{within}{count(artifacts, 'file' if group.packages else 'artifact')}"
     if 0 < number <= group.judged:
         return str(Extent(number, group.judged))
     return count(number, "module") if number > 1 else ""
+
+
+def _of_packages(group: GroupedFinding) -> str:
+    """``of cupy-cuda12x 14.2.0``, ``of cupy-cuda12x 14.2.0 (2 files), bitsandbytes 0.50.2``."""
+    files = Counter(group.packages.values())
+    names = [
+        f"{name} ({number} files)" if number > 1 else name
+        for name, number in list(files.items())[:_MOST_NAMED]
+    ]
+    more = f" and {len(files) - _MOST_NAMED:,} more" if len(files) > _MOST_NAMED else ""
+    return f"of {', '.join(names)}{more}"
 
 
 def _kernels(group: GroupedFinding) -> Iterator[str]:

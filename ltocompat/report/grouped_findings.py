@@ -76,6 +76,7 @@ class GroupedFinding:
         remedies: what to do; of several cells each once.
         judged: modules of an artifact that were judged: the most of any cell.
         kernels: of its modules, as far as they were read.
+        packages: the package of each artifact, where it is known.
     """
 
     finding: Finding
@@ -87,6 +88,7 @@ class GroupedFinding:
     remedies: dict[str, None] = field(default_factory=dict)
     judged: int = 0
     kernels: dict[str, None] = field(default_factory=dict)
+    packages: dict[str, str] = field(default_factory=dict)
     _read: dict[str, int] = field(default_factory=dict)
     _read_in_cell: dict[tuple[str, Cell], int] = field(default_factory=dict)
     _in_cell: dict[tuple[str, Cell], int] = field(default_factory=dict)
@@ -97,6 +99,8 @@ class GroupedFinding:
         inside = (result.path, cell)
         self._in_cell[inside] = self._in_cell.get(inside, 0) + finding.module_count
         _raise(self.modules, result.path, self._in_cell[inside])
+        if result.distribution:
+            self.packages[result.path] = result.distribution
         self._read_in_cell[inside] = self._read_in_cell.get(inside, 0) + finding.kernel_modules
         _raise(self._read, result.path, self._read_in_cell[inside])
         self.kernels |= dict.fromkeys(finding.kernels)
@@ -129,6 +133,7 @@ class GroupedFinding:
         for path, modules in other._read.items():
             _raise(self._read, path, modules)
         self.kernels |= other.kernels
+        self.packages |= other.packages
         self.places = other.places | self.places
         self.cells |= other.cells
         self.messages |= other.messages

@@ -76,6 +76,7 @@ class Constraint(ABC):
         hides_concatenated: a driver that fails it reads on as if concatenated entries were not
             there.
         names_compiler: it compares with the release that compiled the code.
+        weighs_values: a value can change the verdict, so that sentences name what it has to be.
     """
 
     __slots__ = ()
@@ -84,6 +85,7 @@ class Constraint(ABC):
     of_gpu: ClassVar[bool] = False
     hides_concatenated: ClassVar[bool] = False
     names_compiler: ClassVar[bool] = False
+    weighs_values: ClassVar[bool] = True
 
     @abstractmethod
     def __str__(self) -> str:

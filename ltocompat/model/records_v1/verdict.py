@@ -122,3 +122,7 @@ class Result(Record):
     findings: tuple[Finding, ...]
     why: Annotated[tuple[str, ...], described("The reasoning, a sentence each.")]
     extent: Extent
+    distribution: Annotated[
+        str | None,
+        described("The package that it is, or is a file of: cupy-cuda12x 14.2.0; null: not known."),
+    ]

@@ -47,7 +47,10 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
     results = map(_not_forgiven, audit.audits)
     judged: list[Judgement] = [*audit.policy.every_target, *results, *audit.tally.failures]
     if not options.quiet or audit.tally.outcome is not Outcome.PASSED:
-        yield from checked(judged, options)
+        # An audit is read to its end before its first line, which is the outcome: its packages
+        # can stand worst first.
+        several = len({audited.result.distribution for audited in audit.audits}) > 1
+        yield from checked(judged, options._replace(packages=several))
     if options.quiet:
         return
     yield from _forgiven(audit)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import NamedTuple
 
 from ltocompat.model.place import Place
 from ltocompat.model.target import ANY_TARGET, Target
-from ltocompat.model.verdict import Coverage, Extent, Result, Verdict
+from ltocompat.model.verdict import Coverage, Result, Verdict
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import (
     Block,
@@ -39,68 +37,19 @@ from ltocompat.report.matrix_cells import (
     target_facts,
 )
 from ltocompat.report.text import brief, common_folder, count
+from ltocompat.report.verdict_rows import (
+    GAP,
+    PIPED,
+    CellColumn,
+    CellVerdict,
+    JudgedArtifact,
+    by_package,
+    columns_of,
+    rows_as_they_come,
+    rows_by_package,
+)
 
-_PIPED = 120  # columns that a table with a column a cell may take where nothing limits them
-_PATH = 24  # the least columns of a path
-_WORD = 12  # columns of the longest verdict
-_WORDS = 16  # of one that some of the GPUs have: ``fail 1 of 9``
 _LONG_ROOT = 16  # characters of a folder that is worth to be told once
-_GAP = 2
-
-
-class _CellVerdict(NamedTuple):
-    """What a table shows of a result."""
-
-    verdict: Verdict
-    coverage: Coverage
-    not_judged: tuple[str, ...]
-    extent: Extent
-    forgiven: str = ""
-
-    @property
-    def verdict_word(self) -> str:
-        """``ok``, ``fail 1 of 794 modules``, ``fail (known)``."""
-        word = f"{self.verdict} {self.extent}" if self._in_part else str(self.verdict)
-        return f"{word} ({self.forgiven})" if self.forgiven else word
-
-    @property
-    def _in_part(self) -> bool:
-        """Whether to tell how many modules have it: what works is told by who is served."""
-        return self.verdict > Verdict.JIT and self.extent.partial
-
-    def word(self) -> str:
-        """``ok 1,617/2,638``, ``fail 1 of 794 modules``, ``fail``, ``ok, not judged: load``."""
-        word = self.verdict_word
-        if self.verdict < Verdict.UNKNOWN and self.coverage.modules > 1 and not self._in_part:
-            word += f" {self.coverage.served:,}/{self.coverage.modules:,}"
-        return word + (f", not judged: {', '.join(self.not_judged)}" if self.not_judged else "")
-
-
-@dataclass(slots=True)
-class _Artifact:
-    """What is kept of one artifact."""
-
-    path: str
-    modules: int = 0
-    cells: dict[Cell, _CellVerdict] = field(default_factory=dict)
-    results: list[Result] = field(default_factory=list)
-
-    def add(self, result: Result) -> None:
-        self.modules = max(self.modules, result.coverage.modules)
-        cell = _CellVerdict(
-            result.verdict, result.coverage, result.not_judged, result.extent, result.forgiven
-        )
-        self.cells[cell_of(result)] = cell
-        self.results.append(result)
-
-    @property
-    def worst(self) -> Verdict:
-        return max(cell.verdict for cell in self.cells.values())
-
-    def title(self, options: Options) -> tuple[str, ...]:
-        text = count(self.modules, "module") if self.modules else "no module was read"
-        name = brief(self.path) if options.together else Place(self.path)
-        return (Code(name), f": {text}")
 
 
 def blocks(records: Iterable[Judgement], options: Options) -> Iterator[Block]:
@@ -147,8 +96,8 @@ class _Answer:
         self.has_modules = False
         self.artifacts = self._complete(records)
 
-    def _complete(self, records: Iterable[Judgement]) -> Iterator[_Artifact]:
-        current: _Artifact | None = None
+    def _complete(self, records: Iterable[Judgement]) -> Iterator[JudgedArtifact]:
+        current: JudgedArtifact | None = None
         for record in records:
             if isinstance(record, Target) and record != ANY_TARGET:
                 self.targets.append(record)
@@ -159,12 +108,12 @@ class _Answer:
                 if current is not None and current.path != record.path:
                     yield current
                     current = None
-                current = current or _Artifact(record.path)
+                current = current or JudgedArtifact(record.path)
                 self._add(current, record)
         if current is not None:
             yield current
 
-    def _add(self, artifact: _Artifact, result: Result) -> None:
+    def _add(self, artifact: JudgedArtifact, result: Result) -> None:
         self.names.setdefault(result.target.name, result.target.name)
         self.has_modules |= result.coverage.modules > 0
         artifact.add(result)
@@ -191,33 +140,76 @@ def _target(target: Target, label: str) -> tuple[str, ...]:
     return (*letter, Code(target.name), *facts)
 
 
-def _artifacts(answer: _Answer, first: list[_Artifact]) -> Iterator[Block]:
-    """A row each, where there are several and that fits, then what was found; else a table each."""
-    columns = _columns(answer, first) if len(first) > 1 else ()
-    if not columns:
-        for artifact in chain(first, answer.artifacts):
-            if not answer.options.quiet:
-                yield from _alone(artifact, answer)
-            yield from _findings([artifact], answer)
+def _artifacts(answer: _Answer, first: list[JudgedArtifact]) -> Iterator[Block]:
+    """A row each, where there are several and that fits, then what was found; else a table each.
+
+    Files and folders are told as they are read. The packages of an environment stand worst first,
+    which is known when the last file was read: they are asked for to see what of them fails.
+    """
+    if answer.options.packages:
+        yield from _packages(answer, [*first, *answer.artifacts])
         return
-    seen: list[_Artifact] = []
-    root = common_folder(str(Place(artifact.path)) for artifact in first)
-    root = root if len(root) >= _LONG_ROOT else ""
-    rows = _rows_as_they_come(chain(first, answer.artifacts), columns, root, seen)
-    if answer.options.quiet:
-        list(rows)
-    else:
-        where = f"artifact in {brief(root)}" if root else "artifact"
-        heads = (
-            *(Column(each.head, width=each.width) for each in columns),
-            Column(where, place=True),
-        )
-        yield Listing(heads, rows, notes=False)
+    columns = _columns(answer, first)
+    if not columns:
+        yield from _tables(chain(first, answer.artifacts), answer)
+        return
+    seen: list[JudgedArtifact] = []
+    root = _root(first)
+    rows = rows_as_they_come(chain(first, answer.artifacts), columns, root, seen)
+    yield from _listing(answer, columns, f"artifact in {brief(root)}" if root else "artifact", rows)
+    if not answer.options.quiet:
         yield Paragraph((_summary(seen),))
     yield from _findings(seen, answer)
 
 
-def _alone(artifact: _Artifact, answer: _Answer) -> Iterator[Block]:
+def _packages(answer: _Answer, artifacts: list[JudgedArtifact]) -> Iterator[Block]:
+    """A row a package, the worst first, then what was found; else a table an artifact."""
+    columns = _columns(answer, artifacts)
+    if not columns:
+        yield from _tables((f for _, files in by_package(artifacts) for f in files), answer)
+        return
+    root = _root([artifact for artifact in artifacts if artifact.distribution])
+    rows = rows_by_package(artifacts, columns, root)
+    yield from _listing(answer, columns, f"package in {brief(root)}" if root else "package", rows)
+    if not answer.options.quiet:
+        number = len({artifact.distribution for artifact in artifacts if artifact.distribution})
+        within = f"{count(number, 'package')}, " if number else ""
+        yield Paragraph((within, _summary(artifacts)))
+    yield from _findings(artifacts, answer)
+
+
+def _columns(answer: _Answer, artifacts: list[JudgedArtifact]) -> tuple[CellColumn, ...]:
+    """The columns of several artifacts' rows; none for a single one, and where they don't fit."""
+    several = len(artifacts) > 1
+    return columns_of(artifacts, answer.names, answer.options.width) if several else ()
+
+
+def _root(artifacts: Iterable[JudgedArtifact]) -> str:
+    """The folder that is told once; empty where it is short."""
+    root = common_folder(str(Place(artifact.path)) for artifact in artifacts)
+    return root if len(root) >= _LONG_ROOT else ""
+
+
+def _listing(
+    answer: _Answer, columns: Sequence[CellColumn], head: str, rows: Iterator[Row]
+) -> Iterator[Block]:
+    """The rows; who wants only what is wrong sees none of them."""
+    if answer.options.quiet:
+        list(rows)
+        return
+    verdicts = (Column(each.head, width=each.width) for each in columns)
+    yield Listing((*verdicts, Column(head, place=True)), rows, notes=False)
+
+
+def _tables(artifacts: Iterable[JudgedArtifact], answer: _Answer) -> Iterator[Block]:
+    """A table each, with what was found in it."""
+    for artifact in artifacts:
+        if not answer.options.quiet:
+            yield from _alone(artifact, answer)
+        yield from _findings([artifact], answer)
+
+
+def _alone(artifact: JudgedArtifact, answer: _Answer) -> Iterator[Block]:
     """An artifact and its table; a table of one word is none."""
     title = artifact.title(answer.options)
     table = _own_table(artifact, answer.names, answer.options)
@@ -228,7 +220,7 @@ def _alone(artifact: _Artifact, answer: _Answer) -> Iterator[Block]:
         yield table
 
 
-def _findings(artifacts: list[_Artifact], answer: _Answer) -> Iterator[Block]:
+def _findings(artifacts: list[JudgedArtifact], answer: _Answer) -> Iterator[Block]:
     every = list(dict.fromkeys(cell for artifact in artifacts for cell in artifact.cells))
     cells = CellNames(every, answer.names)
     results = [result for artifact in artifacts for result in artifact.results]
@@ -250,7 +242,7 @@ def _reasons(results: Iterable[Result], names: CellNames) -> Iterator[Block]:
         )
 
 
-def _summary(artifacts: list[_Artifact]) -> str:
+def _summary(artifacts: list[JudgedArtifact]) -> str:
     worst = [artifact.worst for artifact in artifacts]
     parts = [f"{worst.count(v):,} {v}" for v in reversed(Verdict) if v in worst]
     return f"{count(len(artifacts), 'artifact')}: {', '.join(parts)}"
@@ -258,93 +250,10 @@ def _summary(artifacts: list[_Artifact]) -> str:
 
 def _fits(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int | None) -> bool:
     widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
-    return sum(size + _GAP for size in widths) <= (width or _PIPED)
+    return sum(size + GAP for size in widths) <= (width or PIPED)
 
 
-class _CellColumn(NamedTuple):
-    """A column of verdicts: of a GPU of a target, or of a whole target."""
-
-    target: str
-    gpu: str | None
-    head: str
-
-    @property
-    def width(self) -> int:
-        return max(len(self.head), _WORD if self.gpu is not None else _WORDS)
-
-    def holds(self, cell: Cell) -> bool:
-        """Whether it shows the verdict of a cell."""
-        return cell.target == self.target and self.gpu in (None, cell.gpu)
-
-
-def _columns(answer: _Answer, first: list[_Artifact]) -> tuple[_CellColumn, ...]:
-    """A column a target and GPU, or one a target; none where even that is too wide."""
-    cells = [cell for artifact in first for cell in artifact.cells]
-    by_gpu = [
-        _CellColumn(target, gpu, _head(target, gpu, answer.names))
-        for target, gpu in dict.fromkeys((cell.target, cell.gpu) for cell in cells)
-    ]
-    by_target = [
-        _CellColumn(target, None, _head(target, "", answer.names))
-        for target in dict.fromkeys(cell.target for cell in cells)
-    ]
-    room = (answer.options.width or _PIPED) - _PATH
-    for columns in (by_gpu, by_target):
-        if sum(column.width + _GAP for column in columns) <= room:
-            return tuple(columns)
-    return ()
-
-
-def _rows_as_they_come(
-    artifacts: Iterable[_Artifact],
-    columns: Sequence[_CellColumn],
-    root: str,
-    seen: list[_Artifact],
-) -> Iterator[Row]:
-    """A row for each artifact and route, which is also kept in ``seen``."""
-    for artifact in artifacts:
-        seen.append(artifact)
-        place = str(Place(artifact.path)).removeprefix(root)
-        for route in dict.fromkeys(cell.route for cell in artifact.cells):
-            of_route = {c: v for c, v in artifact.cells.items() if c.route == route}
-            words = [
-                _toned([v for cell, v in of_route.items() if column.holds(cell)])
-                for column in columns
-            ]
-            yield Row((*words, Code(place + _more_of(route, of_route, columns))))
-
-
-def _more_of(route: str, cells: Mapping[Cell, _CellVerdict], columns: Sequence[_CellColumn]) -> str:
-    """What a row has no column for: ``  by load  (not judged: link)``."""
-    by = f"  by {route}" if route else ""
-    halves = dict.fromkeys(half for verdict in cells.values() for half in verdict.not_judged)
-    forgiven = dict.fromkeys(verdict.forgiven for verdict in cells.values() if verdict.forgiven)
-    others = [
-        f"{cell.target}: {verdict.verdict}"
-        for cell, verdict in cells.items()
-        if not any(column.holds(cell) for column in columns)
-    ]
-    more = [*([f"not judged: {', '.join(halves)}"] if halves else []), *forgiven, *others]
-    return f"{by}  ({'; '.join(more)})" if more else by
-
-
-def _toned(several: list[_CellVerdict]) -> str:
-    """The worst verdict of several GPUs, and how many fare so."""
-    if not several:
-        return ""
-    worst = max(cell.verdict for cell in several)
-    number = sum(cell.verdict is worst for cell in several)
-    text = str(worst) if number == len(several) else f"{worst} {number} of {len(several)}"
-    return Toned(text, tone_of(worst))
-
-
-def _head(target: str, gpu: str, names: dict[str, str]) -> str:
-    if len(names) == 1:
-        return gpu or "verdict"
-    return f"{names[target]} {gpu}".strip()
-
-
-def _own_table(artifact: _Artifact, names: dict[str, str], options: Options) -> Table:
+def _own_table(artifact: JudgedArtifact, names: dict[str, str], options: Options) -> Table:
     """Targets by GPUs where several targets share them, else a row a verdict."""
     targets = list(dict.fromkeys(cell.target for cell in artifact.cells))
     gpus = list(dict.fromkeys(cell.gpu for cell in artifact.cells))
@@ -366,13 +275,13 @@ def _own_table(artifact: _Artifact, names: dict[str, str], options: Options) -> 
     return _rows(artifact, names, routed=any(routes))
 
 
-def _word(cell: _CellVerdict) -> Toned:
+def _word(cell: CellVerdict) -> Toned:
     return Toned(cell.word(), tone_of(cell.verdict))
 
 
-def _rows(artifact: _Artifact, names: dict[str, str], *, routed: bool) -> Table:
+def _rows(artifact: JudgedArtifact, names: dict[str, str], *, routed: bool) -> Table:
     """A row a verdict; GPUs of a target that fare alike share it."""
-    alike: dict[tuple[str, str, _CellVerdict], list[str]] = {}
+    alike: dict[tuple[str, str, CellVerdict], list[str]] = {}
     for cell, judged in artifact.cells.items():
         alike.setdefault((cell.target, cell.route, judged), []).append(cell.gpu)
     partly = any(judged.not_judged for judged in artifact.cells.values())

@@ -111,6 +111,7 @@ def result_value(result: Result) -> v1_verdict.Result:
         findings=tuple(_finding(finding) for finding in result.findings),
         why=tuple(result.why),
         extent=v1_verdict.Extent(modules=result.extent.modules, judged=result.extent.judged),
+        distribution=result.distribution or None,
     )
 
 

@@ -20,6 +20,7 @@ class Remark(Constraint):
     """
 
     components: ClassVar = _EVERY
+    weighs_values: ClassVar = False
     warns: bool = False
 
     def __str__(self) -> str:
@@ -55,6 +56,7 @@ class Always(Constraint):
     """
 
     components: ClassVar = _EVERY
+    weighs_values: ClassVar = False
     verdict: Verdict
     trial_decides: bool = False
     promised: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ltocompat.facts import drivers
@@ -68,17 +68,18 @@ def _sentences(
     requirement: Requirement, verdict: Verdict, value: object, *, offline: bool
 ) -> tuple[str, str]:
     """What a value makes of a requirement: the sentence, and its headline."""
+    doubt = requirement.doubt if verdict is Verdict.UNKNOWN else ""
     if requirement.component in (Component.NONE, Component.COMPAT, Component.OPTIONS):
         return _remark(requirement)
+    if not requirement.constraint.weighs_values:
+        return _remark(replace(requirement, consequence=doubt) if doubt else requirement)
     nvlink = offline and requirement.component is Component.LINKER
     component = "nvlink" if nvlink else str(requirement.component)
     if verdict is Verdict.UNDOCUMENTED:
         opening = f"{requirement.subject} with {component} {value}"
         return _joined(opening, requirement.consequence, requirement.short)
     needs = "needs" if verdict is Verdict.FAIL else "may need"
-    text = requirement.consequence
-    if verdict is Verdict.UNKNOWN and requirement.doubt:
-        text = requirement.doubt
+    text = doubt or requirement.consequence
     asked = f"{requirement.subject} {needs} {component} {requirement.constraint}"
     headline = f"{asked}; {THE_TARGET_HAS} {value}"
     return f"{headline}: {text}", headline

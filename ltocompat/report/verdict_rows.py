@@ -1,0 +1,225 @@
+"""Judged artifacts as rows: a column of verdicts for each GPU or target, alone or by package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ltocompat.model.place import Place
+from ltocompat.model.verdict import Coverage, Extent, Result, Verdict
+from ltocompat.report import Options
+from ltocompat.report.document import Code, Row, Toned, tone_of
+from ltocompat.report.matrix_cells import Cell, cell_of
+from ltocompat.report.text import brief, count
+
+PIPED = 120
+"""Columns that a table with a column a cell may take where nothing limits them."""
+_PATH = 24  # the least columns of a path
+_WORD = 12  # columns of the longest verdict
+_WORDS = 16  # of one that some of the GPUs have: ``fail 1 of 9``
+GAP = 2
+"""Blanks between columns."""
+
+
+class CellVerdict(NamedTuple):
+    """What a table shows of a result."""
+
+    verdict: Verdict
+    coverage: Coverage
+    not_judged: tuple[str, ...]
+    extent: Extent
+    forgiven: str = ""
+
+    @property
+    def verdict_word(self) -> str:
+        """``ok``, ``fail 1 of 794 modules``, ``fail (known)``."""
+        word = f"{self.verdict} {self.extent}" if self._in_part else str(self.verdict)
+        return f"{word} ({self.forgiven})" if self.forgiven else word
+
+    @property
+    def _in_part(self) -> bool:
+        """Whether to tell how many modules have it: what works is told by who is served."""
+        return self.verdict > Verdict.JIT and self.extent.partial
+
+    def word(self) -> str:
+        """``ok 1,617/2,638``, ``fail 1 of 794 modules``, ``fail``, ``ok, not judged: load``."""
+        word = self.verdict_word
+        if self.verdict < Verdict.UNKNOWN and self.coverage.modules > 1 and not self._in_part:
+            word += f" {self.coverage.served:,}/{self.coverage.modules:,}"
+        return word + (f", not judged: {', '.join(self.not_judged)}" if self.not_judged else "")
+
+
+@dataclass(slots=True)
+class JudgedArtifact:
+    """What is kept of one artifact."""
+
+    path: str
+    modules: int = 0
+    cells: dict[Cell, CellVerdict] = field(default_factory=dict)
+    results: list[Result] = field(default_factory=list)
+
+    def add(self, result: Result) -> None:
+        """Take the result of one more cell."""
+        self.modules = max(self.modules, result.coverage.modules)
+        cell = CellVerdict(
+            result.verdict, result.coverage, result.not_judged, result.extent, result.forgiven
+        )
+        self.cells[cell_of(result)] = cell
+        self.results.append(result)
+
+    @property
+    def distribution(self) -> str:
+        """The package that it is of; empty where none is known."""
+        return next((r.distribution for r in self.results if r.distribution), "")
+
+    @property
+    def worst(self) -> Verdict:
+        """The worst of its verdicts."""
+        return max(cell.verdict for cell in self.cells.values())
+
+    def title(self, options: Options) -> tuple[str, ...]:
+        """Its name, and how many modules it has."""
+        text = count(self.modules, "module") if self.modules else "no module was read"
+        name = brief(self.path) if options.together else Place(self.path)
+        return (Code(name), f": {text}")
+
+
+class CellColumn(NamedTuple):
+    """A column of verdicts: of a GPU of a target, or of a whole target."""
+
+    target: str
+    gpu: str | None
+    head: str
+
+    @property
+    def width(self) -> int:
+        """Columns of a terminal."""
+        return max(len(self.head), _WORD if self.gpu is not None else _WORDS)
+
+    def holds(self, cell: Cell) -> bool:
+        """Whether it shows the verdict of a cell."""
+        return cell.target == self.target and self.gpu in (None, cell.gpu)
+
+
+def columns_of(
+    artifacts: Iterable[JudgedArtifact], names: Mapping[str, str], width: int | None
+) -> tuple[CellColumn, ...]:
+    """A column a target and GPU, or one a target; none where even that is too wide.
+
+    Args:
+        artifacts: whose verdicts stand in them.
+        names: what to call the targets.
+        width: columns of the terminal; None for a pipe.
+    """
+    cells = list(dict.fromkeys(cell for artifact in artifacts for cell in artifact.cells))
+    by_gpu = [
+        CellColumn(target, gpu, _head(target, gpu, names))
+        for target, gpu in dict.fromkeys((cell.target, cell.gpu) for cell in cells)
+    ]
+    by_target = [
+        CellColumn(target, None, _head(target, "", names))
+        for target in dict.fromkeys(cell.target for cell in cells)
+    ]
+    room = (width or PIPED) - _PATH
+    for columns in (by_gpu, by_target):
+        if sum(column.width + GAP for column in columns) <= room:
+            return tuple(columns)
+    return ()
+
+
+def rows_as_they_come(
+    artifacts: Iterable[JudgedArtifact],
+    columns: Sequence[CellColumn],
+    root: str,
+    seen: list[JudgedArtifact],
+) -> Iterator[Row]:
+    """A row for each artifact and route, which is also kept in ``seen``."""
+    for artifact in artifacts:
+        seen.append(artifact)
+        yield from _rows_of(artifact, columns, str(Place(artifact.path)).removeprefix(root))
+
+
+def rows_by_package(
+    artifacts: Sequence[JudgedArtifact], columns: Sequence[CellColumn], root: str
+) -> Iterator[Row]:
+    """A row for each package, the worst first; beneath one that is not all well its files.
+
+    A package with a single file is told by its name alone: findings have the place.
+    """
+    for package, files in by_package(artifacts):
+        if len(files) == 1:
+            yield from _rows_of(files[0], columns, package)
+            continue
+        cells = [(cell, judged) for file in files for cell, judged in file.cells.items()]
+        words = [_worst_word(j for cell, j in cells if column.holds(cell)) for column in columns]
+        yield Row((*words, Code(f"{package}: {count(len(files), 'file')}")))
+        if max(file.worst for file in files) > Verdict.JIT:
+            for file in files:
+                name = str(Place(file.path)).removeprefix(root)
+                yield from _rows_of(file, columns, f"  {name}")
+
+
+def by_package(
+    artifacts: Iterable[JudgedArtifact],
+) -> list[tuple[str, list[JudgedArtifact]]]:
+    """The artifacts of each package, the worst first; what is of no package is alone."""
+    packages: dict[str, list[JudgedArtifact]] = {}
+    for artifact in artifacts:
+        packages.setdefault(artifact.distribution or artifact.path, []).append(artifact)
+    for files in packages.values():
+        files.sort(key=lambda file: _verdicts([file]), reverse=True)
+    return sorted(packages.items(), key=lambda package: _verdicts(package[1]), reverse=True)
+
+
+def _verdicts(artifacts: Iterable[JudgedArtifact]) -> list[Verdict]:
+    """The worst verdict on each GPU of each target, the worst first."""
+    worst: dict[Cell, Verdict] = {}
+    for cell, judged in (pair for artifact in artifacts for pair in artifact.cells.items()):
+        worst[cell] = max(judged.verdict, worst.get(cell, judged.verdict))
+    return sorted(worst.values(), reverse=True)
+
+
+def _rows_of(artifact: JudgedArtifact, columns: Sequence[CellColumn], name: str) -> Iterator[Row]:
+    """A row for each route."""
+    for route in dict.fromkeys(cell.route for cell in artifact.cells):
+        of_route = {c: v for c, v in artifact.cells.items() if c.route == route}
+        words = [
+            _toned([v for cell, v in of_route.items() if column.holds(cell)]) for column in columns
+        ]
+        yield Row((*words, Code(name + _more_of(route, of_route, columns))))
+
+
+def _worst_word(several: Iterable[CellVerdict]) -> str:
+    verdicts = [judged.verdict for judged in several]
+    return Toned(str(max(verdicts)), tone_of(max(verdicts))) if verdicts else ""
+
+
+def _more_of(route: str, cells: Mapping[Cell, CellVerdict], columns: Sequence[CellColumn]) -> str:
+    """What a row has no column for: ``  by load  (not judged: link)``."""
+    by = f"  by {route}" if route else ""
+    halves = dict.fromkeys(half for verdict in cells.values() for half in verdict.not_judged)
+    forgiven = dict.fromkeys(verdict.forgiven for verdict in cells.values() if verdict.forgiven)
+    others = [
+        f"{cell.target}: {verdict.verdict}"
+        for cell, verdict in cells.items()
+        if not any(column.holds(cell) for column in columns)
+    ]
+    more = [*([f"not judged: {', '.join(halves)}"] if halves else []), *forgiven, *others]
+    return f"{by}  ({'; '.join(more)})" if more else by
+
+
+def _toned(several: list[CellVerdict]) -> str:
+    """The worst verdict of several GPUs, and how many fare so."""
+    if not several:
+        return ""
+    worst = max(cell.verdict for cell in several)
+    number = sum(cell.verdict is worst for cell in several)
+    text = str(worst) if number == len(several) else f"{worst} {number} of {len(several)}"
+    return Toned(text, tone_of(worst))
+
+
+def _head(target: str, gpu: str, names: Mapping[str, str]) -> str:
+    if len(names) == 1:
+        return gpu or "verdict"
+    return f"{names[target]} {gpu}".strip()
