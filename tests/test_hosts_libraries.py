@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from test_hosts_elf import BASE, DT_NEEDED, DT_SONAME, DT_STRTAB, Part, elf, offsets, read, tags
+from test_hosts_elf import (
+    BASE,
+    DT_NEEDED,
+    DT_SONAME,
+    DT_STRTAB,
+    STRTAB,
+    SYMTAB,
+    Part,
+    elf,
+    offsets,
+    read,
+    symbol,
+    tags,
+)
 
 from ltocompat.model.image import CudaLibrary
 from ltocompat.model.library_name import library_name
@@ -125,3 +138,17 @@ def test_a_library_is_no_copy_of_itself() -> None:
 def test_strings_across_a_window_are_found_once() -> None:
     found = described(bytes((1 << 20) - 5) + b"\0libcuda.so.1\0")
     assert [library.file for library in found] == ["libcuda.so.1"]
+
+
+def test_functions_of_the_linker_are_no_copy_of_it() -> None:
+    """As in jax-cuda13-plugin: trampolines that open the library when they are first called."""
+    names = b"\0nvJitLinkCreate\0__nvJitLinkCreate_13_0\0"
+    parts = [
+        Part(".rodata", b"\0libnvJitLink.so.13\0"),
+        Part(".strtab", names, STRTAB),
+        Part(".symtab", bytes(24) + symbol(1, 0x12, 1, BASE) + symbol(17, 0x12, 1, BASE), SYMTAB),
+    ]
+    parts[2].link = 2
+    host = read(elf(parts))
+    (found,) = host.describe(Place("x.so")).libraries
+    assert (found.name, found.how, found.file) == ("libnvJitLink", "opened", "libnvJitLink.so.13")

@@ -254,6 +254,19 @@ def test_one_of_several_names_to_open_is_enough(tmp_path: Path) -> None:
         assert "PKG-05" not in told(judged(wheel(tmp_path, files(host), name=name)))
 
 
+def test_a_name_to_open_is_a_last_resort_where_the_loader_brings_the_right_one(
+    tmp_path: Path,
+) -> None:
+    """As in libtransformer_engine.so: DT_NEEDED libcudart.so.13, and the string libcudart.so.12."""
+    both = library(tmp_path, needs=["libcudart.so.13"], opens=["libcudart.so.12"])
+    assert "PKG-05" not in told(judged(wheel(tmp_path, files(both), name="libx-cu13")))
+    assert told(judged(wheel(tmp_path, files(both), name="libx-cu12")))["PKG-05"] is FAIL
+    opening = library(tmp_path, opens=["libcudart.so.12"])
+    assert told(judged(wheel(tmp_path, files(opening), name="libx-cu13")))["PKG-05"] is UNKNOWN
+    beside = {"libx/libx.so": opening, "libx/liby.so": both}
+    assert told(judged(wheel(tmp_path, beside, name="libx-cu13")))["PKG-05"] is UNKNOWN
+
+
 def test_code_of_a_newer_compiler_breaks_the_name(tmp_path: Path) -> None:
     new = judged(wheel(tmp_path, {"libx/x.cubin": CUBIN_13_5}, name="libx-cu12"))
     assert told(new) == {"PKG-05": UNKNOWN}
@@ -326,6 +339,14 @@ def test_the_printed_runpath_is_one_that_the_loader_takes(tmp_path: Path) -> Non
         [program, built], env={"LD_DEBUG": "libs"}, capture_output=True, text=True, check=False
     )
     assert f"calling init: {site}/libx/lib64/../../nvidia/cu13/lib/libnvJitLink" in loaded.stderr
+
+
+def test_the_printed_runpath_of_a_library_beside_its_dependency_is_its_own_folder(
+    tmp_path: Path,
+) -> None:
+    host = library(tmp_path, needs=["libnvJitLink.so.13"])
+    beside = wheel(tmp_path, {"nvidia/cu13/lib/libx.so": host}, ["nvidia-nvjitlink>=13.3,<14"])
+    assert only(judged(beside), "PKG-07").remedy == "link with -Wl,-rpath,'$ORIGIN'"
 
 
 def test_a_package_that_uses_pathfinder_may_load_it_first(tmp_path: Path) -> None:

@@ -123,6 +123,8 @@ _WINDOW = 256 << 10
 _OVERLAP = max(map(len, _NEEDLES)) - 1
 # Images follow each other with at most this much padding (compilers align arrays to 32 bytes).
 _PADDING = 64
+# Every writer begins a region at a multiple of this.
+_ALIGNMENT = 8
 
 
 class _Hit(NamedTuple):
@@ -190,12 +192,14 @@ class _Reading(NamedTuple):
         accounted: end of what was understood or reported (file offset).
         images: the images found.
         unread: what was not.
+        without_entries: not even the first entry makes sense.
     """
 
     walked: int
     accounted: int
     images: list[StoredImage]
     unread: list[Skipped]
+    without_entries: bool = False
 
 
 class FatbinWalk:
@@ -274,6 +278,8 @@ class FatbinWalk:
 
     def _region(self, offset: int) -> Iterator[StoredModule | Skipped]:
         read = self._read_region(offset)
+        if read.without_entries and self._among_instructions(offset):
+            return
         self._scanner.skip_to(read.walked)
         self._accounting.cover(offset, read.accounted)
         if offset not in self._claimed:
@@ -297,7 +303,8 @@ class FatbinWalk:
             region = read_region(view, self._budget)
         except Malformed as error:
             left = max(self._view.size - offset, 0)
-            return _Reading(offset, offset + left, images, [_skipped(place, error, left)])
+            unread = [_skipped(place, error, left)]
+            return _Reading(offset, offset + left, images, unread, without_entries=True)
         for number, entry in enumerate(region.entries):
             at = place.at(offset, number)
             try:
@@ -311,7 +318,18 @@ class FatbinWalk:
             if region.limit is None:  # readers take all of a region, or none of it
                 problem = f"its region is damaged: {region.broken}"
                 images = [image._replace(problems=(problem, *image.problems)) for image in images]
-        return _Reading(offset + region.walked, offset + accounted, images, unread)
+        without_entries = not region.entries and region.limit is None
+        return _Reading(offset + region.walked, offset + accounted, images, unread, without_entries)
+
+    def _among_instructions(self, offset: int) -> bool:
+        """Whether what looks like a region is a constant in code that writes or compares magics.
+
+        Such a constant may lie anywhere; a region is aligned, or a wrapper points at it.
+        """
+        section = self._host.section_at(offset) if self._host else None
+        if self._host is None or section is None or not section.executable:
+            return False
+        return offset % _ALIGNMENT != 0 and not self._host.registration().registered(offset)
 
     def _pass(self, start: int, end: int) -> None:
         self._scanner.skip_to(end)

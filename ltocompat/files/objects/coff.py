@@ -181,7 +181,11 @@ class CoffHost:
         self._rows = read_sections(
             view, budget, (header.table, header.count), strings, self.problems
         )
-        with_bytes = [Section(s.name, s.offset, s.size, 0) for s in self._rows if s.size]
+        with_bytes = [
+            Section(s.name, s.offset, s.size, 0, bool(s.traits & SCN_EXECUTE))
+            for s in self._rows
+            if s.size
+        ]
         self.sections = tuple(sorted(with_bytes, key=lambda s: (s.offset, s.size)))
 
     def data_spans(self) -> list[tuple[int, int]]:

@@ -333,7 +333,8 @@ def sections_of(view: ByteView, tables: ElfTables) -> tuple[Section, ...]:
                 f"outside of the {view.size} bytes of the file"
             )
         if size > 0:
-            sections.append(Section(header.name, header.offset, size, header.address))
+            executable = bool(header.flags & SHF_EXECINSTR)
+            sections.append(Section(header.name, header.offset, size, header.address, executable))
     return tuple(sorted(sections, key=lambda section: (section.offset, section.size)))
 
 

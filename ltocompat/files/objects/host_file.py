@@ -77,7 +77,7 @@ class ObjectFile:
         with guarded(problems, "the symbols"):
             symbols = self._structure.symbols()
         with guarded(problems, "the needed libraries"):
-            libraries = libraries_of(self._view, self._budget, self._structure, symbols)
+            libraries = libraries_of(self._view, self._budget, self._structure)
         with guarded(problems, "the needed libraries"):
             needed = tuple(row.file for row in self._structure.needed())
             runpath = self._structure.runpath

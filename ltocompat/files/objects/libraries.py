@@ -5,7 +5,8 @@ A copy is told by a string that only the library's own code has, each checked in
 * libcudart: the format ``/cudart.shm.%x.%x.%llx`` of its shared memory (libcudart.so of 12.9 and
   13.5, and inside cuBLAS, cuSPARSE 12.3.1, cuVS). Nothing in it tells its version.
 * libnvJitLink: ``NVJITLINK_TRACE_MESSAGES``, an environment variable (12.4.127 and 13.5.37; no
-  caller has it, unlike the names of the error codes).
+  caller has it, unlike the names of the error codes). Its functions prove nothing: a program that
+  opens the library at run time may define every one of them (jax-cuda13-plugin, aarch64).
 * libnvrtc: ``nvrtc: error: failed to load builtins`` (12.4.127 and 13.0.88).
 
 The version of the two compilers is their banner "Cuda compilation tools, release 12.4, V12.4.127".
@@ -20,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects.structure import SCAN_WINDOW, ObjectReader, Symbols, windows
+from ltocompat.files.objects.structure import SCAN_WINDOW, ObjectReader, windows
 from ltocompat.model.image import CudaLibrary
 from ltocompat.model.library_name import library_name
 from ltocompat.model.limits import Budget
@@ -53,9 +54,7 @@ class _Strings:
     banners: dict[str, int] = field(default_factory=dict)
 
 
-def libraries_of(
-    view: ByteView, budget: Budget, host: ObjectReader, symbols: Symbols
-) -> tuple[CudaLibrary, ...]:
+def libraries_of(view: ByteView, budget: Budget, host: ObjectReader) -> tuple[CudaLibrary, ...]:
     """The CUDA libraries of a host file: needed, opened, copied in; a library is not its own."""
     own = library_name(host.own_name or "")
     needed = [
@@ -72,15 +71,11 @@ def libraries_of(
         for file, text in sorted(evidence.items())
         if file not in words and (name := library_name(file)) and name != own
     ]
-    return (*needed, *opened, *_static(own, strings, symbols))
+    return (*needed, *opened, *_static(own, strings))
 
 
-def _static(own: str | None, strings: _Strings, symbols: Symbols) -> Iterable[CudaLibrary]:
+def _static(own: str | None, strings: _Strings) -> Iterable[CudaLibrary]:
     """The copies inside, with a version where all banners agree."""
-    if symbols.nvjitlink_defined:
-        # Not stripped, or exported: the functions are here.
-        evidence = f"defined symbol {symbols.nvjitlink_defined[-1]}"
-        strings.marks.setdefault("libnvJitLink", (evidence, 0))
     for name, (mark, _) in strings.marks.items():
         if name == own:
             continue

@@ -76,7 +76,9 @@ class PeHost:
         table = optional + optional_size
         self._rows = read_sections(view, budget, (table, count), strings, self.problems)
         with_bytes = [
-            Section(s.name, s.offset, s.size, self._base + s.rva) for s in self._rows if s.size
+            Section(s.name, s.offset, s.size, self._base + s.rva, bool(s.traits & SCN_EXECUTE))
+            for s in self._rows
+            if s.size
         ]
         self.sections = tuple(sorted(with_bytes, key=lambda s: (s.offset, s.size)))
         self.own_name: str | None = None

@@ -28,12 +28,14 @@ class Section(NamedTuple):
         offset: first byte in the file.
         size: bytes in the file, clipped to its end.
         address: where it is loaded; 0 in objects, based on the preferred image base in PE.
+        executable: its bytes are instructions.
     """
 
     name: str
     offset: int
     size: int
     address: int
+    executable: bool = False
 
     @property
     def end(self) -> int:

@@ -52,7 +52,12 @@ def name_of_another_major(shipped: Shipped) -> Iterator[Problem]:
                 library.file: host
                 for host in shipped.hosts
                 for library in host.libraries
-                if host.linked and library.name == name and library.how == how and library.file
+                if host.linked
+                and library.name == name
+                and library.how == how
+                and library.file
+                # What the loader brings is there first: a name to open is then a last resort.
+                and (how == "needed" or not _needs_major(host, name, major))
             }
             majors = {major_of(file) for file in found} - {None}
             # Programs open several majors, one after the other, until one is there.
@@ -70,6 +75,14 @@ def name_of_another_major(shipped: Shipped) -> Iterator[Problem]:
                 )
                 break
     yield from _newer_makers(shipped, major, text)
+
+
+def _needs_major(host: Host, name: str, major: int) -> bool:
+    """Whether the loader brings a library of this major to a host file."""
+    return any(
+        library.name == name and library.how == "needed" and major_of(library.file or "") == major
+        for library in host.libraries
+    )
 
 
 def _newer_makers(shipped: Shipped, major: int, text: str) -> Iterator[Problem]:
@@ -203,7 +216,8 @@ def _has_pathfinder(shipped: Shipped) -> bool:
 def _runpath_problem(host: Host, file: str, folder: str, here: str, verdict: Verdict) -> Problem:
     shown = ":".join(host.runpath) or "no RUNPATH"
     name = posixpath.basename(_path_in_package(host))
-    wanted = posixpath.join("$ORIGIN", posixpath.relpath(folder, here or "."))
+    way = posixpath.relpath(folder, here or ".")
+    wanted = "$ORIGIN" if way == "." else f"$ORIGIN/{way}"
     return Problem(
         "PKG-07",
         verdict,
