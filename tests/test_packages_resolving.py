@@ -148,6 +148,20 @@ def test_packages_at_hand_are_followed(tmp_path: Path) -> None:
     assert not_at_hand(package, (other,)) == ()
 
 
+def test_packages_of_nvidia_are_known_with_what_they_bring(tmp_path: Path) -> None:
+    """cuFFTMp depends on NVSHMEM, which depends on headers alone; cuDNN leads to NVRTC."""
+    package = read(wheel(tmp_path, {}, ("nvidia-nvshmem-cu12", "nvidia-cuda-cccl-cu12", "torch")))
+    assert not_at_hand(package) == ("torch",)
+    assert ways_to("nvjitlink", package) == ()
+    (way,) = ways_to("nvrtc", read(wheel(tmp_path, {}, ("nvidia-cudnn-cu13>=9",))))
+    assert (way.package, way.line) == (
+        "nvidia-cuda-nvrtc",
+        "Requires-Dist: nvidia-cudnn-cu13>=9 -> nvidia-cuda-nvrtc",
+    )
+    (way,) = ways_to("nvrtc", read(wheel(tmp_path, {}, ("nvidia-libmathdx-cu12",))))
+    assert way.package == "nvidia-cuda-nvrtc-cu12"
+
+
 def test_packages_that_depend_on_each_other_end(tmp_path: Path) -> None:
     package = read(wheel(tmp_path, {}, ("liby",)))
     other = read(wheel(tmp_path, {}, ("libx", "nvidia-nvjitlink"), name="liby"))

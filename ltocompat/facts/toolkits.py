@@ -65,13 +65,3 @@ def toolkit_pins() -> tuple[ToolkitPin, ...]:
         )
         for row in table("toolkit_pins")["pin"]
     )
-
-
-@functools.cache
-def brought_by_libraries() -> dict[tuple[str, str], str]:
-    """(library's package, ``nvjitlink`` or ``nvrtc``) -> the package that its metadata asks for.
-
-    They ask for any version of it.
-    """
-    rows = table("toolkit_pins")["library"]
-    return {(row["library"], row["part"]): row["package"] for row in rows}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from ltocompat.facts.toolkits import brought_by_libraries
+from ltocompat.facts.libraries import library_packages, toolkit_majors, toolkit_packages
 from ltocompat.model.target import System
 from ltocompat.packages.values import Dependency, Kind, Package
 from ltocompat.targets.systems import MarkerEnvironment
@@ -16,6 +17,7 @@ from ltocompat.targets.versions.packages import (
     allowed,
     allowed_by_metapackage,
     allowed_by_toolkit,
+    suffix_major,
 )
 
 _WHEELS = {
@@ -98,12 +100,38 @@ def _indirectness(way: Way) -> tuple[bool, int]:
     return way.only_limits, way.line.count(" -> ")
 
 
+@functools.cache
+def come_with(name: str) -> tuple[str, ...]:
+    """The packages of NVIDIA's that are installed wherever one of them is, as their metadata say.
+
+    Which versions they ask of one another is left open: any of them brings the same file names.
+    """
+    found = {name: None}
+    waiting = [name]
+    while waiting:
+        package = waiting.pop()
+        for row in library_packages().get(package, ()):
+            for required in row.requires:
+                fresh = [other for other in _required(required, package) if other not in found]
+                found |= dict.fromkeys(fresh)
+                waiting += fresh
+    del found[name]
+    return tuple(found)
+
+
+def _required(text: str, package: str) -> tuple[str, ...]:
+    """``nvidia-cublas``, or what ``cuda-toolkit[nvrtc]`` of a package's own major leads to."""
+    name, _, extras = text.rstrip("]").partition("[")
+    if name != _TOOLKIT:
+        return (name,)
+    major = suffix_major(package) or toolkit_majors()[-1]
+    return tuple(found for extra in extras.split(",") for found in toolkit_packages(major, extra))
+
+
 def not_at_hand(package: Package, others: Sequence[Package] = ()) -> tuple[str, ...]:
     """Dependencies that may bring a library of CUDA, but whose metadata is not known here."""
     names = {other.name for other in others}
-    known = (
-        names | {library for library, _ in brought_by_libraries()} | {_TOOLKIT, *_BRINGS_NOTHING}
-    )
+    known = names | library_packages().keys() | {_TOOLKIT, *_BRINGS_NOTHING}
     environment = _environment(package)
     every = (package, *others)
     found = (
@@ -114,7 +142,6 @@ def not_at_hand(package: Package, others: Sequence[Package] = ()) -> tuple[str, 
         and environment.holds(require.marker)
         and require.name not in known
         and _MAY_BRING.search(require.name)
-        and not any(pattern.fullmatch(require.name) for pattern in _WHEELS.values())
         and require.name not in _CONDA.values()
     )
     return tuple(dict.fromkeys(found))
@@ -170,8 +197,9 @@ class _Search:
             by_package = allowed_by_toolkit(self.part, dependency.versions, dependency.asks)
             for package, admitted in by_package.items():
                 yield Way(package, f"{dependency.line} -> {package}", admitted)
-        elif found := brought_by_libraries().get((dependency.name, self.part)):
-            yield Way(found, f"{dependency.line} -> {found}", allowed(self.part, found, ("",)))
+        else:
+            for found in filter(self._is_part, come_with(dependency.name)):
+                yield Way(found, f"{dependency.line} -> {found}", allowed(self.part, found, ("",)))
 
     def _of_metapackage(self, dependency: Dependency) -> Iterator[Way]:
         if dependency.name in _CONDA_METAPACKAGES:

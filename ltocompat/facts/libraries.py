@@ -1,0 +1,106 @@
+"""Libraries of CUDA on the package index: which package brings a file, and where pip puts it."""
+
+from __future__ import annotations
+
+import functools
+import posixpath
+from collections import defaultdict
+from dataclasses import dataclass
+
+from ltocompat.facts import table
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryPackage:
+    """One major version of a package of NVIDIA, on some platforms.
+
+    Attributes:
+        name: ``nvidia-cublas-cu12``.
+        platforms: ``linux-x86_64``, ``linux-aarch64``, ``win-amd64``.
+        first: the oldest version that was read, e.g. ``12.0.1.189``.
+        last: the newest one.
+        files: its libraries, relative to site-packages: ``nvidia/cublas/lib/libcublas.so.12``; of
+            both versions.
+        requires: what it always depends on, as PEP 508 without versions: ``cuda-toolkit[nvrtc]``.
+    """
+
+    name: str
+    platforms: tuple[str, ...]
+    first: str
+    last: str
+    files: tuple[str, ...]
+    requires: tuple[str, ...]
+
+    @property
+    def major(self) -> int:
+        """12 of 12.0.1.189."""
+        return int(self.first.partition(".")[0])
+
+
+@functools.cache
+def library_packages() -> dict[str, tuple[LibraryPackage, ...]]:
+    """Name -> the rows of a package, oldest major first; those without files bring no library."""
+    found: dict[str, list[LibraryPackage]] = defaultdict(list)
+    for row in table("cuda_libraries")["package"]:
+        found[row["package"]].append(
+            LibraryPackage(
+                row["package"],
+                tuple(row["platforms"]),
+                row["first"],
+                row["last"],
+                tuple(row["files"]),
+                tuple(row["requires"]),
+            )
+        )
+    return {name: tuple(rows) for name, rows in found.items()}
+
+
+@functools.cache
+def packages_with(file: str) -> tuple[LibraryPackage, ...]:
+    """The packages that bring a library by its file name, ``libcublas.so.12``.
+
+    Windows doesn't tell letters of two cases apart.
+    """
+    return _by_file().get(_as_compared(file), ())
+
+
+def folders_of(package: LibraryPackage, file: str) -> frozenset[str]:
+    """The folders into which a package puts a library, relative to site-packages."""
+    wanted = _as_compared(file)
+    return frozenset(
+        posixpath.dirname(path)
+        for path in package.files
+        if _as_compared(posixpath.basename(path)) == wanted
+    )
+
+
+@functools.cache
+def toolkit_packages(major: int, extra: str) -> tuple[str, ...]:
+    """The packages to which an extra of cuda-toolkit leads, in any version of a major."""
+    return _by_extra().get((major, extra), ())
+
+
+@functools.cache
+def toolkit_majors() -> tuple[int, ...]:
+    """The majors of cuda-toolkit that were published."""
+    return tuple(sorted({major for major, _ in _by_extra()}))
+
+
+@functools.cache
+def _by_file() -> dict[str, tuple[LibraryPackage, ...]]:
+    found: dict[str, dict[LibraryPackage, None]] = defaultdict(dict)
+    for rows in library_packages().values():
+        for row in rows:
+            for path in row.files:
+                found[_as_compared(posixpath.basename(path))][row] = None
+    return {file: tuple(rows) for file, rows in found.items()}
+
+
+@functools.cache
+def _by_extra() -> dict[tuple[int, str], tuple[str, ...]]:
+    rows = table("cuda_libraries")["toolkit_extra"]
+    return {(row["toolkit"], row["extra"]): tuple(row["packages"]) for row in rows}
+
+
+def _as_compared(file: str) -> str:
+    return file.lower() if file.lower().endswith(".dll") else file
