@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ltocompat.commands.policy.values import Ignore, Policy
     from ltocompat.commands.require import require
     from ltocompat.commands.selftest import SelfTestResult, SelfTestStep, selftest
+    from ltocompat.commands.weigh import weigh
     from ltocompat.model.arch import ArchForm, Release, SmArch
     from ltocompat.model.diff import Change, Diff, DiffSummary, Metadata
     from ltocompat.model.errors import LtocompatError, Missing, UnreadableInput, UsageError
@@ -63,6 +64,14 @@ if TYPE_CHECKING:
     from ltocompat.model.symbols import DeviceSymbols
     from ltocompat.model.target import DriverVersion, Gpu, Quantifier, System, Target, VersionSet
     from ltocompat.model.verdict import Coverage, Extent, Finding, Level, Result, Route, Verdict
+    from ltocompat.model.weight import (
+        ArchWeight,
+        KernelWeight,
+        LibraryWeight,
+        Saving,
+        Waste,
+        Weight,
+    )
     from ltocompat.packages.promise import Promise
     from ltocompat.report.to_json import to_json
     from ltocompat.rules.rule import Problem
@@ -91,6 +100,7 @@ __all__ = [
     "Answer",
     "ArchFilter",
     "ArchForm",
+    "ArchWeight",
     "Artifact",
     "Asked",
     "Assessed",
@@ -126,8 +136,10 @@ __all__ = [
     "InstalledPackage",
     "Jetson",
     "KernelDriver",
+    "KernelWeight",
     "Level",
     "LibraryPick",
+    "LibraryWeight",
     "Limits",
     "LinkOutcome",
     "Linked",
@@ -156,6 +168,7 @@ __all__ = [
     "Role",
     "Route",
     "RouteFloor",
+    "Saving",
     "Seconds",
     "SelfTestResult",
     "SelfTestStep",
@@ -175,6 +188,8 @@ __all__ = [
     "UserDriver",
     "Verdict",
     "VersionSet",
+    "Waste",
+    "Weight",
     "__version__",
     "audit",
     "check",
@@ -189,6 +204,7 @@ __all__ = [
     "require",
     "selftest",
     "to_json",
+    "weigh",
 ]
 
 # The use cases bring every room of the house with them; a program that only asks for help, or for
@@ -243,6 +259,7 @@ _LAZY = {
     "SelfTestResult": "ltocompat.commands.selftest",
     "SelfTestStep": "ltocompat.commands.selftest",
     "selftest": "ltocompat.commands.selftest",
+    "weigh": "ltocompat.commands.weigh",
     "Change": "ltocompat.model.diff",
     "Diff": "ltocompat.model.diff",
     "DiffSummary": "ltocompat.model.diff",
@@ -267,6 +284,12 @@ _LAZY = {
     "Result": "ltocompat.model.verdict",
     "Route": "ltocompat.model.verdict",
     "Verdict": "ltocompat.model.verdict",
+    "ArchWeight": "ltocompat.model.weight",
+    "KernelWeight": "ltocompat.model.weight",
+    "LibraryWeight": "ltocompat.model.weight",
+    "Saving": "ltocompat.model.weight",
+    "Waste": "ltocompat.model.weight",
+    "Weight": "ltocompat.model.weight",
     "Promise": "ltocompat.packages.promise",
     "ArchFilter": "ltocompat.scan.filters",
     "Progress": "ltocompat.model.failure",

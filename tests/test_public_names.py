@@ -28,6 +28,7 @@ VERBS = (
     "require",
     "selftest",
     "to_json",
+    "weigh",
 )
 
 

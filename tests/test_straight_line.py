@@ -43,6 +43,7 @@ from ltocompat.commands import matrix as matrix_command
 from ltocompat.commands import require as require_command
 from ltocompat.commands import selftest as selftest_command
 from ltocompat.commands import targets as targets_command
+from ltocompat.commands import weigh as weigh_command
 
 PACKAGE = str(Path(ltocompat.__file__).parent) + "/"
 SASS = str(FOLDER / "cubin" / "nvrtc-13.0-sm_90.cubin")
@@ -55,6 +56,7 @@ Function = Callable[..., object]
 
 RUNS: list[tuple[str, Function, Function]] = [
     (f"inspect {SASS} {GONE}", inspect, inspect_command.run),
+    (f"inspect --weigh {SASS} {GONE}", inspect, weigh_command.run),
     (f"check {SASS} {GONE} --deploy-target {H100}", check, check_command.run),
     (f"check {SASS}", check, check_command.run),
     (f"audit {SASS} {GONE}", audit, audit_command.run),

@@ -13,7 +13,7 @@ from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.model.errors import UsageError
 from ltocompat.report import Options
-from ltocompat.report.exit_of_verbs import ReadingStatus
+from ltocompat.report.exit_of_verbs import ReadingStatus, WeighStatus
 from ltocompat.report.image_summary import GROUPS
 from ltocompat.scan.filters import ImageFilter
 
@@ -35,10 +35,18 @@ def inspect(
     arch: Archs = None,
     made_by: MadeBy = None,
     kernels: Annotated[
-        bool, typer.Option("--kernels", help="Count the kernels; with --images, name each.")
+        bool,
+        typer.Option(
+            "--kernels",
+            help="Count the kernels; with --images, name each; with --weigh, rank them.",
+        ),
     ] = False,
     hashes: Annotated[
         bool, typer.Option("--hash", help="SHA-256 of each image; lists them as --images does.")
+    ] = False,
+    weigh: Annotated[
+        bool,
+        typer.Option("--weigh", help="Say what weighs how much, and what could be saved."),
     ] = False,
     trial_link: Annotated[
         bool,
@@ -68,19 +76,7 @@ def inspect(
         if listed:
             raise UsageError("--by groups the summary, --images and --hash replace it; drop one")
     where = ImageFilter.parse(kinds=kind or (), archs=arch or (), made_by=made_by or ())
-    from ltocompat.commands import inspect as command
-    from ltocompat.report.verbs.inspect import REPORT
-
     output = Output()
-    options = command.InspectOptions(
-        tuple(paths),
-        kernels=kernels,
-        hashes=hashes,
-        trial_link=trial_link,
-        install_linkers=install_linkers,
-        where=where or None,
-        progress=output.progress,
-    )
     view = Options(
         width=terminal_width(),
         by=by or "kind",
@@ -90,6 +86,30 @@ def inspect(
         named=frozenset(paths),
         quiet=quiet,
         why=verbose,
+    )
+    if weigh:
+        if listed or by is not None or where or trial_link:
+            raise UsageError(
+                "--weigh weighs all images of a path; leave out --by, --images, --hash, --kind, "
+                "--arch, --made-by and --trial-link"
+            )
+        from ltocompat.commands import weigh as weigh_command
+        from ltocompat.report.verbs import weigh as weigh_report
+
+        weighing = weigh_command.WeighOptions(tuple(paths), kernels, progress=output.progress)
+        writing = in_format(form, weigh_report.REPORT, view, paths)
+        return run_verb(weigh_command.run, weighing, writing, WeighStatus(), output)
+    from ltocompat.commands import inspect as command
+    from ltocompat.report.verbs.inspect import REPORT
+
+    options = command.InspectOptions(
+        tuple(paths),
+        kernels=kernels,
+        hashes=hashes,
+        trial_link=trial_link,
+        install_linkers=install_linkers,
+        where=where or None,
+        progress=output.progress,
     )
     writing = in_format(form, REPORT, view, paths)
     return run_verb(command.run, options, writing, ReadingStatus(filtered=bool(where)), output)

@@ -132,6 +132,7 @@ class GpuModel:
         data_center: cuda-compat is made for it (data centre, Jetson); None for workstation GPUs,
             of which some can use it.
         tegra: an integrated GPU (Jetson).
+        arm: sold with Arm cores alone, in one package.
         source: where the row is from.
     """
 
@@ -139,6 +140,7 @@ class GpuModel:
     number: int
     data_center: bool | None
     tegra: bool
+    arm: bool
     source: str
 
 
@@ -182,6 +184,13 @@ def newest_sm() -> int:
     return max(_sms())
 
 
+def arm_only(number: int) -> bool:
+    """Whether every GPU of an architecture has Arm cores beside it: Jetson, DRIVE, GB10."""
+    row = sm(number)
+    models = [model for model in gpu_models() if model.number == number]
+    return (row is not None and row.tegra) or (bool(models) and all(m.arm for m in models))
+
+
 RENAMED = 101
 """Thor, which is sm_110 since CUDA 13.0: no GPU of its own."""
 
@@ -216,6 +225,7 @@ def gpu_models() -> tuple[GpuModel, ...]:
             row["sm"],
             row.get("data_center"),
             _sms()[row["sm"]].tegra,
+            row.get("cpu") == "arm" or _sms()[row["sm"]].tegra,
             row["source"],
         )
         for row in table("gpus")["gpu"]

@@ -268,6 +268,7 @@ class Host:
         needed: file names of all libraries that its loader brings, CUDA's or not.
         runpath: folders that its loader looks into first, as written (``$ORIGIN/../lib``):
             DT_RUNPATH, or DT_RPATH where there is none.
+        debug_size: bytes of its sections for a debugger of host code (``.debug_info`` ...).
     """
 
     place: Place
@@ -280,6 +281,7 @@ class Host:
     soname: str | None = None
     needed: tuple[str, ...] = ()
     runpath: tuple[str, ...] = ()
+    debug_size: int = 0
 
     @property
     def linked(self) -> bool:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ltocompat.model.requirement import Required
     from ltocompat.model.target import Target
     from ltocompat.model.verdict import Result, Verdict
+    from ltocompat.model.weight import Weight
 
 
 class CheckStatus(ExitStatus["Target | Result"]):
@@ -144,6 +145,15 @@ class ReadingStatus(ExitStatus["Record | Extracted"]):
             yield Note("no image matches; list all without --kind, --arch and --made-by")
         elif not self._files:
             yield Note("there is no file with device code")
+
+
+class WeighStatus(ExitStatus["Weight"]):
+    """Advice never counts; a place that could not be read does."""
+
+    def take(self, record: Weight) -> None:
+        """Let unread places count."""
+        if record.skipped:
+            self.worsen(NOTHING_JUDGED)
 
 
 class RequireStatus(ExitStatus["Required"]):

@@ -20,6 +20,7 @@ DOCUMENTS = (
     "diff",
     "explain",
     "inspect",
+    "weigh",
     "extract",
     "link",
     "linkers",
@@ -32,6 +33,10 @@ DOCUMENTS = (
 """The verbs that write JSON, and ``error``: what any of them writes where there is nothing else."""
 
 _MODULES = {"error": "base"}  # else the document's own name
+_TITLES = {
+    "error": "An error that stands alone",
+    "weigh": "ltocompat inspect --weigh --format json",
+}
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -47,7 +52,7 @@ def schema(name: str) -> dict[str, Any]:
     _, parts = schema_components([document], ref_template="#/$defs/{name}")
     for part in parts.values():
         del part["title"]  # the name of the part
-    title = f"ltocompat {name} --format json" if name != "error" else "An error that stands alone"
+    title = _TITLES.get(name, f"ltocompat {name} --format json")
     return {
         "$schema": _DRAFT,
         "$id": document.__struct_config__.tag,

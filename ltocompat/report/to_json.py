@@ -26,6 +26,7 @@ _VERBS = {
     "Result": "check",
     "SelfTestStep": "selftest",
     "Surroundings": "env",
+    "Weight": "weigh",
 }
 
 
@@ -49,7 +50,7 @@ def to_json(records: object) -> str:
     if verb is None:
         raise UsageError(
             f"{type(first).__name__} is no record of which there is a document; give what inspect, "
-            "check, require, matrix, link, diff, extract, explain, env or selftest gave"
+            "check, require, matrix, link, diff, extract, weigh, explain, env or selftest gave"
         )
     report: Report[object] = importlib.import_module(f"ltocompat.report.verbs.{verb}").REPORT
     found: list[object] = [first, *several]

@@ -46,7 +46,9 @@ class StoredImage(NamedTuple):
 class StoredModule(NamedTuple):
     """A module as it lies in the file: its place, section, registration and stored images.
 
-    ``region`` is all of its fatbin region, None around an image that has none.
+    ``region`` is all of its fatbin region, None around an image that has none. ``size`` is what its
+    regions take in the file, headers, padding and prelinked ones included (bytes); None where there
+    is no region, or only a part of one was asked for.
     """
 
     place: Place
@@ -54,3 +56,4 @@ class StoredModule(NamedTuple):
     registered: bool | None
     images: tuple[StoredImage, ...]
     region: ByteView | None = None
+    size: int | None = None

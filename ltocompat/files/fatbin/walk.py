@@ -284,14 +284,17 @@ class FatbinWalk:
         self._accounting.cover(offset, read.accounted)
         if offset not in self._claimed:
             images = list(read.images)
+            size = read.walked - offset
             for part in self._prelinked.get(offset, ()):
                 # What is unread there is said when the walk gets there.
-                images += self._read_region(part).images
+                prelinked = self._read_region(part)
+                images += prelinked.images
+                size += prelinked.walked - part
             if images or not read.unread:
                 registered = self._host.registration().registered(offset) if self._host else None
                 place, section = self._place.at(offset), self._section(offset)
                 whole = self._view.sub(offset, read.accounted - offset)
-                yield StoredModule(place, section, registered, tuple(images), whole)
+                yield StoredModule(place, section, registered, tuple(images), whole, size)
         yield from read.unread
 
     def _read_region(self, offset: int) -> _Reading:

@@ -194,18 +194,22 @@ class Cubin(NamedTuple):
 
     def kernels(self) -> tuple[str, ...]:
         """Names of the kernels: function symbols that carry the entry mark, in table order."""
-        names: list[str] = []
+        return tuple(name for name, _ in self.kernel_sizes())
+
+    def kernel_sizes(self) -> tuple[tuple[str, int], ...]:
+        """The same, each with the size of its code in bytes."""
+        found: list[tuple[str, int]] = []
         for table in self.sections:
             if table.type == _SHT_SYMTAB and table.link < len(self.sections):
                 strings = self._bytes(self.sections[table.link])
                 rows = self._bytes(table)
                 whole = rows[: len(rows) // _SYMBOL.size * _SYMBOL.size]
-                names += [
-                    _name(strings, name)
-                    for name, info, other, *_ in _SYMBOL.iter_unpack(whole)
+                found += [
+                    (_name(strings, name), size)
+                    for name, info, other, _, _, size in _SYMBOL.iter_unpack(whole)
                     if info & 0xF == _STT_FUNC and other & _STO_ENTRY
                 ]
-        return tuple(names)
+        return tuple(found)
 
     def registers(self) -> int | None:
         """The most registers that a thread of a kernel or function takes, None without code.

@@ -92,6 +92,7 @@ class ObjectFile:
             soname=self._structure.own_name,
             needed=needed,
             runpath=runpath,
+            debug_size=sum(section.size for section in self.sections if section.debug),
         )
 
 

@@ -53,6 +53,11 @@ class Section(NamedTuple):
         return self.name in WRAPPER_SECTIONS
 
     @property
+    def debug(self) -> bool:
+        """Whether a debugger alone reads it; ``strip --strip-debug`` takes it away."""
+        return self.name.startswith((".debug_", ".zdebug_"))
+
+    @property
     def prelinked(self) -> bool:
         """Whether the regions here are those of relocatable objects, kept for linking at load."""
         return self.name in PRELINKED_SECTIONS

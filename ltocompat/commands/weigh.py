@@ -1,0 +1,164 @@
+"""What device code weighs, and what of that could be saved."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from ltocompat.commands.demangle import demangled
+from ltocompat.commands.failures import OnError, answers, with_failures
+from ltocompat.model.arch import SmArch
+from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.model.failure import Failure, Progress, reporter
+from ltocompat.model.image import ImageKind
+from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.place import Place
+from ltocompat.model.weight import (
+    ArchWeight,
+    ImageTally,
+    KernelWeight,
+    LibraryWeight,
+    Measured,
+    MeasuredLibrary,
+    Weight,
+)
+from ltocompat.rules.weight_advice import savings
+from ltocompat.scan import parallel, walk
+from ltocompat.scan.weigh import Weigher
+
+_MOST_KERNELS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class WeighOptions:
+    """What to weigh; the attributes are the arguments of ``weigh``."""
+
+    paths: tuple[str | os.PathLike[str], ...]
+    kernels: bool = False
+    limits: Limits = DEFAULT_LIMITS
+    progress: Callable[[Progress], None] | None = None
+
+
+def weigh(
+    *paths: str | os.PathLike[str],
+    kernels: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Callable[[Progress], None] | None = None,
+    on_error: OnError | None = None,
+) -> Iterator[Weight]:
+    """Weigh the device code of files, folders and packages, and say what could be saved.
+
+    Args:
+        paths: files, folders, places as ``Place`` writes them, or ``-`` for standard input.
+        kernels: also rank the kernels by the size of their code, for which all is unpacked.
+        limits: what one file may cost.
+        progress: called as reading goes on.
+        on_error: gets what goes wrong with one of the paths, while the others go on; None: the
+            error is raised.
+
+    Yields:
+        One weight a path; of a folder or a package it covers all that is inside, so that copies
+        between its libraries are found.
+
+    Raises:
+        UnreadableInput: a path can't be opened.
+        UsageError: nothing lies at a place.
+    """
+    return answers(run(WeighOptions(paths, kernels, limits, progress)), on_error)
+
+
+def run(options: WeighOptions) -> Iterator[Weight | Failure]:
+    """The weights; a path that can't be read is a ``Failure`` among them."""
+    settings = walk.ScanSettings(limits=options.limits, progress=reporter(options.progress))
+    texts = [os.fspath(path) for path in options.paths]
+    if parallel.worth_it(texts):
+        sent = replace(settings, progress=None)
+        work = functools.partial(_weights_of, settings=sent, kernels=options.kernels)
+        yield from with_failures(functools.partial(parallel.read, texts, work, settings.progress))
+        return
+    for text in texts:
+        try:
+            yield from _weights_of(text, settings, kernels=options.kernels)
+        except LtocompatError as error:
+            yield Failure.of(error)
+
+
+def _weights_of(text: str, settings: walk.ScanSettings, *, kernels: bool) -> list[Weight]:
+    """The weight of one path, which may be read in a process of its own."""
+    place = Place.parse(text)
+    weigher = Weigher(kernels=kernels)
+    for batch in walk.take_batches(place, settings):
+        weigher.take(batch)
+    measured = weigher.measured
+    inside = bool(place.members) or place.offset is not None
+    if inside and not measured.libraries and not measured.skipped:
+        raise UsageError(
+            f"nothing lies at {place}; list what does with: ltocompat inspect --images {place.path}"
+        )
+    return [weight_of(text, measured)]
+
+
+def weight_of(path: str, measured: Measured) -> Weight:
+    """The answer that was measured."""
+    advice, saved = savings(measured)
+    tallies = [tally for library in measured.libraries.values() for tally in _tallies(library)]
+    overhead = sum(library.overhead for library in measured.libraries.values())
+    libraries = [
+        _library(library, saved.get(library.place, 0))
+        for library in measured.libraries.values()
+        if library.modules or library.host_debug
+    ]
+    return Weight(
+        path=path,
+        size=measured.size,
+        files=measured.files,
+        archs=_archs(measured),
+        overhead=overhead,
+        stored=overhead + sum(tally.stored for tally in tallies),
+        libraries=tuple(sorted(libraries, key=lambda row: (-row.stored, str(row.place)))),
+        savings=advice,
+        kernels=_kernels(measured),
+        kernels_left_out=measured.kernels_left_out + max(len(measured.kernels) - _MOST_KERNELS, 0),
+        unsized=sum(tally.unsized for tally in tallies),
+        skipped=measured.skipped,
+    )
+
+
+def _tallies(library: MeasuredLibrary) -> Iterator[ImageTally]:
+    for row in library.tallies.values():
+        yield from row
+
+
+def _archs(measured: Measured) -> tuple[ArchWeight, ...]:
+    images: Counter[tuple[ImageKind, SmArch | None]] = Counter()
+    stored: Counter[tuple[ImageKind, SmArch | None]] = Counter()
+    for library in measured.libraries.values():
+        for shape, tallies in library.tallies.items():
+            for image, tally in zip(shape.images, tallies, strict=True):
+                images[image.kind, image.arch] += tally.images
+                stored[image.kind, image.arch] += tally.stored
+    rows = [ArchWeight(kind, arch, images[kind, arch], stored[kind, arch]) for kind, arch in images]
+    return tuple(sorted(rows, key=lambda row: (-row.stored, row.kind, str(row.arch))))
+
+
+def _library(library: MeasuredLibrary, saved: int) -> LibraryWeight:
+    return LibraryWeight(
+        library.place,
+        library.machine,
+        library.modules,
+        sum(tally.images for tally in _tallies(library)),
+        library.overhead + sum(tally.stored for tally in _tallies(library)),
+        saved,
+        library.host_debug,
+    )
+
+
+def _kernels(measured: Measured) -> tuple[KernelWeight, ...]:
+    rows = sorted(measured.kernels.items(), key=lambda item: (-item[1].code, item[0]))
+    return tuple(
+        KernelWeight(name, demangled(name), tally.code, tally.count)
+        for name, tally in rows[:_MOST_KERNELS]
+    )

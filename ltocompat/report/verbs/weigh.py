@@ -1,0 +1,218 @@
+"""The answer of ``inspect --weigh`` as blocks: what could be saved, and what weighs how much."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from ltocompat.model.image import ImageKind
+from ltocompat.model.place import Place
+from ltocompat.model.weight import KernelWeight, Saving, Waste, Weight
+from ltocompat.report import Failure, Options, Report
+from ltocompat.report.document import (
+    Block,
+    Code,
+    Column,
+    Entry,
+    Heading,
+    Items,
+    Paragraph,
+    Table,
+    Tone,
+    Toned,
+)
+from ltocompat.report.text import binary_size, brief, clip, count
+
+WORTH_A_LINE = 64 << 10
+"""Bytes; less is not worth anyone's time, and is only added up."""
+
+_MOST_ARCHS = 40
+_MOST_LIBRARIES = 20
+_MOST_KERNELS = 20
+_LONGEST_NAME = 160
+
+_ARCH_COLUMNS = (
+    Column("kind", width=5),
+    Column("arch", width=10),
+    Column("images", right=True),
+    Column("stored", right=True),
+    Column("share", right=True),
+)
+_LIBRARY_COLUMNS = (
+    Column("stored", right=True),
+    Column("share", right=True),
+    Column("could save", right=True),
+    Column("images", right=True, optional=True),
+    Column("library", width=20, place=True),
+)
+_KERNEL_COLUMNS = (
+    Column("code", right=True),
+    Column("cubins", right=True),
+    Column("kernel", width=30),
+)
+
+
+def blocks(records: Iterable[Weight | Failure], options: Options) -> Iterator[Block]:
+    """Blocks of one path after the other."""
+    for record in records:
+        if not isinstance(record, Failure):
+            yield from _weight(record, options)
+
+
+def _weight(weight: Weight, options: Options) -> Iterator[Block]:
+    yield Heading(_heading(weight))
+    if weight.stored or weight.saved:
+        yield Entry((Toned(_answer(weight), Tone.STRONG),))
+    worth = [saving for saving in weight.savings if saving.saved >= WORTH_A_LINE]
+    if worth:
+        yield Items("could be saved", tuple(map(_saving, worth)), _rest(weight, worth))
+    if options.quiet or not weight.stored:
+        return
+    yield _archs(weight)
+    if len(weight.libraries) > 1:
+        yield _libraries(weight)
+    yield from _kernels(weight, options)
+    if unsized := weight.unsized:
+        yield Paragraph(
+            (f"{count(unsized, 'image')} of which nothing records the end not counted",)
+        )
+
+
+def _heading(weight: Weight) -> tuple[str, ...]:
+    files = f" in {count(weight.files, 'file')}" if weight.files > 1 else ""
+    facts = f" ({binary_size(weight.size)}{files})"
+    if not weight.stored:
+        return (Code(Place.parse(weight.path)), f"{facts}: no device code")
+    images = sum(row.images for row in weight.archs)
+    parts = [f"{binary_size(weight.stored)} of device code in {count(images, 'image')}"]
+    libraries = sum(library.modules > 0 for library in weight.libraries)
+    if libraries > 1:
+        noun = "library" if libraries == 1 else "libraries"
+        parts.append(f" of {libraries:,} {noun}")
+    if weight.skipped:
+        parts.append(f", {count(weight.skipped, 'place')} skipped")
+    return (Code(Place.parse(weight.path)), f"{facts}: ", *parts)
+
+
+def _answer(weight: Weight) -> str:
+    kinds = Counter[ImageKind]()
+    for row in weight.archs:
+        kinds[row.kind] += row.stored
+    shares = [
+        f"{kind} {binary_size(size)} ({_share(size, weight.stored)})"
+        for kind, size in kinds.most_common()
+    ]
+    if weight.overhead:
+        shares.append(f"headers and padding {binary_size(weight.overhead)}")
+    return " · ".join([*shares, _could_save(weight)])
+
+
+def _could_save(weight: Weight) -> str:
+    if weight.saved >= WORTH_A_LINE:
+        device = sum(s.saved for s in weight.savings if s.waste is not Waste.HOST_DEBUG)
+        share = f" ({_share(device, weight.stored)} of its device code)" if device else ""
+        return f"{binary_size(weight.saved)} could be saved{share}"
+    if weight.saved:
+        return f"nothing worth saving ({binary_size(weight.saved)} at most)"
+    return "nothing to save"
+
+
+def _saving(saving: Saving) -> tuple[str, ...]:
+    about = "about " if saving.estimated else ""
+    return (f"{about}{binary_size(saving.saved)}: ", brief(saving.what), "; ", Code(saving.fix))
+
+
+def _rest(weight: Weight, worth: list[Saving]) -> str | None:
+    rest = weight.saved - sum(saving.saved for saving in worth)
+    others = len(weight.savings) - len(worth)
+    if not others:
+        return None
+    return f"and {binary_size(rest)} for {count(others, 'other reason')}; --format json has them"
+
+
+def _archs(weight: Weight) -> Table:
+    shown = weight.archs[:_MOST_ARCHS]
+    rows = [
+        (
+            str(row.kind),
+            str(row.arch) if row.arch else "-",
+            f"{row.images:,}",
+            binary_size(row.stored),
+            _share(row.stored, weight.stored),
+        )
+        for row in shown
+    ]
+    rest = weight.archs[_MOST_ARCHS:]
+    if rest:
+        stored = sum(row.stored for row in rest)
+        images = sum(row.images for row in rest)
+        share = _share(stored, weight.stored)
+        rows.append(("others", "", f"{images:,}", binary_size(stored), share))
+    return Table(_ARCH_COLUMNS, tuple(rows))
+
+
+def _libraries(weight: Weight) -> Table:
+    rows: list[tuple[str, ...]] = [
+        (
+            binary_size(row.stored),
+            _share(row.stored, weight.stored),
+            binary_size(row.saved + row.host_debug),
+            f"{row.images:,}",
+            Code(_inside(row.place, weight)),
+        )
+        for row in weight.libraries[:_MOST_LIBRARIES]
+    ]
+    rest = weight.libraries[_MOST_LIBRARIES:]
+    if rest:
+        stored = sum(row.stored for row in rest)
+        saved = sum(row.saved + row.host_debug for row in rest)
+        images = sum(row.images for row in rest)
+        share = _share(stored, weight.stored)
+        others = f"{len(rest):,} others"
+        rows.append((binary_size(stored), share, binary_size(saved), f"{images:,}", others))
+    return Table(_LIBRARY_COLUMNS, tuple(rows))
+
+
+def _inside(library: Place, weight: Weight) -> str:
+    """The library without the path that was named, which stands above."""
+    if library.members:
+        return "::".join(library.members)
+    return library.path.removeprefix(f"{weight.path.rstrip('/')}/")
+
+
+def _kernels(weight: Weight, options: Options) -> Iterator[Block]:
+    if not options.kernels:
+        return
+    shown = weight.kernels[:_MOST_KERNELS]
+    if not shown:
+        yield Paragraph(("no SASS with kernels, which alone have a size",))
+        return
+    yield Table(
+        _KERNEL_COLUMNS,
+        tuple((binary_size(row.code), f"{row.count:,}", Code(_name(row))) for row in shown),
+    )
+    rest = len(weight.kernels) - len(shown) + weight.kernels_left_out
+    notes = [f"{count(rest, 'smaller kernel')} not shown"] if rest else []
+    if not any(row.demangled for row in shown) and any(row.name[:2] == "_Z" for row in shown):
+        notes.append("pip install 'ltocompat[demangle]' shows names as C++ has them")
+    if notes:
+        yield Paragraph(("; ".join(notes),))
+
+
+def _name(row: KernelWeight) -> str:
+    return clip(row.demangled or row.name, _LONGEST_NAME)
+
+
+def _share(part: int, whole: int) -> str:
+    return "<1%" if 0 < part < whole / 100 else f"{100 * part / max(whole, 1):.0f}%"
+
+
+def _document(records: Iterable[Weight | Failure], options: Options) -> Iterator[str]:
+    # Imported here: a table needs no JSON.
+    from ltocompat.report.verbs.weigh_json import document
+
+    return document(records, options)
+
+
+REPORT: Report[Weight] = Report(blocks, _document)
+"""What each path weighs, as blocks and as JSON."""

@@ -1,0 +1,229 @@
+"""Which bytes of device code could be saved, and how: advice, never a fault.
+
+Dead are images that nothing takes. What the driver takes of a module for a GPU is said by
+``selection``, as for every verdict; asked are all GPUs that the tables know, and for PTX those to
+come. Of code that still has to be linked it is not known what will be made of it: there an image is
+dead only where no GPU that its CPU can have beside it could use it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ltocompat.facts import gpus
+from ltocompat.model.arch import SmArch
+from ltocompat.model.image import ImageKind
+from ltocompat.model.place import Place
+from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.model.weight import ImageTally, Measured, MeasuredLibrary, Saving, Waste
+from ltocompat.rules import floors
+from ltocompat.rules.selection import compiles, pick_for_driver, runs
+
+_GPU_TO_COME = 1990
+"""A number above all that there will be: PTX is there for GPUs that nobody knows yet."""
+
+_OTHERS_THAN_ARM = frozenset({"x86-64", "x86", "i386"})
+_LOADED = frozenset({ImageKind.SASS, ImageKind.PTX})
+_MOST_ARCHS = 8
+
+
+@dataclass(slots=True)
+class _Found:
+    """What is found under one reason, added up."""
+
+    saved: int = 0
+    images: int = 0
+    estimated: bool = False
+    archs: set[SmArch] = field(default_factory=set)
+    machines: set[str] = field(default_factory=set)
+
+
+def savings(measured: Measured) -> tuple[tuple[Saving, ...], Mapping[Place, int]]:
+    """What could be saved, the most first; and how many bytes of each library's device code.
+
+    Every byte is counted once, under the first reason that holds.
+    """
+    found: dict[Waste, _Found] = {}
+    by_library: Counter[Place] = Counter()
+    machine = _common_machine(measured.libraries.values())
+    ratio = _ratio(measured.libraries.values())
+    for library in measured.libraries.values():
+        for waste, part in _of_library(library, library.machine or machine, ratio):
+            _add(found.setdefault(waste, _Found()), part)
+            if waste is not Waste.HOST_DEBUG:
+                by_library[library.place] += part.saved
+    advice = (
+        Saving(
+            waste,
+            part.saved,
+            part.images,
+            part.estimated,
+            *_texts(waste, part, measured),
+        )
+        for waste, part in found.items()
+        if part.saved > 0
+    )
+    return tuple(sorted(advice, key=lambda saving: (-saving.saved, saving.waste))), by_library
+
+
+def _common_machine(libraries: Iterable[MeasuredLibrary]) -> str | None:
+    """The CPU of all libraries that say one: that of objects in archives, which say none."""
+    machines = {library.machine for library in libraries if library.machine}
+    return machines.pop() if len(machines) == 1 else None
+
+
+def _ratio(libraries: Iterable[MeasuredLibrary]) -> float:
+    """What Zstandard leaves of a byte, by what was compressed to see."""
+    tallies = [t for library in libraries for row in library.tallies.values() for t in row]
+    packable = sum(tally.packable for tally in tallies)
+    return sum(tally.packed for tally in tallies) / packable if packable else 1.0
+
+
+def _of_library(
+    library: MeasuredLibrary, machine: str | None, ratio: float
+) -> Iterator[tuple[Waste, _Found]]:
+    if library.host_debug:
+        yield Waste.HOST_DEBUG, _Found(library.host_debug)
+    for shape, tallies in library.tallies.items():
+        wastes = dead(shape, machine, linked=library.linked)
+        for image, waste, tally in zip(shape.images, wastes, tallies, strict=True):
+            archs = {image.arch} if image.arch else set[SmArch]()
+            machines = {machine} if machine else set[str]()
+            for reason, saved, count in _of_images(waste, tally):
+                yield reason, _Found(saved, count, archs=archs, machines=machines)
+            if waste is None:
+                rest = int(tally.unmeasured * (1 - ratio))
+                saved = tally.packable - tally.packed + rest
+                yield Waste.COMPRESSION, _Found(saved, tally.images, estimated=rest > 0)
+
+
+def _of_images(waste: Waste | None, tally: ImageTally) -> Iterator[tuple[Waste, int, int]]:
+    """Copies first, whatever else they are; then the rest, where it is dead."""
+    if tally.copied_between:
+        yield Waste.COPY_IN_ANOTHER_LIBRARY, tally.copied_between, 0
+    if tally.copied_within:
+        yield Waste.COPY_IN_THE_LIBRARY, tally.copied_within, 0
+    if waste is not None:
+        yield waste, tally.unique, tally.images
+
+
+def _add(total: _Found, part: _Found) -> None:
+    total.saved += part.saved
+    total.images += part.images
+    total.estimated |= part.estimated
+    total.archs |= part.archs
+    total.machines |= part.machines
+
+
+@functools.lru_cache(maxsize=4096)
+def dead(module: ModuleSignature, machine: str | None, *, linked: bool) -> tuple[Waste | None, ...]:
+    """Why each image of a module is dead; None where it is not.
+
+    Args:
+        module: the module.
+        machine: the CPU that its library is for; None where nothing tells.
+        linked: a linker is done with its library.
+    """
+    return tuple(
+        _waste(image, module, arm=machine not in _OTHERS_THAN_ARM, linked=linked)
+        for image in module.images
+    )
+
+
+def _waste(
+    image: ImageSignature, module: ModuleSignature, *, arm: bool, linked: bool
+) -> Waste | None:
+    if image.arch is None or image.kind not in (*_LOADED, ImageKind.LTOIR):
+        return None
+    if image.prelinked:
+        # Of what a device link has used up, drivers link PTX again for GPUs that came later.
+        return Waste.PRELINKED if linked and image.kind is ImageKind.SASS else None
+    loaded = _loaded_as_it_is(module)
+    if loaded:
+        takers = [n for n in _numbers() if image in pick_for_driver(module, n).images]
+    else:
+        fits = runs if image.kind is ImageKind.SASS else compiles
+        takers = [number for number in _numbers() if fits(image.arch, number)]
+    if not takers:
+        return Waste.NEVER_TAKEN if loaded else None
+    return None if arm or not all(map(gpus.arm_only, takers)) else Waste.OTHER_CPU
+
+
+def _loaded_as_it_is(shape: ModuleSignature) -> bool:
+    """Whether a driver loads the module: nothing in it waits for a link."""
+    return all(
+        image.prelinked or (image.kind in _LOADED and image.relocatable is not True)
+        for image in shape.images
+    )
+
+
+@functools.cache
+def _numbers() -> tuple[int, ...]:
+    """Every GPU that is known, and for PTX those to come."""
+    known = (sm.number for sm in gpus.sms() if sm.number != gpus.RENAMED)
+    return (*known, _GPU_TO_COME)
+
+
+_TEXTS = {
+    Waste.COPY_IN_ANOTHER_LIBRARY: (
+        "the same images are in another library, too{most_copied}",
+        "ship one of them, or link the code into one library that the others use",
+    ),
+    Waste.COPY_IN_THE_LIBRARY: (
+        "the same images are several times in one library",
+        "compile these kernels in one source file, and declare them in the others",
+    ),
+    Waste.OTHER_CPU: (
+        "{archs} in files for {cpus}: only Jetson, DRIVE and GB10, which have Arm cores, take {it}",
+        "leave {archs} out of -gencode",
+    ),
+    Waste.NEVER_TAKEN: (
+        "{archs}: every GPU takes another image that lies beside {it}",
+        "leave {archs} out of -gencode",
+    ),
+    Waste.PRELINKED: (
+        "{archs} of objects, kept beside the code that was linked from {it}",
+        "compile without -rdc=true where no device code calls into another source file",
+    ),
+    Waste.COMPRESSION: (
+        "code that is not compressed, or with LZ4, packed by Zstandard as nvcc 13 does",
+        "nvcc --compress-mode=balance -Xfatbin -compress-all; needs driver {driver}",
+    ),
+    Waste.HOST_DEBUG: ("sections for a debugger of host code", "strip --strip-debug"),
+}
+"""What is told of each reason, and what to do."""
+
+
+def _texts(waste: Waste, found: _Found, measured: Measured) -> tuple[str, str]:
+    """What it is about, and what to do."""
+    values = {
+        "archs": _archs(found.archs),
+        "it": "it" if len(found.archs) == 1 else "them",
+        "cpus": ", ".join(sorted(found.machines)),
+        "most_copied": _most_copied(measured),
+        "driver": floors.driver("zstd-driver"),
+    }
+    what, fix = _TEXTS[waste]
+    return what.format(**values), fix.format(**values)
+
+
+def _archs(archs: Iterable[SmArch]) -> str:
+    """``sm_87, sm_110``; of very many the first."""
+    ordered = sorted(archs)
+    names = ", ".join(map(str, ordered[:_MOST_ARCHS]))
+    return f"{names} and {len(ordered) - _MOST_ARCHS} more" if len(ordered) > _MOST_ARCHS else names
+
+
+def _most_copied(measured: Measured) -> str:
+    """The two libraries that share the most."""
+    if not measured.copies:
+        return ""
+    (first, again), _ = max(measured.copies.items(), key=lambda item: (item[1], str(item[0])))
+    return f": most of them in {_short(again)} and {_short(first)}"
+
+
+def _short(library: Place) -> str:
+    return "::".join(library.members) or library.path

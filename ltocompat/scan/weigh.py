@@ -1,0 +1,219 @@
+"""From the batches of a walk to what device code weighs: a fold, in memory that does not grow.
+
+Images are counted by the shape of their module, of which a library has a few dozen. Whether a byte
+could be saved is not said here, but what has to be read for that is: which images are copies of
+others (by hash), and what those that are not Zstandard take when they are compressed as nvcc does.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.fatbin import StoredImage, StoredModule
+from ltocompat.files.images.cubin import Cubin
+from ltocompat.model.errors import Malformed
+from ltocompat.model.image import (
+    PRELINKED_SECTIONS,
+    Artifact,
+    Compression,
+    Host,
+    Image,
+    ImageKind,
+    Module,
+    Skipped,
+)
+from ltocompat.model.limits import MIB
+from ltocompat.model.place import Place
+from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.model.weight import ImageTally, KernelTally, Measured, MeasuredLibrary
+from ltocompat.scan.walk import Batch
+
+if TYPE_CHECKING:
+    import zstandard
+
+NVCC_LEVEL = 5
+"""The Zstandard level of ``--compress-mode=default`` and ``balance``, byte for byte (13.0.88)."""
+
+# A second or two at that level; what comes after it is taken to pack alike.
+_MOST_COMPRESSED = 256 * MIB
+_MOST_HASHES = 500_000
+_SMALLEST_COPY = 256  # bytes; nobody moves smaller images elsewhere
+_MOST_SHAPES = 20_000
+_MOST_LIBRARIES = 10_000
+_MOST_PAIRS = 10_000
+_MOST_KERNELS = 200_000
+_ARCHIVES = (".a", ".lib", ".rlib")
+
+
+class Weigher:
+    """Weighs the batches of one path as they pass.
+
+    Args:
+        kernels: also read the size of each kernel, for which every cubin is unpacked.
+    """
+
+    def __init__(self, *, kernels: bool) -> None:
+        self.measured = Measured()
+        self._kernels = kernels
+        self._first: dict[bytes, Place] = {}
+        self._compressed = 0
+        self._shapes = 0
+
+    def take(self, batch: Batch) -> None:
+        """Add a batch whose bytes can still be read."""
+        for stored, module in batch.modules:
+            self._module(stored, module)
+        for record in batch.records:
+            if isinstance(record, Host):
+                self._host(record)
+            elif isinstance(record, Skipped):
+                self.measured.skipped += 1
+            elif isinstance(record, Artifact):
+                self.measured.files += 1
+                self.measured.size += record.size
+
+    def _library(self, place: Place) -> MeasuredLibrary:
+        place = _library_of(place)
+        known = self.measured.libraries.get(place)
+        if known is None:
+            if len(self.measured.libraries) >= _MOST_LIBRARIES:
+                place = Place(place.path)
+            known = self.measured.libraries.setdefault(place, MeasuredLibrary(place))
+        return known
+
+    def _host(self, host: Host) -> None:
+        if host.debug_size or _library_of(host.place) in self.measured.libraries:
+            library = self._library(host.place)
+            library.machine = library.machine or host.machine
+            library.linked |= host.linked
+            library.host_debug += host.debug_size
+
+    def _module(self, stored: StoredModule, module: Module) -> None:
+        library = self._library(module.place)
+        library.modules += 1
+        shape = _shape(module)
+        tallies = library.tallies.get(shape)
+        if tallies is None:
+            self._shapes += 1
+            if self._shapes > _MOST_SHAPES:  # only a hostile file has so many
+                shape = ModuleSignature((), None)
+            tallies = tuple(ImageTally() for _ in shape.images)
+            tallies = library.tallies.setdefault(shape, tallies)
+        sizes = 0
+        for number, (inner, image) in enumerate(zip(stored.images, module.images, strict=True)):
+            if number < len(tallies):
+                self._image(library.place, inner, image, tallies[number])
+            sizes += image.stored_size or 0
+        if stored.size is not None:
+            library.overhead += max(stored.size - sizes, 0)
+
+    def _image(self, library: Place, stored: StoredImage, image: Image, tally: ImageTally) -> None:
+        tally.images += 1
+        if image.stored_size is None:
+            tally.unsized += 1
+            return
+        tally.stored += image.stored_size
+        first = self._first_with(stored, library)
+        if first is None:
+            self._pack(stored, image, tally)
+        elif first == library:
+            tally.copied_within += image.stored_size
+        else:
+            tally.copied_between += image.stored_size
+            pairs = self.measured.copies
+            pair = (first, library)
+            if pair in pairs or len(pairs) < _MOST_PAIRS:
+                pairs[pair] = pairs.get(pair, 0) + image.stored_size
+        if self._kernels and image.kind is ImageKind.SASS:
+            self._count_kernels(stored)
+
+    def _first_with(self, stored: StoredImage, library: Place) -> Place | None:
+        """The library in which the same bytes were met before; None where they were not."""
+        view = stored.payload.stored
+        if view.size < _SMALLEST_COPY:
+            return None
+        digest = _digest(view)
+        first = self._first.get(digest)
+        if first is None and len(self._first) < _MOST_HASHES:
+            self._first[digest] = library
+        return first
+
+    def _pack(self, stored: StoredImage, image: Image, tally: ImageTally) -> None:
+        """See what an image takes as Zstandard; one outside of a fatbin has no place to say so."""
+        if image.compression is Compression.ZSTD or image.kind_number is None or image.scrambled:
+            return
+        if self._compressed >= _MOST_COMPRESSED:
+            tally.unmeasured += _padded(image.stored_size or 0)
+            return
+        try:
+            data = stored.payload.decode()
+        except Malformed:
+            return  # which the walk has said
+        self._compressed += len(data)
+        before = _padded(image.stored_size or 0)
+        tally.packable += before
+        tally.packed += min(before, _padded(len(_compressor().compress(data))))
+
+    def _count_kernels(self, stored: StoredImage) -> None:
+        kernels = self.measured.kernels
+        try:
+            data = ByteView.of(stored.payload.decode())
+            sizes = Cubin.parse(data, stored.payload.budget.limits).kernel_sizes()
+        except Malformed:
+            self.measured.kernels_left_out += 1
+            return
+        for name, size in sizes:
+            known = kernels.get(name)
+            if known is None:
+                if len(kernels) >= _MOST_KERNELS:
+                    self.measured.kernels_left_out += 1
+                    continue
+                known = kernels[name] = KernelTally()
+            known.code += size
+            known.count += 1
+
+
+def _library_of(place: Place) -> Place:
+    """The file that a linker or loader is given: of an archive's objects, the archive."""
+    if place.path.endswith(_ARCHIVES):
+        return Place(place.path)
+    for number, name in enumerate(place.members, 1):
+        if name.endswith(_ARCHIVES):
+            return Place(place.path, place.members[:number])
+    return Place(place.path, place.members)
+
+
+def _shape(module: Module) -> ModuleSignature:
+    """What of a module decides which of its images are taken."""
+    return ModuleSignature(tuple(map(_image_shape, module.images)), module.registered)
+
+
+def _image_shape(image: Image) -> ImageSignature:
+    return ImageSignature(
+        image.kind,
+        image.arch,
+        relocatable=image.relocatable,
+        prelinked=image.section in PRELINKED_SECTIONS,
+    )
+
+
+def _digest(view: ByteView) -> bytes:
+    import hashlib
+
+    digest = hashlib.blake2b(digest_size=16)
+    for start in range(0, view.size, MIB):
+        digest.update(view.peek(start, MIB))
+    return digest.digest()
+
+
+@functools.cache
+def _compressor() -> zstandard.ZstdCompressor:
+    import zstandard
+
+    return zstandard.ZstdCompressor(level=NVCC_LEVEL)
+
+
+def _padded(size: int) -> int:
+    return (size + 7) // 8 * 8

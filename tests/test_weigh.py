@@ -1,0 +1,298 @@
+"""What device code weighs, held against readelf and against what NVIDIA's tools compress to."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from every_case import every
+from libraries_made import build
+from package_writer import zip_of
+from report_values import valid_json, written
+from samples import FOLDER
+
+import ltocompat
+from ltocompat.cli import run
+from ltocompat.commands.weigh import weight_of
+from ltocompat.model.arch import SmArch
+from ltocompat.model.image import ImageKind
+from ltocompat.model.place import Place
+from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.model.weight import ImageTally, Measured, MeasuredLibrary, Saving, Waste, Weight
+from ltocompat.report import FORMATS, Options
+from ltocompat.report.verbs.weigh import REPORT
+
+LIBRARY = FOLDER / "objects" / "libsaxpy.so"
+LONG_NAME = "_ZN3cub18DeviceReduceKernelIfEEvPT_i"
+ONE_MIB = 1 << 20
+
+
+def weight(path: object, *, kernels: bool = False) -> Weight:
+    (found,) = ltocompat.weigh(str(path), kernels=kernels)
+    return found
+
+
+def saved(found: Weight) -> dict[Waste, int]:
+    return {saving.waste: saving.saved for saving in found.savings}
+
+
+def readelf(option: str, path: Path) -> str:
+    command = ["readelf", option, "-W", str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def section_size(path: Path, names: str) -> int:
+    """Bytes of sections by readelf."""
+    rows = re.findall(
+        rf" ({names}) +PROGBITS +[0-9a-f]+ [0-9a-f]+ ([0-9a-f]+)", readelf("-S", path)
+    )
+    return sum(int(size, 16) for _, size in rows)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["libsaxpy.so", "nvcc-13.0-plain.o", "nvcc-13.0-rdc-sass+ptx", "nvcc-13.5-plain-sass+ptx"],
+)
+def test_a_host_file_weighs_what_readelf_says_of_its_sections(name: str) -> None:
+    path = FOLDER / "objects" / name
+    assert weight(path).stored == section_size(path, r"\.nv_fatbin|__nv_relfatbin") > 0
+
+
+@pytest.mark.parametrize(
+    "writer",
+    ["nvcc-13.0", "nvcc-13.2", "nvcc-13.5", "nvfatbin-12.6", "nvfatbin-12.9", "nvfatbin-13.5"],
+)
+def test_what_zstandard_would_save_is_what_nvidia_saves_with_it(writer: str) -> None:
+    found = weight(FOLDER / "fatbin" / f"{writer}-none.fatbin")
+    balanced = (FOLDER / "fatbin" / f"{writer}-balance.fatbin").stat().st_size
+    assert found.stored - saved(found)[Waste.COMPRESSION] == balanced
+    assert not any(saving.estimated for saving in found.savings)
+
+
+def test_lz4_has_something_to_save_too_and_zstandard_nothing() -> None:
+    assert saved(weight(FOLDER / "fatbin" / "nvcc-13.0-speed.fatbin"))[Waste.COMPRESSION] > 0
+    assert saved(weight(FOLDER / "fatbin" / "nvcc-13.0-balance.fatbin")) == {}
+
+
+def measured(machine: str | None, *archs: str, prelinked: bool = False) -> Measured:
+    """A library with one module that has these images of a MiB each, of SASS unless compute_."""
+    images = []
+    for text in archs:
+        kind = ImageKind.PTX if text.startswith("compute") else ImageKind.SASS
+        arch = SmArch.parse(text, kind.arch_form)
+        images.append(ImageSignature(kind, arch, relocatable=prelinked, prelinked=prelinked))
+    library = MeasuredLibrary(Place("libx.so"), machine, linked=True, modules=1)
+    tallies = tuple(ImageTally(1, ONE_MIB) for _ in images)
+    library.tallies[ModuleSignature(tuple(images), registered=True)] = tallies
+    return Measured({library.place: library}, size=100 * ONE_MIB, files=1)
+
+
+def advice(*archs: str, machine: str | None = "x86-64", prelinked: bool = False) -> dict[str, int]:
+    found = weight_of("libx.so", measured(machine, *archs, prelinked=prelinked))
+    return {saving.waste: saving.saved // ONE_MIB for saving in found.savings}
+
+
+@every(
+    "archs",
+    [
+        "sm_80 sm_87",
+        "sm_100 sm_110",
+        "sm_100 sm_101",
+        "sm_120 sm_121",
+        "sm_90 sm_100 compute_110a",
+        "sm_70 sm_72",
+    ],
+)
+def test_what_only_arm_machines_run_is_dead_beside_another_cpu(archs: str) -> None:
+    assert advice(*archs.split()) == {"other-cpu": 1}
+    assert advice(*archs.split(), machine="AArch64") == {}
+    assert advice(*archs.split(), machine=None) == {}
+
+
+@every(
+    "archs",
+    [
+        "sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_103 sm_120 compute_120",
+        "sm_80 compute_80",
+        "sm_75 compute_87",  # any GPU from 8.7 on compiles it
+        "sm_100 sm_100a",  # sm_103 takes the first
+        "sm_90",
+        "sm_90a",
+    ],
+)
+def test_what_some_gpu_takes_is_not_dead(archs: str) -> None:
+    assert advice(*archs.split()) == {}
+
+
+@every(
+    "archs", ["sm_90 sm_90a", "sm_100 sm_100a sm_103 sm_107", "sm_80 sm_90 compute_80 compute_90"]
+)
+def test_what_another_image_hides_from_every_gpu_is_never_taken(archs: str) -> None:
+    assert advice(*archs.split()) == {"never-taken": 1}
+
+
+def test_sm_120_beside_sm_120a_is_there_for_gb10_alone() -> None:
+    assert advice("sm_120", "sm_120a") == {"other-cpu": 1}
+    assert advice("sm_120", "sm_120a", "sm_121", machine="AArch64") == {"never-taken": 1}
+
+
+def test_sass_of_linked_objects_is_a_copy_and_their_ptx_is_not() -> None:
+    assert advice("sm_80", prelinked=True) == {"prelinked": 1}
+    assert advice("compute_80", prelinked=True) == {}
+
+
+def test_prelinked_code_of_a_real_program_is_found() -> None:
+    path = FOLDER / "objects" / "nvcc-13.0-rdc-sass"
+    found = saved(weight(path))
+    assert 0 < found[Waste.PRELINKED] < section_size(path, "__nv_relfatbin")
+
+
+def test_a_library_that_lies_twice_in_a_wheel_is_told_with_its_copy(tmp_path: Path) -> None:
+    data = LIBRARY.read_bytes()
+    wheel = tmp_path / "x-1-py3-none-any.whl"
+    wheel.write_bytes(zip_of(("x/libx.so", data), ("x/libx.so.1", data)))
+    alone, twice = weight(LIBRARY), weight(wheel)
+    images = sum(row.stored for row in alone.archs)
+    assert twice.stored == 2 * alone.stored
+    assert saved(twice)[Waste.COPY_IN_ANOTHER_LIBRARY] == images
+    what = next(s.what for s in twice.savings if s.waste is Waste.COPY_IN_ANOTHER_LIBRARY)
+    assert "x/libx.so.1 and x/libx.so" in what
+    assert [library.stored for library in twice.libraries] == [alone.stored] * 2
+
+
+def test_the_same_image_twice_in_a_library_is_saved_once(tmp_path: Path) -> None:
+    region = (FOLDER / "fatbin" / "nvcc-13.0-balance.fatbin").read_bytes()
+    path = tmp_path / "two.fatbin"
+    path.write_bytes(region * 2)
+    found = weight(path)
+    large = sum(i.stored_size or 0 for i in _images(path) if (i.stored_size or 0) >= 256) // 2
+    assert saved(found) == {Waste.COPY_IN_THE_LIBRARY: large}
+
+
+def _images(path: Path) -> list[ltocompat.Image]:
+    modules = (r for r in ltocompat.inspect(path) if isinstance(r, ltocompat.Module))
+    return [image for module in modules for image in module.images]
+
+
+def test_debug_sections_of_host_code_weigh_what_readelf_says(tmp_path: Path) -> None:
+    path = build(tmp_path / "libx.so", source="int f(void) { return 1; }", flags=["-g"])
+    size = section_size(path, r"\.debug_\w+")
+    assert saved(weight(path)) == {Waste.HOST_DEBUG: size}
+    assert size > 0
+
+
+def test_kernels_are_ranked_by_the_size_that_readelf_says() -> None:
+    path = FOLDER / "cubin" / "nvlink-13.5-of-12.4+13.0-sm_80.cubin"
+    rows = re.findall(r": [0-9a-f]+ +(\d+) FUNC .* (\w+)$", readelf("-s", path), re.MULTILINE)
+    sizes = {name: int(size) for size, name in rows if int(size)}
+    kernels = weight(path, kernels=True).kernels
+    assert {row.name: row.code for row in kernels}.items() <= sizes.items()
+    assert [row.code for row in kernels] == sorted((r.code for r in kernels), reverse=True)
+    assert kernels
+
+
+def test_nothing_is_unpacked_for_kernels_unless_they_are_asked_for() -> None:
+    assert weight(LIBRARY).kernels == ()
+
+
+def _with_kernels() -> Weight:
+    made = measured("x86-64", "sm_80", "sm_87")
+    from ltocompat.model.weight import KernelTally
+
+    made.kernels[LONG_NAME] = KernelTally(4096, 3)
+    made.kernels["saxpy"] = KernelTally(384, 1)
+    return weight_of("libx.so", made)
+
+
+def test_kernels_have_their_names_in_cpp() -> None:
+    by_name = {row.name: row.demangled for row in _with_kernels().kernels}
+    assert by_name == {
+        LONG_NAME: "void cub::DeviceReduceKernel<float>(float*, int)",
+        "saxpy": None,
+    }
+
+
+def test_without_the_demangler_names_are_as_the_cubins_have_them() -> None:
+    code = (
+        "import sys; sys.modules['pydemumble'] = None\n"
+        "from ltocompat.commands.demangle import demangled\n"
+        f"print(demangled({LONG_NAME!r}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "None\n"
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_a_table_fits_the_terminal(width: int) -> None:
+    text = written("table", REPORT, [_with_kernels()], Options(width=width, kernels=True))
+    assert max(map(len, text.splitlines())) <= width
+    assert "1.0 MiB could be saved (50% of its device code)" in " ".join(text.split())
+    assert "leave sm_87 out of -gencode" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_has_the_advice(form: str) -> None:
+    text = written(form, REPORT, [_with_kernels()], Options(kernels=True))
+    assert "leave sm_87 out of -gencode" in text
+    assert "DeviceReduceKernel" in text
+
+
+def test_the_json_follows_its_schema_and_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["inspect", "--weigh", "--kernels", str(LIBRARY), "--format", "json"]) == 0
+    (artifact,) = valid_json(capsys.readouterr().out)["artifacts"]
+    stored = sum(row["stored_size"] for row in artifact["archs"]) + artifact["overhead_size"]
+    assert stored == artifact["stored_size"]
+    assert artifact["saved"] == sum(row["saved"] for row in artifact["savings"])
+    assert valid_json(ltocompat.to_json(ltocompat.weigh(LIBRARY)))
+
+
+def test_small_change_is_not_worth_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["inspect", "--weigh", str(LIBRARY)]) == 0
+    text = capsys.readouterr().out
+    assert "nothing worth saving (" in text
+    assert "could be saved" not in text
+
+
+def test_no_device_code_has_nothing_to_save(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "readme.txt"
+    path.write_text("nothing")
+    assert run(["inspect", "--weigh", str(path)]) == 0
+    assert capsys.readouterr().out == f"{path} (7 B): no device code\n"
+
+
+def test_advice_is_no_finding_and_an_unreadable_place_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["inspect", "--weigh", str(FOLDER / "fatbin" / "nvcc-13.0-none.fatbin")]) == 0
+    assert run(["inspect", "--weigh", str(FOLDER / "broken" / "lz4-garbage.fatbin")]) == 3
+    assert run(["inspect", "--weigh", "gone.so"]) == 3
+    capsys.readouterr()
+
+
+@every("option", ["--images", "--hash", "--by arch", "--kind ptx", "--arch sm_80", "--trial-link"])
+def test_all_is_weighed_or_nothing(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["inspect", "--weigh", str(LIBRARY), *option.split()]) == 2
+    assert "leave out --by" in capsys.readouterr().err
+
+
+def test_one_image_of_a_file_is_weighed_alone() -> None:
+    place = next(str(image.place) for image in _images(LIBRARY) if image.kind is ImageKind.PTX)
+    found = weight(place)
+    assert [(row.kind, row.images) for row in found.archs] == [(ImageKind.PTX, 1)]
+    assert found.overhead == 0
+    with pytest.raises(ltocompat.UsageError, match="nothing lies at"):
+        weight(f"{LIBRARY}@0x99999")
+
+
+def test_what_was_not_compressed_is_called_an_estimate() -> None:
+    made = measured("x86-64", "sm_80")
+    (tallies,) = made.libraries[Place("libx.so")].tallies.values()
+    tallies[0].packable, tallies[0].packed, tallies[0].unmeasured = 1000, 250, 2000
+    (saving,) = weight_of("libx.so", made).savings
+    assert (saving.saved, saving.estimated) == (750 + 1500, True)
+    assert isinstance(saving, Saving)
