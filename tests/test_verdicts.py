@@ -72,15 +72,16 @@ def test_a_module_that_is_not_for_the_gpu_says_nothing() -> None:
 
 def test_one_of_thousands_is_hardly_anything() -> None:
     hardly = judged(group(sass("sm_90")), group(sass("sm_80"), count=3345))
-    assert (hardly.verdict, rules(hardly)) == (Verdict.OK, ["IMG-04"])
-    assert hardly.findings[0].message == "1 of 3,346 modules with kernels serves sm_90"
-    assert not rules(judged(group(sass("sm_90"), count=4), group(sass("sm_80"), count=3345)))
+    assert (hardly.verdict, rules(hardly)) == (Verdict.OK, ["PTX-07", "IMG-04"])
+    assert hardly.findings[1].message == "1 of 3,346 modules with kernels serves sm_90"
+    few = judged(group(sass("sm_90"), count=4), group(sass("sm_80"), count=3345))
+    assert rules(few) == ["PTX-07"]
 
 
 def test_an_artifact_fails_when_nothing_serves_the_gpu() -> None:
     result = judged(group(sass("sm_80"), count=3))
     assert result.verdict is Verdict.FAIL
-    assert rules(result) == ["SASS-06"]
+    assert rules(result) == ["SASS-06", "PTX-07"]
     assert result.findings[0].module_count == 3
     assert "SASS sm_80" in result.findings[0].message
 

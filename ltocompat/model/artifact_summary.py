@@ -52,6 +52,7 @@ class ArtifactSummary:
         apart: a group has modules of one innermost file only, and so do findings.
         one_link: all that can be linked is given to one link.
         link_trials: what linkers did with that link.
+        test_groups: loose images of a package's own tests, on which no verdict of it rests.
     """
 
     path: str
@@ -63,6 +64,7 @@ class ArtifactSummary:
     apart: bool = False
     one_link: bool = False
     link_trials: Trials = field(default_factory=dict)
+    test_groups: list[ModuleGroup] = field(default_factory=list)
 
     @property
     def modules(self) -> int:

@@ -206,7 +206,8 @@ class Result:
     @property
     def without_device_code(self) -> bool:
         """There is no device code, and nothing that hides some; a sound machine is no such file."""
-        nothing = not self.coverage.modules and not self.findings
+        notes = all(finding.level is Level.NOTE for finding in self.findings)
+        nothing = not self.coverage.modules and notes
         return nothing and self.verdict is Verdict.UNKNOWN
 
     @property

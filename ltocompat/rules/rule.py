@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import Host, ImageKind
 from ltocompat.model.link_options import Disagreement
+from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import LEVELS, Level, Route, Verdict
@@ -259,6 +261,9 @@ class Problem:
         evidence: where it was seen: a file, a variable, a symbol.
         decided_by_trial: a trial link would tell what the bytes leave open.
         headline: the message in a few words; empty where its first clause is that.
+        level: how loud it is; None: as its verdict is.
+        module_count: number of modules that it is about; 0 where it is about none.
+        example: the first of them.
     """
 
     rule: str
@@ -268,6 +273,9 @@ class Problem:
     evidence: str
     decided_by_trial: bool = False
     headline: str = ""
+    level: Level | None = None
+    module_count: int = 0
+    example: Place | None = None
 
 
 def nothing(_: Subject) -> Iterable[Requirement]:
@@ -290,6 +298,7 @@ class Rule:
         of_host: the requirements of a host file: of its symbols and needed libraries.
         of_machine: the problems of a machine, whatever is to run on it.
         of_library: the problems of a library on a machine: of what the loader gives it.
+        of_artifact: what is missing from an artifact as a whole, or left over in it.
         of_package: the problems of a package: of its metadata against its bytes.
     """
 
@@ -302,6 +311,7 @@ class Rule:
     of_host: Callable[[Host], Iterable[Requirement]] | None = None
     of_machine: Callable[[Environment], Iterable[Problem]] | None = None
     of_library: Callable[[Library], Iterable[Problem]] | None = None
+    of_artifact: Callable[[ArtifactSummary], Iterable[Problem]] | None = None
     of_package: Callable[[Shipped], Iterable[Problem]] | None = None
 
     @property

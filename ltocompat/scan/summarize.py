@@ -21,6 +21,7 @@ from ltocompat.scan.walk import Batch
 _MOST_SKIPPED = 20
 _LARGE = 16 << 10
 _MOST_HOSTS = 10_000
+_TESTS = frozenset({"test", "tests"})
 _MOST_PLACES = 1 << 16  # of a group; the largest libraries have a few thousand modules
 
 _Alike = tuple[tuple[str, ...], ModuleSignature, tuple[tuple[TrialKey, TrialOutcome], ...]]
@@ -125,6 +126,7 @@ class SummaryBuilder:
         self._apart = apart
         self._members = members
         self._groups: dict[tuple[object, ...], ModuleGroup] = {}
+        self._of_tests: dict[tuple[object, ...], ModuleGroup] = {}
         self._inner: dict[tuple[object, ...], ModuleGroup] = {}
         self._inside: tuple[str, ...] = ()
         self._options: dict[str, Image] = {}
@@ -160,6 +162,7 @@ class SummaryBuilder:
             list(self._options.values()),
             self._hosts,
             self._apart,
+            test_groups=list(self._of_tests.values()),
         )
 
     def _module(self, module: Module, trials: Trials) -> None:
@@ -188,8 +191,18 @@ class SummaryBuilder:
 
     def _flush(self) -> None:
         for group in self._inner.values():
-            _count(self._groups, group, self._inside if self._apart else ())
+            groups = self._of_tests if _of_tests(group) else self._groups
+            _count(groups, group, self._inside if self._apart else ())
         self._inner = {}
+
+
+def _of_tests(group: ModuleGroup) -> bool:
+    """Whether these are loose images in the folder of a package's tests, which its users don't run.
+
+    What the user names is judged wherever it lies, and so are libraries.
+    """
+    loose = group.inner and group.signature.registered is None
+    return loose and not _TESTS.isdisjoint(group.example.members[-1].split("/")[:-1])
 
 
 def _count(

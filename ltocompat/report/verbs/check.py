@@ -65,6 +65,11 @@ def blocks(records: Iterable[Judgement], options: Options) -> Iterator[Block]:
         if not options.quiet:
             yield from _targets(answer.targets, answer.names)
         yield from _artifacts(answer, first)
+    if answer.notes_of_empty:
+        yield from answer.tally.blocks(
+            grouped_findings(answer.notes_of_empty, join=True), CellNames()
+        )
+    if first or answer.notes_of_empty:
         yield from answer.tally.closing()
     if answer.empty and not options.quiet:
         yield Paragraph((f"{count(len(answer.empty), 'file')} without device code",))
@@ -83,6 +88,7 @@ class _Answer:
         targets: the deploy targets, once the first artifact is there.
         names: what to call them, and what holds on any target.
         empty: files without device code, so far.
+        notes_of_empty: results about them that have something to say.
         has_modules: device code was judged, so far.
         artifacts: what is judged, each when all of it is known.
     """
@@ -93,6 +99,7 @@ class _Answer:
         self.targets: list[Target] = []
         self.names: dict[str, str] = {}
         self.empty: set[str] = set()
+        self.notes_of_empty: list[Result] = []
         self.has_modules = False
         self.artifacts = self._complete(records)
 
@@ -104,6 +111,8 @@ class _Answer:
                 self.names |= labels([target.name for target in self.targets])
             elif isinstance(record, Result) and record.without_device_code:
                 self.empty.add(record.path)
+                if record.findings:
+                    self.notes_of_empty.append(record)
             elif isinstance(record, Result):
                 if current is not None and current.path != record.path:
                     yield current

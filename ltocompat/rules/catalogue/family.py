@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import Host
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
@@ -21,6 +22,7 @@ OfLink: TypeAlias = Callable[[Link], Iterable[Requirement]]
 OfHost: TypeAlias = Callable[[Host], Iterable[Requirement]]
 OfMachine: TypeAlias = Callable[[Environment], Iterable[Problem]]
 OfLibrary: TypeAlias = Callable[[Library], Iterable[Problem]]
+OfArtifact: TypeAlias = Callable[[ArtifactSummary], Iterable[Problem]]
 OfPackage: TypeAlias = Callable[[Shipped], Iterable[Problem]]
 Function = TypeVar("Function")
 
@@ -77,6 +79,12 @@ class Family:
     ) -> Callable[[OfLibrary], OfLibrary]:
         """A function that finds the problems of a library on a machine."""
         return self._adding("of_library", rule_id, level)
+
+    def of_artifact(
+        self, rule_id: str, level: Level | None = None
+    ) -> Callable[[OfArtifact], OfArtifact]:
+        """A function that finds what is missing from an artifact as a whole, or left over in it."""
+        return self._adding("of_artifact", rule_id, level)
 
     def of_package(
         self, rule_id: str, level: Level | None = None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.verdict import Level, Route, Verdict
+from ltocompat.packages.values import Shipped
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import Always
-from ltocompat.rules.rule import Component, Requirement, Subject
+from ltocompat.rules.rule import Component, Problem, Requirement, Subject
 
 FAMILY = Family("image")
 
@@ -45,6 +47,42 @@ FAMILY.declare("IMG-03", Level.NOTE)
 
 # A GPU that one of thousands of modules is for is hardly served (without_kernels).
 FAMILY.declare("IMG-04", Level.NOTE)
+
+
+@FAMILY.of_artifact("IMG-05", Level.NOTE)
+def code_of_tests(summary: ArtifactSummary) -> Iterator[Problem]:
+    """No verdict on a package rests on the images of its own tests."""
+    groups = summary.test_groups
+    if groups:
+        count = sum(group.count for group in groups)
+        images = f"{count:,} loose image{'s' * (count > 1)} of its tests"
+        verb = "are" if count > 1 else "is"
+        own = "" if summary.groups else ", and it has no device code of its own"
+        yield Problem(
+            "IMG-05",
+            Verdict.OK,
+            f"{images} {verb} not judged{own}: its users don't run them",
+            "name an image to judge it",
+            "the folder test or tests of the package",
+            module_count=count,
+            example=groups[0].example,
+        )
+
+
+@FAMILY.of_package("IMG-06", Level.NOTE)
+def bitcode_not_judged(shipped: Shipped) -> Iterator[Problem]:
+    """LLVM bitcode is compiled into code elsewhere, by compilers that nothing here names."""
+    found = [file for file in shipped.package.files if file.endswith(".bc")]
+    if found:
+        others = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
+        yield Problem(
+            "IMG-06",
+            Verdict.OK,
+            f"{found[0]}{others} {'are' if others else 'is'} not judged: a library of LLVM "
+            "bitcode, which a compiler makes device code of later",
+            "check what it is compiled into",
+            found[0],
+        )
 
 
 # A target that says too little leaves a half of the way unjudged (judge_artifact).

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from ltocompat import facts
 from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import ImageSignature
+from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.rules import driver_release, floors, image_helpers, makers, picked
@@ -448,3 +449,33 @@ def target_unknown_to_linker(subject: Subject) -> Iterator[Requirement]:
             "use a linker of a release that has the target",
             f"architectures of ptxas, release by release: {target}",
         )
+
+
+@FAMILY.of_artifact("LTO-17", Level.NOTE)
+def ltoir_left_over(summary: ArtifactSummary) -> Iterator[Problem]:
+    """What a program registers is loaded, and no driver links LTO-IR."""
+    groups = [group for group in summary.groups if _left_over(group.signature)]
+    if groups:
+        count = sum(group.count for group in groups)
+        yield Problem(
+            "LTO-17",
+            Verdict.OK,
+            f"{count:,} registered module{'s hold' if count > 1 else ' holds'} LTO-IR beside what "
+            "the driver loads: it was for a link that is done, and makes the file larger alone",
+            "compile for lto_ architectures only where a device link follows, and for sm_ or "
+            "compute_ else",
+            "LTO-IR in regions that the CUDA runtime registers",
+            headline=f"LTO-IR is left in {count:,} finished module{'s' * (count > 1)}",
+            module_count=count,
+            example=groups[0].example,
+        )
+
+
+def _left_over(signature: ModuleSignature) -> bool:
+    """Whether LTO-IR lies beside code that drivers load; alone it is another rule's."""
+    kinds = {image.kind for image in signature.images}
+    linked = bool(signature.registered) and not signature.needs_device_link
+    return linked and ImageKind.LTOIR in kinds and not kinds.isdisjoint(_LOADED)
+
+
+_LOADED = (ImageKind.SASS, ImageKind.PTX)

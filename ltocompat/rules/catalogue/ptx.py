@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from ltocompat.facts import gpus, toolkits
 from ltocompat.model.arch import Release
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Level, Route, Verdict
-from ltocompat.rules import image_helpers
+from ltocompat.rules import artifact_code, image_helpers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import Always, DriverOfCuda, LinkerFrom, LinkerNotOlderThan, Untold
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
@@ -155,6 +156,33 @@ def ptx_only(subject: Subject) -> Iterator[Requirement]:
 
 _NO_PTX = "CUDA_DISABLE_PTX_JIT"
 _PTX_COMPILER = "libnvidia-ptxjitcompiler"
+
+
+@FAMILY.of_artifact("PTX-07", Level.NOTE)
+def nothing_for_future_gpus(summary: ArtifactSummary) -> Iterator[Problem]:
+    """SASS runs within its own generation; only PTX reaches those to come."""
+    groups = artifact_code.loaded_groups(summary)
+    sass = artifact_code.archs(groups, ImageKind.SASS)
+    later = (ImageKind.PTX, ImageKind.TILEIR)  # what drivers compile
+    if not sass or summary.skipped_count or not set(later).isdisjoint(_kinds(summary)):
+        return
+    newest = max(sass)
+    yield Problem(
+        "PTX-07",
+        Verdict.OK,
+        f"there is SASS for {artifact_code.listed_archs(sass)} and no PTX at all: on a GPU that "
+        "none of these is for, and on those to come, no kernel starts (error 209)",
+        "where GPUs to come have to work, add PTX: "
+        f"-gencode arch=compute_{newest.number},code=compute_{newest.number}",
+        "kinds and architectures of all images",
+        headline=f"no PTX in it: GPUs after {newest} get nothing",
+        module_count=sum(group.count for group in groups),
+        example=groups[0].example,
+    )
+
+
+def _kinds(summary: ArtifactSummary) -> set[ImageKind]:
+    return set(artifact_code.kinds(summary.groups))
 
 
 @FAMILY.of_machine("PTX-08", Level.WARNING)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ltocompat.facts import gpus
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Level, Route, Verdict
-from ltocompat.rules import floors, image_helpers, makers
+from ltocompat.rules import artifact_code, floors, image_helpers, makers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import Always, DriverFrom
-from ltocompat.rules.rule import Component, Requirement, Subject
+from ltocompat.rules.rule import Component, Problem, Requirement, Subject
 from ltocompat.rules.selection import runs, same_arch
 
 FAMILY = Family("sass")
@@ -183,3 +184,46 @@ def _relocatable(image: ImageSignature) -> tuple[Verdict, str, str]:
         "it leaves nothing undefined and is loaded; NVIDIA documents it as input of a device link"
     )
     return Verdict.UNDOCUMENTED, text, "; its symbols"
+
+
+_DEFAULTS = {52: (11, 12), 75: (13,)}
+"""What nvcc compiles for without -arch, and the majors of CUDA that do."""
+
+
+@FAMILY.of_artifact("SASS-09", Level.NOTE)
+def default_architecture_alone(summary: ArtifactSummary) -> Iterator[Problem]:
+    """Without -arch, nvcc compiles for the oldest GPUs of its release alone."""
+    groups = artifact_code.host_groups(summary)
+    found = set(artifact_code.kinds(groups))
+    numbers = {arch.number for kind in found for arch in artifact_code.archs(groups, kind)}
+    if summary.skipped_count or len(groups) != len(summary.groups) or len(numbers) != 1:
+        return
+    (number,) = numbers
+    if found != {ImageKind.SASS, ImageKind.PTX} or not _made_by_default(groups, number):
+        return
+    yield Problem(
+        "SASS-09",
+        Verdict.OK,
+        f"all of it is for sm_{number}, as nvcc compiles where no -arch is given: on newer GPUs "
+        "the driver compiles its PTX when it loads, without the instructions that they added",
+        "name the GPUs: -arch=all-major, -gencode arch=compute_90,code=sm_90 for each, or "
+        "CMAKE_CUDA_ARCHITECTURES",
+        "architectures and makers of all images",
+        headline=f"all of it is for sm_{number}, as if -arch was forgotten",
+        # Compilers of 13 know no older one, so that it may be meant.
+        level=Level.WARNING if number == min(_DEFAULTS) else Level.NOTE,
+        module_count=sum(group.count for group in groups),
+        example=groups[0].example,
+    )
+
+
+def _made_by_default(groups: list[ModuleGroup], number: int) -> bool:
+    """Whether every maker that is known is a release whose nvcc has this default."""
+    majors = {
+        release.major
+        for group in groups
+        for image in group.signature.images
+        for maker in image.made_by
+        for release in maker.releases
+    }
+    return bool(majors) and majors <= set(_DEFAULTS.get(number, ()))

@@ -37,6 +37,7 @@ from ltocompat.rules.engine.judge_host import judge_host
 from ltocompat.rules.engine.judge_link import findings_of_link, leaves_symbols_open
 from ltocompat.rules.engine.judge_module import judge
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, ModuleVerdict, off_route
+from ltocompat.rules.engine.problems import finding_of_flaw
 from ltocompat.rules.engine.ways import possible_ways, ways_on
 from ltocompat.rules.engine.without_kernels import (
     has_empty_kernels,
@@ -45,6 +46,7 @@ from ltocompat.rules.engine.without_kernels import (
     notes_of_empty,
     with_neutral,
 )
+from ltocompat.rules.rule import Problem
 
 HALVES = ("load", "link")
 SYMBOLS = "symbols"
@@ -95,6 +97,7 @@ def _results_on(
     why: bool,
 ) -> Iterator[Result]:
     goal = _with_own_linker(summary, target)
+    missing = tuple(map(finding_of_flaw, _missing(summary)))
     for gpu in gpus:
         for route in routes(summary, goal, wanted):
             judged = [
@@ -103,7 +106,7 @@ def _results_on(
                 else _judge(group, goal, gpu, route, asked=wanted is not None)
                 for group in summary.groups
             ]
-            result = _result(summary, judged, goal, gpu, route, why=why)
+            result = _result(summary, judged, goal, gpu, route, missing=missing, why=why)
             yield result if goal is target else replace(result, target=target)
 
 
@@ -124,6 +127,7 @@ def _result(
     gpu: Gpu | None,
     route: Route | None,
     *,
+    missing: Sequence[Finding],
     why: bool,
 ) -> Result:
     judged = with_neutral(judged)
@@ -146,6 +150,7 @@ def _result(
     ]
     findings += _of_whole(summary, judged, target, gpu)
     findings += findings_of_link(summary, judged, target, gpu)
+    findings += missing
     if (
         route is not None
         and judged
@@ -243,6 +248,14 @@ def _of_whole(
     yield from _lacking(judged, target, gpu, one_link=summary.one_link)
     yield from notes_of_empty(judged, gpu)
     yield from note_of_sliver(judged, gpu)
+
+
+def _missing(summary: ArtifactSummary) -> Iterator[Problem]:
+    """What an artifact lacks, or has left over, wherever it goes; of a link its inputs say it."""
+    if not summary.one_link:
+        for each in RULES:
+            if each.of_artifact is not None:
+                yield from each.of_artifact(summary)
 
 
 def _lacking(

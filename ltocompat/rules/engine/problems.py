@@ -12,9 +12,9 @@ from ltocompat.rules.rule import Problem
 
 
 def finding_of_flaw(problem: Problem) -> Finding:
-    """A problem as a finding; it holds for no number of modules."""
+    """A problem as a finding."""
     source = rule(problem.rule).source
-    level = LEVELS[problem.verdict]
+    level = problem.level or LEVELS[problem.verdict]
     return Finding(
         problem.rule,
         problem.verdict,
@@ -23,6 +23,8 @@ def finding_of_flaw(problem: Problem) -> Finding:
         problem.remedy,
         problem.evidence,
         source,
+        problem.module_count,
+        problem.example,
         decided_by_trial=problem.decided_by_trial,
         headline=problem.headline,
     )

@@ -1,0 +1,49 @@
+"""The device code of an artifact as a whole, as rules on what is missing from it look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ltocompat.model.arch import SmArch
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
+from ltocompat.model.image import ImageKind
+
+
+def loaded_groups(summary: ArtifactSummary) -> list[ModuleGroup]:
+    """The modules that programs load, without bare images that the user named."""
+    return [
+        group
+        for group in summary.groups
+        if group.signature.registered is not False
+        and not group.signature.needs_device_link
+        and not group.named
+    ]
+
+
+def host_groups(summary: ArtifactSummary) -> list[ModuleGroup]:
+    """The modules that host code brings, loaded or still to be linked."""
+    return [
+        group
+        for group in summary.groups
+        if group.signature.registered or group.signature.needs_device_link
+    ]
+
+
+def archs(groups: Iterable[ModuleGroup], kind: ImageKind) -> set[SmArch]:
+    """The architectures that modules have images of a kind for."""
+    return {
+        image.arch
+        for group in groups
+        for image in group.signature.images
+        if image.kind is kind and image.arch is not None
+    }
+
+
+def kinds(groups: Iterable[ModuleGroup]) -> Iterator[ImageKind]:
+    """The kinds of their images."""
+    return (image.kind for group in groups for image in group.signature.images)
+
+
+def listed_archs(several: Iterable[SmArch]) -> str:
+    """``sm_80, sm_90a``, in their order."""
+    return ", ".join(map(str, sorted(several)))

@@ -1,0 +1,133 @@
+"""What an artifact lacks as a whole, or has left over, and what of a package is not judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from packages_made import CUBIN_12_4, judged, told, wheel
+from rules import image
+from samples import FOLDER
+
+import ltocompat
+from ltocompat.cli import run
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
+from ltocompat.model.image import ImageKind
+from ltocompat.model.place import Place
+from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.model.verdict import Finding, Level, Result, Verdict
+from ltocompat.rules.engine.judge_artifact import results
+from ltocompat.targets import parse
+
+H100 = "driver=580.95.05,nvjitlink=13.0,gpu=h100"
+PTX_OF_TESTS = (FOLDER / "ptx" / "nvrtc-12.0-compute_80.ptx").read_bytes()
+
+
+def sass(arch: str, cuda: str = "12.8") -> ImageSignature:
+    return image(ImageKind.SASS, arch, cuda)
+
+
+def ptx(arch: str, cuda: str = "12.8") -> ImageSignature:
+    return image(ImageKind.PTX, arch, cuda, isa="8.7")
+
+
+def notes(*images: ImageSignature, registered: bool | None = True) -> dict[str, Finding]:
+    """What is said of a library with a module of these images, by rule."""
+    group = ModuleGroup(ModuleSignature(images, registered), {}, 1, Place("libx.so").at(0x40))
+    (target,) = parse([H100])
+    (result,) = results(ArtifactSummary("libx.so", [group]), target)
+    return {finding.rule: finding for finding in result.findings}
+
+
+def test_sass_alone_leaves_gpus_to_come_without_a_kernel() -> None:
+    note = notes(sass("sm_80"), sass("sm_90"))["PTX-07"]
+    assert (note.verdict, note.level) == (Verdict.OK, Level.NOTE)
+    assert note.headline == "no PTX in it: GPUs after sm_90 get nothing"
+    assert "compute_90" in note.remedy
+
+
+def test_ptx_or_a_bare_image_that_was_named_is_no_such_lack() -> None:
+    assert "PTX-07" not in notes(sass("sm_90"), ptx("compute_90"))
+    assert "PTX-07" not in notes(sass("sm_90"), registered=None)
+    assert "PTX-07" not in notes(image(ImageKind.LTOIR, "lto_90", "12.8"), registered=False)
+
+
+def test_what_may_lie_in_unread_places_is_not_said_to_be_missing() -> None:
+    group = ModuleGroup(ModuleSignature((sass("sm_90"),), True), {}, 1, Place("libx.so").at(0x40))
+    (target,) = parse([H100])
+    (result,) = results(ArtifactSummary("libx.so", [group], skipped_count=1), target)
+    assert "PTX-07" not in {finding.rule for finding in result.findings}
+
+
+def test_the_default_architecture_of_nvcc_alone_is_told() -> None:
+    warned = notes(sass("sm_52"), ptx("compute_52"))["SASS-09"]
+    assert (warned.verdict, warned.level) == (Verdict.OK, Level.WARNING)
+    of_13 = notes(sass("sm_75", "13.0"), ptx("compute_75", "13.0"))["SASS-09"]
+    assert of_13.level is Level.NOTE
+
+
+def test_an_architecture_that_was_asked_for_is_none() -> None:
+    assert "SASS-09" not in notes(sass("sm_75"), ptx("compute_75"))  # 12.8 has sm_52 for it
+    assert "SASS-09" not in notes(sass("sm_52"), sass("sm_90"), ptx("compute_90"))
+    assert "SASS-09" not in notes(sass("sm_52"))  # without -arch there is PTX, too
+    assert "SASS-09" not in notes(sass("sm_52"), ptx("compute_52"), registered=False)
+
+
+def rules_of(path: Path) -> set[str]:
+    return {
+        finding.rule for result in ltocompat.check(str(path), [H100]) for finding in result.findings
+    }
+
+
+@pytest.mark.parametrize("name", ["nvcc-13.5-lto-program"])
+def test_ltoir_that_a_device_link_left_in_a_program_is_told(name: str) -> None:
+    """nvcc -rdc=true with code=lto_80 and -dlto: the regions of the objects stay."""
+    assert "LTO-17" in rules_of(FOLDER / "objects" / name)
+
+
+def test_ltoir_that_waits_for_its_link_is_not_left_over() -> None:
+    for name in ("nvcc-13.5-lto.o", "nvcc-13.5-lto+sass.o", "nvcc-13.5-plain-sass"):
+        assert "LTO-17" not in rules_of(FOLDER / "objects" / name)
+
+
+def in_wheel(folder: Path, *names: str) -> Result:
+    path = wheel(folder, dict.fromkeys(names, PTX_OF_TESTS))
+    (result, *_) = ltocompat.check(str(path), [H100], route="load")
+    return result
+
+
+def test_images_of_a_packages_tests_decide_nothing_of_it(tmp_path: Path) -> None:
+    result = in_wheel(tmp_path, "libx/tests/data/a.ptx")
+    assert result.without_device_code
+    (note,) = result.findings
+    assert (note.rule, note.module_count) == ("IMG-05", 1)
+    assert "no device code of its own" in note.message
+    both = in_wheel(tmp_path, "libx/tests/a.ptx", "libx/k.ptx")
+    assert both.coverage.modules == 1
+    assert "IMG-05" in {finding.rule for finding in both.findings}
+
+
+def test_images_beside_tests_and_images_that_are_named_are_judged(tmp_path: Path) -> None:
+    assert in_wheel(tmp_path, "libx/contest/a.ptx", "libx/tests.ptx").coverage.modules == 2
+    path = wheel(tmp_path, {"libx/tests/a.ptx": PTX_OF_TESTS})
+    (named,) = ltocompat.check(f"{path}::libx/tests/a.ptx", [H100], route="load")
+    assert named.coverage.modules == 1
+
+
+def test_a_package_with_images_of_tests_alone_is_told_as_one_without_device_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = wheel(tmp_path, {"libx/tests/a.ptx": PTX_OF_TESTS})
+    words = ["check", str(path), "--deploy-target", H100, "--notes"]
+    assert run(words) == 3
+    text = capsys.readouterr().out
+    assert text.startswith("note[IMG-05] 1 loose image of its tests is not judged")
+    assert text.endswith("no findings, 1 note\n1 file without device code\n")
+    assert run([*words, "--allow-empty"]) == 0
+
+
+def test_bitcode_in_a_package_is_said_to_be_not_judged(tmp_path: Path) -> None:
+    code = {"libx/x.cubin": CUBIN_12_4}
+    problems = judged(wheel(tmp_path, {**code, "libx/libdevice.10.bc": b"BC\xc0\xde"}))
+    assert told(problems) == {"IMG-06": Verdict.OK}
+    assert judged(wheel(tmp_path, code)) == ()
