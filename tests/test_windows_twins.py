@@ -156,7 +156,7 @@ def test_objects_in_a_dll_serve_no_gpu_that_their_device_link_left_out(tmp_path:
     ampere, hopper = ltocompat.check([dll], ["driver=615,gpu=sm_80+sm_90"])
     assert (ampere.verdict, ampere.coverage.served) == (Verdict.OK, 1)
     assert (hopper.verdict, hopper.coverage.served) == (Verdict.FAIL, 0)
-    assert [finding.rule for finding in hopper.findings] == ["SASS-06"]
+    assert [finding.rule for finding in hopper.findings] == ["SASS-06", "PTX-07"]
 
 
 def test_ptx_of_the_objects_serves_a_dll_as_a_whole(tmp_path: Path) -> None:
