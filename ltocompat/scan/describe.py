@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 from ltocompat.files.codec import Prefix
 from ltocompat.files.fatbin import StoredImage, StoredModule
-from ltocompat.files.images import cubin, ltoir, ptx, tileir
+from ltocompat.files.images import ltoir, ptx, tileir
+from ltocompat.files.images.cubin import Cubin, early_api_versions
+from ltocompat.files.images.cubin_header import HEAD_SIZE, CubinHeader, parse_header
 from ltocompat.files.images.cubin_notes import NO_NOTES, Notes
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import LimitExceeded, Malformed
@@ -33,6 +35,9 @@ _MARKS_FIRST = 8 << 10
 _MARKS_PER_SECTION = 512
 # Once that fails, a frame as small as this is decoded whole: one call, and no growing copy.
 _SMALL_FRAME = 64 << 10
+# The section that notes the architectures in most cubins: none in generation 1, in generation 2 the
+# sixth, or the fifth where there is no code. Others are read whole, to see whether it is.
+_USUAL_NOTES = (0, 5, 6)
 _PTX_COMMENT_LIMIT = 1 << 20
 # CUDA 13.0 renamed sm_101 to sm_110; LTO-IR keeps the old number inside.
 _SM_110 = {101, 110}
@@ -123,26 +128,32 @@ def cubin_kernels(stored: StoredImage) -> tuple[str, ...] | None:
         return None
 
 
-def _parse_cubin(stored: StoredImage, data: bytes | None) -> cubin.Cubin:
+def _parse_cubin(stored: StoredImage, data: bytes | None) -> Cubin:
     payload = stored.payload
     view = payload.stored if data is None else payload.stored.of(data)
-    return cubin.Cubin.parse(view, payload.budget.limits)
+    return Cubin.parse(view, payload.budget.limits, _cubin_size(stored))
+
+
+def _cubin_size(stored: StoredImage) -> int:
+    payload = stored.payload
+    return payload.stored.size if payload.declared is None else payload.declared
 
 
 def _sass(stored: StoredImage, detail: Detail) -> dict[str, Any]:
     packed = stored.payload.compression is not Compression.NONE
     prefix = stored.payload.prefix()
-    prefix.grow(cubin.HEAD_SIZE)
-    header = cubin.parse_header(prefix.data)
-    if packed and not detail.kernels:
+    prefix.grow(HEAD_SIZE)
+    header = parse_header(prefix.data, _cubin_size(stored))
+    if packed and not detail.kernels and header.note_index in _USUAL_NOTES:
         early = _early_marks(prefix, header)
         if early is not None:
-            return _cubin_facts(stored, header, early, _suffixed(header.arch, early.notes))
+            arch = _suffixed(header.arch, early.notes)
+            return _cubin_facts(stored, header, early, arch, header.problem)
     if packed:
         prefix.grow(stored.payload.budget.limits.image_bytes)
     whole = _parse_cubin(stored, prefix.data if packed else None)
     marks = _Marks(whole.notes(), whole.api_versions())
-    facts = _cubin_facts(stored, header, marks, _arch(whole, marks.notes))
+    facts = _cubin_facts(stored, header, marks, _arch(whole, marks.notes), whole.problem)
     if stored.payload.declared is None:
         facts["size"] = whole.extent
     if stored.debug is None:
@@ -159,7 +170,7 @@ class _Marks(NamedTuple):
     api_versions: frozenset[int]
 
 
-def _early_marks(prefix: Prefix, header: cubin.CubinHeader) -> _Marks | None:
+def _early_marks(prefix: Prefix, header: CubinHeader) -> _Marks | None:
     """The marks of a packed cubin, decoding no further than to them; None where they are elsewhere.
 
     They lie behind the names and symbols, which grow with the number of sections, and in front of
@@ -177,7 +188,7 @@ def _early_marks(prefix: Prefix, header: cubin.CubinHeader) -> _Marks | None:
             size = max(size, prefix.expected or 0)
 
 
-def _marks_in(data: bytes, header: cubin.CubinHeader) -> _Marks | None:
+def _marks_in(data: bytes, header: CubinHeader) -> _Marks | None:
     notes = NO_NOTES if header.generation == 1 else Notes.find(data)
     if notes is None:
         return None
@@ -185,11 +196,11 @@ def _marks_in(data: bytes, header: cubin.CubinHeader) -> _Marks | None:
     if header.generation != 1 and not linked:
         return _Marks(notes, frozenset())
     # Objects of generation 1 leave no note, so that kernels say who compiled them.
-    versions = cubin.early_api_versions(data)
+    versions = early_api_versions(data)
     return None if versions is None else _Marks(notes, versions)
 
 
-def _arch(whole: cubin.Cubin, notes: Notes) -> SmArch:
+def _arch(whole: Cubin, notes: Notes) -> SmArch:
     arch = whole.header.arch
     return replace(arch, suffix="a") if whole.accelerated() else _suffixed(arch, notes)
 
@@ -200,7 +211,11 @@ def _suffixed(arch: SmArch, notes: Notes) -> SmArch:
 
 
 def _cubin_facts(
-    stored: StoredImage, header: cubin.CubinHeader, marks: _Marks, arch: SmArch
+    stored: StoredImage,
+    header: CubinHeader,
+    marks: _Marks,
+    arch: SmArch,
+    problem: str | None,
 ) -> dict[str, Any]:
     notes = marks.notes
     makers = cubin_makers(
@@ -209,7 +224,9 @@ def _cubin_facts(
     number = header.virtual if header.generation == 1 else notes.virtual
     virtual = SmArch(number, "", ArchForm.VIRTUAL) if number else None
     entry_arch = stored.arch
-    contradictions = [] if header.problem is None else [header.problem]
+    contradictions = [] if problem is None else [problem]
+    if header.generation > 1 and header.arch.suffix and notes.toolkit is not None:
+        contradictions.append("e_flags of the cubin say a, as 13.0 and newer compilers never do")
     if entry_arch and entry_arch.number != header.arch.number:
         contradictions.append(
             f"its entry says {entry_arch}, but the cubin inside is for {header.arch}"

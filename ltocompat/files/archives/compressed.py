@@ -21,7 +21,7 @@ from ltocompat.files.archives.unpacking import (
 )
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import ZSTD_MAGIC
-from ltocompat.files.images import cubin
+from ltocompat.files.images.cubin_header import parse_header
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
@@ -75,7 +75,7 @@ def _packing(view: ByteView) -> Packing | None:
 def _holds_cubin(view: ByteView) -> bool:
     """Whether its first frame is an image by itself."""
     try:
-        cubin.parse_header(next(unpacked(Input(view), Packing.ZSTD, Budget()), b""))
+        parse_header(next(unpacked(Input(view), Packing.ZSTD, Budget()), b""))
     except Malformed:
         return False
     return True

@@ -12,6 +12,8 @@ from ltocompat.files.codec import ZSTD_MAGIC, Payload, zstd_frame
 from ltocompat.files.fatbin import StoredImage, StoredModule, region
 from ltocompat.files.fatbin.region import NEEDLE, read_region, stored_images
 from ltocompat.files.images import cubin, ltoir
+from ltocompat.files.images.cubin_header import HEAD_SIZE, parse_header
+from ltocompat.files.images.cubin_header import NEEDLE as CUBIN_NEEDLE
 from ltocompat.files.objects import ObjectFile
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Compression, ImageKind, Skipped
@@ -24,6 +26,13 @@ def _cubin_image(view: ByteView, place: Place, section: str | None, budget: Budg
     size = cubin.Cubin.parse(view, budget.limits).extent
     payload = Payload(view.sub(0, size), Compression.NONE, None, budget)
     return _image(place, section, ImageKind.SASS, payload)
+
+
+def _with_what_follows(image: StoredImage, size: int) -> StoredImage:
+    """The cubin of a file of ``size`` bytes, which has to be all of it."""
+    behind = size - image.payload.stored.size
+    problem = f"{behind} bytes follow the cubin in its file; the table of its sections may be cut"
+    return image._replace(problems=(problem,)) if behind else image
 
 
 def _ltoir_image(
@@ -54,8 +63,8 @@ def _zstd_cubin_image(
     stored_size, size = zstd_frame(view, 0)
     stored = view.sub(0, stored_size)
     first = Payload(stored, Compression.ZSTD, None, budget).prefix()
-    first.grow(cubin.HEAD_SIZE)
-    cubin.parse_header(first.data)
+    first.grow(HEAD_SIZE)
+    parse_header(first.data)
     return _image(place, section, ImageKind.SASS, Payload(stored, Compression.ZSTD, size, budget))
 
 
@@ -116,7 +125,7 @@ class _Accounting:
         return True
 
 
-_NEEDLES = (region.NEEDLE, cubin.NEEDLE, ltoir.MAGIC, codec.ZSTD_MAGIC)
+_NEEDLES = (region.NEEDLE, CUBIN_NEEDLE, ltoir.MAGIC, codec.ZSTD_MAGIC)
 
 # Small enough that it stays in the processor's cache while it is searched for each needle.
 _WINDOW = 256 << 10
@@ -268,8 +277,9 @@ class FatbinWalk:
         view = self._view.sub(hit.offset, self._view.size - hit.offset)
         place = self._place if whole else self._place.at(hit.offset)
         section = self._section(hit.offset)
-        if hit.needle == cubin.NEEDLE:
-            return _cubin_image(view, place, section, self._budget)
+        if hit.needle == CUBIN_NEEDLE:
+            image = _cubin_image(view, place, section, self._budget)
+            return _with_what_follows(image, view.size) if whole else image
         if hit.needle == ZSTD_MAGIC:
             return _zstd_cubin_image(view, place, section, self._budget)
         size = self._host.symbol_size(hit.offset) if self._host else None

@@ -13,29 +13,19 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ltocompat.files.byteview import ByteView, occurrences
+from ltocompat.files.images.cubin_header import HEAD_SIZE, CubinHeader, parse_header
 from ltocompat.files.images.cubin_notes import Notes
-from ltocompat.model.arch import SmArch, shared_arch
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.limits import Limits
 
-NEEDLE = b"\x7fELF\x02\x01\x01"
-HEAD_SIZE = 64
-MACHINE = 190
-
-# e_ident, e_type, e_machine, e_version, e_entry, e_phoff, e_shoff, e_flags, e_ehsize, e_phentsize,
-# e_phnum, e_shentsize, e_shnum, e_shstrndx
-_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 # sh_name, sh_type, sh_flags, sh_addr, sh_offset, sh_size, sh_link, sh_info, sh_addralign,
 # sh_entsize
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 
-_ABI_GENERATION = {7: 1, 8: 2}
-_OS_ABI = {7: 0x33, 8: 0x41}
-_ET_REL = 1
-_ET_EXEC = 2
 _SHT_NOBITS = 8
 _SHT_SYMTAB = 2
+_SHT_STRTAB = 3
 _SHT_NV_INFO = 0x70000000
 _SHT_NV_COMPAT = 0x70000086
 _STT_FUNC = 2
@@ -46,71 +36,8 @@ _EIATTR_REGCOUNT = 0x2F
 _API_VERSION_RECORD = bytes((_FORMAT_SIZED, _EIATTR_CUDA_API_VERSION, 4, 0))
 _NAMES_BEGIN = b"\0.shstrtab\0"
 _COMPAT_ACCELERATED = 9
-
-
-class CubinHeader(NamedTuple):
-    """The ELF header of a cubin.
-
-    Attributes:
-        generation: 1 or 2, see the module; 0 for an ABI version that is neither.
-        arch: the real architecture; its suffix is only a part of the truth (see ``Cubin.arch``).
-        virtual: number of the virtual architecture (generation 1), else None.
-        toolkit: 10 * major + minor of the tool that made the file (generation 1), else None.
-        relocatable: ``ET_REL``: needs a device link.
-        extent: size in bytes up to the end of the section and program header tables.
-        problem: why it is unlike the header of every writer, None where it is not.
-    """
-
-    generation: int
-    arch: SmArch
-    virtual: int | None
-    toolkit: int | None
-    relocatable: bool
-    section_table: tuple[int, int, int]
-    names_index: int
-    extent: int
-    problem: str | None = None
-
-
-def parse_header(head: bytes) -> CubinHeader:
-    """Read the ELF header (64 bytes).
-
-    Raises:
-        Malformed: these are no bytes of a cubin.
-    """
-    if len(head) < _HEADER.size or not head.startswith(NEEDLE):
-        raise Malformed("a cubin does not begin with a 64-bit little-endian ELF header")
-    (ident, kind, machine, version, _, phoff, shoff, flags, _, phentsize, phnum, shentsize, shnum,
-     names) = _HEADER.unpack_from(head)  # fmt: skip
-    if machine != MACHINE:
-        raise Malformed(f"an ELF file for machine {machine} is no cubin, which is for {MACHINE}")
-    if kind not in (_ET_REL, _ET_EXEC):
-        raise Malformed(f"a cubin is relocatable or executable; this one is of ELF type {kind}")
-    generation = _ABI_GENERATION.get(ident[8], 0)
-    first = generation == 1
-    number, suffix = (flags & 0xFF, flags & 0x800) if first else (flags >> 8 & 0xFF, flags & 0x8)
-    tables = [_HEADER.size]
-    if shnum:
-        tables.append(shoff + shentsize * shnum)
-    if phnum:
-        tables.append(phoff + phentsize * phnum)
-    return CubinHeader(
-        generation=generation,
-        arch=shared_arch(number, "a" if suffix else ""),
-        virtual=(flags >> 16 & 0xFF) or None if first else None,
-        toolkit=version if first and version > 1 else None,
-        relocatable=kind == _ET_REL,
-        section_table=(shoff, shentsize, shnum),
-        names_index=names,
-        extent=max(tables),
-        problem=_problem(*ident[7:9]),
-    )
-
-
-def _problem(os_abi: int, version: int) -> str | None:
-    if _OS_ABI.get(version, os_abi) == os_abi:
-        return None
-    return f"a cubin of ELF ABI version {version} has OS ABI {os_abi:#x}, not {_OS_ABI[version]:#x}"
+_ARCH_NOTES = (".note.nv.cuinfo", ".note.nv.cuver")
+_ALL_BITS = 0xFF
 
 
 class CubinSection(NamedTuple):
@@ -129,6 +56,9 @@ class CubinSection(NamedTuple):
     info: int
 
 
+_NO_SECTION = CubinSection("", 0, 0, 0, 0, 0)
+
+
 class Cubin(NamedTuple):
     """A whole cubin: header, sections and the notes in them."""
 
@@ -137,13 +67,18 @@ class Cubin(NamedTuple):
     sections: tuple[CubinSection, ...]
 
     @classmethod
-    def parse(cls, view: ByteView, limits: Limits) -> Cubin:
+    def parse(cls, view: ByteView, limits: Limits, size: int | None = None) -> Cubin:
         """Read the section table.
+
+        Args:
+            view: bytes from the start of the cubin, which may go on behind it.
+            limits: for the number of sections.
+            size: bytes of the whole cubin, padding included; None where they are not known.
 
         Raises:
             Malformed: the header or the section table does not fit into the bytes.
         """
-        header = parse_header(view.peek(0, HEAD_SIZE))
+        header = parse_header(view.peek(0, HEAD_SIZE), size)
         offset, entry_size, count = header.section_table
         if count and entry_size != _SECTION.size:
             raise Malformed(f"a cubin with section headers of {entry_size} bytes instead of 64")
@@ -164,13 +99,33 @@ class Cubin(NamedTuple):
         return max(self.header.extent, *ends, 0)
 
     @property
+    def problem(self) -> str | None:
+        """Why its header or the begin of its section table is unlike that of every writer."""
+        return self.header.problem or self._table_problem()
+
+    def _table_problem(self) -> str | None:
+        if not self.sections or self.sections[0] != _NO_SECTION:
+            return "the first section header of the cubin is not empty, as that of every ELF file"
+        names = self.sections[self.header.names_index]
+        if (names.type, names.name) != (_SHT_STRTAB, ".shstrtab"):
+            return "the section headers of the cubin do not name their string table .shstrtab"
+        note = self.header.note_index
+        named = self.sections[note:] if note == _ALL_BITS else self.sections[note : note + 1]
+        if note and not any(section.name in _ARCH_NOTES for section in named):
+            return (
+                f"by its e_flags section {note} of the cubin notes its architectures, but that is "
+                f"{named[0].name if named else 'missing'}"
+            )
+        return None
+
+    @property
     def debug(self) -> bool:
         """Whether it carries device debug information (-G); line tables alone don't count."""
         return any(section.name == ".debug_info" for section in self.sections)
 
     def notes(self) -> Notes:
         """The notes on tools and architectures; none in generation 1."""
-        wanted = (".note.nv.tkinfo", ".note.nv.cuinfo", ".note.nv.cuver")
+        wanted = (".note.nv.tkinfo", *_ARCH_NOTES)
         return Notes.parse(b"".join(self._bytes(s) for s in self.sections if s.name in wanted))
 
     def api_versions(self) -> frozenset[int]:
@@ -236,10 +191,10 @@ def early_api_versions(data: bytes) -> frozenset[int] | None:
     sections again, and the ``.nv.info`` sections in front of the code: so it is known how many
     there must be. None when not all of them are within ``data``.
     """
-    symbols = data.find(_NAMES_BEGIN, _HEADER.size + 1)
-    if not data.startswith(_NAMES_BEGIN, _HEADER.size) or symbols < 0:
+    symbols = data.find(_NAMES_BEGIN, HEAD_SIZE + 1)
+    if not data.startswith(_NAMES_BEGIN, HEAD_SIZE) or symbols < 0:
         return None
-    expected = data.count(b"\0.nv.info.", _HEADER.size, symbols)
+    expected = data.count(b"\0.nv.info.", HEAD_SIZE, symbols)
     found = [
         int.from_bytes(data[at + 4 : at + 8], "little")
         for at in occurrences(_API_VERSION_RECORD, data)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ltocompat.facts import gpus
 from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.image import ImageKind
+from ltocompat.model.signature import ImageSignature
 from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.packages.values import Shipped
 from ltocompat.rules.catalogue.family import Family
@@ -19,16 +22,25 @@ def image_contradicts_itself(subject: Subject) -> Iterator[Requirement]:
     """Of an image that contradicts itself or can't be read, nothing is certain."""
     # Where nothing is picked, a header that lies may be the reason.
     for image in subject.picked or subject.signature.images:
-        if image.problem is not None:
+        problem = image.problem or _architecture_of_no_compiler(image)
+        if problem is not None:
             yield Requirement(
                 Component.NONE,
                 Always(Verdict.UNKNOWN, trial_decides=_can_be_linked(subject)),
                 "IMG-01",
                 str(image),
-                image.problem,
+                problem,
                 "rebuild the file, or copy it again from where it came",
                 "the bytes of the image",
             )
+
+
+def _architecture_of_no_compiler(image: ImageSignature) -> str | None:
+    arch = image.arch
+    if image.kind is not ImageKind.SASS or arch is None or arch.number > gpus.newest_sm():
+        return None
+    known = gpus.sm(arch.number) is not None
+    return None if known else f"it is for sm_{arch.number}, an architecture that no compiler has"
 
 
 def _can_be_linked(subject: Subject) -> bool:

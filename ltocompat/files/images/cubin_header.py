@@ -1,0 +1,252 @@
+"""The ELF header of cubins: what it says, and whether any of NVIDIA's tools writes such a one.
+
+Facts: 45,000 cubins of real libraries, and what ptxas, NVRTC, nvlink and nvJitLink 11.8 .. 13.5 do.
+A changed byte of most fields makes some nvJitLink refuse the cubin, drop its kernels or crash.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ltocompat.model.arch import SmArch, shared_arch
+from ltocompat.model.errors import Malformed
+
+NEEDLE = b"\x7fELF\x02\x01\x01"
+HEAD_SIZE = 64
+MACHINE = 190
+
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION_HEADER = 64
+_PROGRAM_HEADER = 56
+_OS_ABI = 7
+_ABI_VERSION = 8
+_IDENT_PADDING = slice(9, 16)
+
+_GENERATION = {7: 1, 8: 2}
+_OS_ABI_OF = {1: 0x33, 2: 0x41}
+_ET_REL = 1
+_ET_EXEC = 2
+# Compilers and linkers write the section headers last, and their names into section 1. An assembler
+# that made some cubins of libcublasLt and libcupti writes them first.
+_NAMES_OF_COMPILERS = 1
+_NAMES_OF_ASSEMBLER = 2
+# A fatbin pads what it holds to eight bytes.
+_ALIGNMENT = 8
+
+# Generation 1: real SM, 0x500 (64 bits, unified textures), 0x800 for `a`, virtual SM, 0.
+_FLAGS_1 = 0x500
+_FLAG_1_ACCELERATED = 0x800
+_TOOLKITS_1 = range(50, 130)
+# Generation 2: 2 or 4, 8 for `a` (by 12.8 and 12.9), real SM, 0, section with the architecture.
+_FLAG_2_BELOW_SM_100 = 0x4
+_FLAG_2_FROM_SM_100 = 0x2
+_FLAG_2_ACCELERATED = 0x8
+_SM_90, _SM_100 = 90, 100
+
+
+class _Fields(NamedTuple):
+    """The header, field by field, as the ELF standard names them without ``e_``."""
+
+    ident: bytes
+    type: int
+    machine: int
+    version: int
+    entry: int
+    phoff: int
+    shoff: int
+    flags: int
+    ehsize: int
+    phentsize: int
+    phnum: int
+    shentsize: int
+    shnum: int
+    shstrndx: int
+
+    @property
+    def generation(self) -> int:
+        return _GENERATION.get(self.ident[_ABI_VERSION], 0)
+
+    @property
+    def real(self) -> int:
+        return self.flags & 0xFF if self.generation == 1 else self.flags >> 8 & 0xFF
+
+    @property
+    def virtual(self) -> int:
+        return self.flags >> 16 & 0xFF
+
+    @property
+    def accelerated(self) -> bool:
+        bit = _FLAG_1_ACCELERATED if self.generation == 1 else _FLAG_2_ACCELERATED
+        return bool(self.flags & bit)
+
+    @property
+    def sections_end(self) -> int:
+        return self.shoff + self.shentsize * self.shnum
+
+    @property
+    def tables_end(self) -> int:
+        """Where the last table ends: sections, or the program headers behind them."""
+        tables = [HEAD_SIZE]
+        if self.shnum:
+            tables.append(self.sections_end)
+        if self.phnum:
+            tables.append(self.phoff + self.phentsize * self.phnum)
+        return max(tables)
+
+
+class CubinHeader(NamedTuple):
+    """The ELF header of a cubin.
+
+    Attributes:
+        generation: 1 or 2, see ``cubin``; 0 for an ABI version that is neither.
+        arch: the real architecture; its suffix is only a part of the truth (see ``Cubin.arch``).
+        virtual: number of the virtual architecture (generation 1), else None.
+        toolkit: 10 * major + minor of the tool that made the file (generation 1), else None.
+        relocatable: ``ET_REL``: needs a device link.
+        section_table: its offset, the size of a header in it (bytes), and how many there are.
+        names_index: number of the section with the names of sections.
+        note_index: number of the section that notes the architectures (generation 2), at most 255;
+            0 in generation 1.
+        extent: size in bytes up to the end of the section and program header tables.
+        problem: why it is unlike the header of every writer, None where it is not.
+    """
+
+    generation: int
+    arch: SmArch
+    virtual: int | None
+    toolkit: int | None
+    relocatable: bool
+    section_table: tuple[int, int, int]
+    names_index: int
+    note_index: int
+    extent: int
+    problem: str | None = None
+
+
+def parse_header(head: bytes, size: int | None = None) -> CubinHeader:
+    """Read the ELF header (64 bytes).
+
+    Args:
+        head: the first bytes of a cubin.
+        size: bytes of the whole cubin, padding included; None where they are not known.
+
+    Raises:
+        Malformed: these are no bytes of a cubin.
+    """
+    if len(head) < _HEADER.size or not head.startswith(NEEDLE):
+        raise Malformed("a cubin does not begin with a 64-bit little-endian ELF header")
+    fields = _Fields._make(_HEADER.unpack_from(head))
+    if fields.machine != MACHINE:
+        raise Malformed(
+            f"an ELF file for machine {fields.machine} is no cubin, which is for {MACHINE}"
+        )
+    if fields.type not in (_ET_REL, _ET_EXEC):
+        raise Malformed(
+            f"a cubin is relocatable or executable; this one is of ELF type {fields.type}"
+        )
+    first = fields.generation == 1
+    return CubinHeader(
+        generation=fields.generation,
+        arch=shared_arch(fields.real, "a" if fields.accelerated else ""),
+        virtual=fields.virtual or None if first else None,
+        toolkit=fields.version if first and fields.version in _TOOLKITS_1 else None,
+        relocatable=fields.type == _ET_REL,
+        section_table=(fields.shoff, fields.shentsize, fields.shnum),
+        names_index=fields.shstrndx,
+        note_index=0 if first else fields.flags >> 24,
+        extent=fields.tables_end,
+        problem=next(_problems(fields, size), None),
+    )
+
+
+def _problems(fields: _Fields, size: int | None) -> Iterator[str]:
+    """Sentences about fields that no tool writes so; linkers and drivers differ on what then."""
+    yield from _identity(fields)
+    yield from _flags(fields)
+    yield from _tables(fields)
+    if size is not None and fields.shstrndx == _NAMES_OF_COMPILERS:
+        yield from _end(fields, size)
+
+
+def _end(fields: _Fields, size: int) -> Iterator[str]:
+    if not 0 <= size - fields.tables_end < _ALIGNMENT:
+        yield (
+            f"the tables of the cubin end at byte {fields.tables_end} by its ELF header, and the "
+            f"cubin itself at {size}"
+        )
+
+
+def _identity(fields: _Fields) -> Iterator[str]:
+    abi, os_abi = fields.ident[_ABI_VERSION], fields.ident[_OS_ABI]
+    if not fields.generation:
+        yield f"ELF ABI version {abi} is none that NVIDIA's compilers write in cubins (7 and 8)"
+    elif os_abi != _OS_ABI_OF[fields.generation]:
+        expected = _OS_ABI_OF[fields.generation]
+        yield f"a cubin of ELF ABI version {abi} has OS ABI {os_abi:#x}, not {expected:#x}"
+    if any(fields.ident[_IDENT_PADDING]):
+        yield "bytes 9 to 15 of the cubin's ELF header are not zero, as they are in every cubin"
+    if fields.generation == 1 and fields.version not in _TOOLKITS_1:
+        yield (
+            f"e_version of the cubin is {fields.version}, where ELF ABI version 7 keeps the "
+            "toolkit, 129 (12.9) at most"
+        )
+    if fields.generation == 2 and fields.version != 1:
+        yield f"e_version of the cubin is {fields.version}, not 1 as with ELF ABI version 8"
+
+
+def _flags(fields: _Fields) -> Iterator[str]:
+    regular = _regular_flags_1 if fields.generation == 1 else _regular_flags_2
+    if fields.generation and not regular(fields):
+        yield (
+            f"e_flags of the cubin, {fields.flags:#x}, are none that a compiler writes for "
+            f"sm_{fields.real}"
+        )
+
+
+def _regular_flags_1(fields: _Fields) -> bool:
+    flags = fields.virtual << 16 | _FLAGS_1 | fields.real
+    accelerated = fields.real == _SM_90 or fields.shstrndx == _NAMES_OF_ASSEMBLER
+    options = {flags, flags | _FLAG_1_ACCELERATED} if accelerated else {flags}
+    return fields.flags in options and 0 < fields.virtual <= fields.real
+
+
+def _regular_flags_2(fields: _Fields) -> bool:
+    if fields.real < _SM_100 or fields.shstrndx == _NAMES_OF_ASSEMBLER:
+        low = {_FLAG_2_BELOW_SM_100}
+    else:
+        low = {_FLAG_2_FROM_SM_100, _FLAG_2_FROM_SM_100 | _FLAG_2_ACCELERATED}
+    note = fields.flags >> 24
+    return fields.flags & 0xFF in low and not fields.virtual and 0 < note < fields.shnum
+
+
+def _tables(fields: _Fields) -> Iterator[str]:
+    """Where tools put the section headers, and the program headers, which few cubins lack."""
+    if fields.entry:
+        yield f"the cubin has an entry address, {fields.entry:#x}, which no cubin has"
+    program_header = (_PROGRAM_HEADER,) if fields.phnum else (0, _PROGRAM_HEADER)
+    sizes = (fields.ehsize, fields.shentsize)
+    if sizes != (HEAD_SIZE, _SECTION_HEADER) or fields.phentsize not in program_header:
+        yield (
+            f"headers of {fields.ehsize}, {fields.shentsize} and {fields.phentsize} bytes in the "
+            "cubin (of the file, its sections and programs) are not those of 64-bit ELF"
+        )
+    names = (_NAMES_OF_COMPILERS, _NAMES_OF_ASSEMBLER)
+    if fields.shstrndx not in names or fields.shstrndx >= fields.shnum:
+        yield (
+            f"section {fields.shstrndx} of {fields.shnum} is to hold the names of the cubin's "
+            "sections, which is the first or second in every cubin"
+        )
+    if fields.shstrndx == _NAMES_OF_ASSEMBLER and fields.shoff != HEAD_SIZE:
+        yield (
+            f"the section headers of the cubin begin at byte {fields.shoff}, not right behind the "
+            "ELF header, as in cubins with their names in the second section"
+        )
+    expected = fields.sections_end if fields.phnum else 0
+    if fields.phoff != expected or (fields.phnum and fields.type == _ET_REL):
+        yield (
+            f"the cubin has {fields.phnum} program headers at byte {fields.phoff}; executable "
+            "cubins have them right behind their section headers, at byte "
+            f"{fields.sections_end}, and relocatable ones have none"
+        )
