@@ -13,7 +13,7 @@ from link_cases import STRATA
 from measure import described
 
 # Where bytes can't tell: code for one architecture on its way to another, headers that lie.
-_UNSEEN = ("suffixes", "damaged headers")
+_UNSEEN = ("suffixes", "damaged headers", "cubin headers")
 # nvcc scrambles LTO-IR, so that 13.3 to 13.5 look alike; and nvlink goes on without an object that
 # has nothing for its target, which matters where others need it.
 _SHARE = {"-rdc": 0.1, "nvlink": 0.15}

@@ -341,6 +341,19 @@ def damaged_headers(shelf: Shelf) -> Case:
     return _case("damaged headers", shelf, files, [piece])
 
 
+def cubin_headers(shelf: Shelf) -> Case:
+    """A cubin with a byte of its ELF header changed, linked where it had linked as it was."""
+    piece = shelf.piece("first", ["cubin", "final"])
+    changed = bytearray(piece.data)
+    where = shelf.dice.randrange(4, 64)
+    changed[where] = _other(changed[where], shelf.dice)
+    given = bare(dataclasses.replace(piece, data=bytes(changed)))
+    newer = [release for release in NVJITLINKS if number(release) >= number(piece.release)]
+    release = shelf.dice.choice(newer) if newer and shelf.often(0.8) else shelf.linker()
+    kernels = (piece.name,)
+    return Case("cubin headers", "nvjitlink", release, piece.arch, (given,), False, kernels)
+
+
 def _hurt_ltoir(data: bytes, dice: random.Random) -> bytes:
     changed = bytearray(data)
     where = dice.choice((0, 4, 5, 5, 6, 7, 7, 8, 9, 9, 10, 11, 12, 16, 20, 24, 26))
@@ -438,6 +451,7 @@ STRATA: Mapping[str, Callable[[Shelf], Case]] = {
     "symbols": symbols,
     "suffixes": suffixes,
     "damaged headers": damaged_headers,
+    "cubin headers": cubin_headers,
     "-rdc": rdc_objects,
     "Windows": windows,
     "nvlink": nvlink,

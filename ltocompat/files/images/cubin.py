@@ -56,9 +56,6 @@ class CubinSection(NamedTuple):
     info: int
 
 
-_NO_SECTION = CubinSection("", 0, 0, 0, 0, 0)
-
-
 class Cubin(NamedTuple):
     """A whole cubin: header, sections and the notes in them."""
 
@@ -100,12 +97,10 @@ class Cubin(NamedTuple):
 
     @property
     def problem(self) -> str | None:
-        """Why its header or the begin of its section table is unlike that of every writer."""
+        """Why its header is unlike that of every writer, or its section headers are not there."""
         return self.header.problem or self._table_problem()
 
     def _table_problem(self) -> str | None:
-        if not self.sections or self.sections[0] != _NO_SECTION:
-            return "the first section header of the cubin is not empty, as that of every ELF file"
         names = self.sections[self.header.names_index]
         if (names.type, names.name) != (_SHT_STRTAB, ".shstrtab"):
             return "the section headers of the cubin do not name their string table .shstrtab"

@@ -39,8 +39,8 @@ _ALIGNMENT = 8
 _FLAGS_1 = 0x500
 _FLAG_1_ACCELERATED = 0x800
 _TOOLKITS_1 = range(50, 130)
-# Generation 2: 2 or 4, 8 for `a` (by 12.8 and 12.9), real SM, 0, section with the architecture.
-_FLAG_2_BELOW_SM_100 = 0x4
+# Generation 2: 2 or 4, 8 for `a` (by 12.8 and 12.9), real SM, 0, section that notes it.
+_FLAG_2_BELOW_SM_100 = 0x4  # the assembler writes it for all
 _FLAG_2_FROM_SM_100 = 0x2
 _FLAG_2_ACCELERATED = 0x8
 _SM_90, _SM_100 = 90, 100
@@ -213,12 +213,13 @@ def _regular_flags_1(fields: _Fields) -> bool:
 
 
 def _regular_flags_2(fields: _Fields) -> bool:
-    if fields.real < _SM_100 or fields.shstrndx == _NAMES_OF_ASSEMBLER:
-        low = {_FLAG_2_BELOW_SM_100}
-    else:
-        low = {_FLAG_2_FROM_SM_100, _FLAG_2_FROM_SM_100 | _FLAG_2_ACCELERATED}
+    by_assembler = fields.shstrndx == _NAMES_OF_ASSEMBLER
+    below = by_assembler or fields.real < _SM_100
+    low = _FLAG_2_BELOW_SM_100 if below else _FLAG_2_FROM_SM_100
+    if fields.real >= _SM_100:
+        low |= fields.flags & _FLAG_2_ACCELERATED
     note = fields.flags >> 24
-    return fields.flags & 0xFF in low and not fields.virtual and 0 < note < fields.shnum
+    return fields.flags & 0xFF == low and not fields.virtual and 0 < note < fields.shnum
 
 
 def _tables(fields: _Fields) -> Iterator[str]:

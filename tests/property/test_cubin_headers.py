@@ -1,0 +1,131 @@
+"""A cubin whose ELF header is not one that a real tool writes is never judged as if it were.
+
+Every byte of the headers of cubins by many tools is changed. Some nvJitLink refuses nearly all of
+these, drops the kernel or crashes: measured in the stratum ``cubin headers`` of tests/oracle.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+import recorded
+from fatbin_writer import KINDS, EntrySpec, entry, region
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from reading import images_of
+from samples import FOLDER
+
+import ltocompat
+from ltocompat import Verdict
+
+CUBINS = {
+    **{path.name: path.read_bytes() for path in sorted((FOLDER / "cubin").glob("*.cubin"))},
+    **{piece.file: piece.data for piece in recorded.parts()[0] if piece.kind == "cubin"},
+}
+OF_13_0 = "kernel-first-80-13.0.cubin"
+OF_12_4 = "kernel-first-80-12.4.cubin"
+
+
+def is_of_13(cubin: bytes) -> bool:
+    """In the form of ELF ABI version 8, which 12.8 and 12.9 write for sm_100 and newer, too."""
+    return cubin[8] == 8
+
+
+def architecture(cubin: bytes) -> int:
+    return cubin[49] if is_of_13(cubin) else cubin[48]
+
+
+def may_be_written(cubin: bytes, at: int, value: int) -> bool:
+    """Whether some tool writes this byte into such a cubin, so that nothing tells the change."""
+    number = architecture(cubin)
+    program_headers = int.from_bytes(cubin[56:58], "little")
+    if at == 16:  # relocatable or executable, of which a few have no program headers
+        return not program_headers and value in (1, 2)
+    if at == 54:  # size of program headers where there are none
+        return not program_headers and value in (0, 56)
+    if is_of_13(cubin):
+        if at == 49:
+            return (value < 100) is (number < 100)
+        by_12 = b".note.nv.cuver\0" in cubin
+        return at == 48 and number >= 100 and by_12 and value in (0x2, 0xA)
+    return {
+        20: 50 <= value <= 129,  # the toolkit
+        48: value >= cubin[50] and (cubin[49] == 0x5 or value == 90),
+        49: value == 0x5 or (value == 0xD and number == 90),
+        50: 0 < value <= number,  # the virtual architecture
+    }.get(at, False)
+
+
+def in_fatbin(cubin: bytes, compression: str) -> bytes:
+    spec = EntrySpec(KINDS["sass"], cubin, sm=architecture(cubin), compression=compression)
+    return region([entry(spec)])
+
+
+def in_file(cubin: bytes, container: str) -> bytes:
+    if container == "among data":
+        return bytes(64) + cubin + bytes(64)
+    return cubin if container == "bare" else in_fatbin(cubin, container)
+
+
+CONTAINERS = ("bare", "among data", "none", "lz4", "zstd")
+
+
+def unseen(cubin: bytes, at: int, container: str, value: int) -> bool:
+    """What would have to be read whole, or what nothing around the cubin tells."""
+    if container == "among data":  # sections that are missing at the end of a relocatable cubin
+        return at == 60 and value < cubin[60] and cubin[16] == 1
+    # Of compressed code only the beginning is read, where the section with the note is a usual one.
+    return container in ("lz4", "zstd") and at == 51 and value in (5, 6)
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_the_header_that_a_tool_wrote_is_not_told(container: str) -> None:
+    for name, cubin in CUBINS.items():
+        (image,) = images_of(in_file(cubin, container))
+        assert image.problems == (), name
+
+
+@given(
+    st.sampled_from(sorted(CUBINS)),
+    st.integers(4, 63),
+    st.integers(0, 255),
+    st.sampled_from(CONTAINERS),
+)
+@example("kernel-first-90-12.4.cubin", 40, 0, "among data")  # the section headers, moved
+@example(OF_13_0, 48, 50, "bare")
+@example(OF_13_0, 51, 7, "zstd")
+@example(OF_13_0, 60, 8, "zstd")
+@example(OF_12_4, 22, 1, "bare")
+@example("nvrtc-13.5-sm_100.cubin", 48, 0xA, "zstd")
+def test_a_header_that_no_tool_writes_is_told(
+    name: str, at: int, value: int, container: str
+) -> None:
+    cubin = CUBINS[name]
+    changed = cubin[:at] + bytes([value]) + cubin[at + 1 :]
+    if unseen(cubin, at, container, value) or may_be_written(cubin, at, value):
+        return
+    assume(changed != cubin)
+    assert all(image.problems for image in images_of(in_file(changed, container)))
+
+
+@given(st.sampled_from(sorted(CUBINS)), st.integers(1, 4096))
+def test_bytes_behind_a_cubin_are_told(name: str, behind: int) -> None:
+    found = images_of(CUBINS[name] + bytes(behind))
+    assert all(image.problems for image in found)
+
+
+@pytest.mark.parametrize(("name", "at"), [(OF_12_4, 48), (OF_13_0, 49)])
+def test_code_for_an_architecture_that_never_was_is_no_code_for_its_successors(
+    name: str, at: int
+) -> None:
+    # nvJitLink 13.5 on each: rc 3, bad input; sm_80, sm_86, sm_87 and sm_88 it links.
+    for number in (81, 82, 83, 84, 85):
+        cubin = CUBINS[name]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "changed.cubin")
+            path.write_bytes(cubin[:at] + bytes([number]) + cubin[at + 1 :])
+            target = "nvjitlink=13.5,gpu=sm_89"
+            (result,) = ltocompat.check([path], [target], route="link", cache=False)
+        assert result.verdict is Verdict.UNKNOWN, number
