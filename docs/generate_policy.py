@@ -6,10 +6,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import typer
 from generated_page import write_or_check
 
-from ltocompat.cli import app
+from ltocompat.cli import VERBS, verb_command
 from ltocompat.commands.policy.key_list import TABLES, PolicyKey
 
 PAGE = Path(__file__).with_name("policy.md")
@@ -91,7 +90,7 @@ def _variables() -> Iterator[tuple[str, str]]:
     """The variables of all verbs, each once, with the option that it stands for."""
     options = {
         str(param.envvar): param.opts[0]
-        for verb in typer.main.get_group(app).commands.values()
+        for verb in map(verb_command, VERBS)
         for param in verb.params
         if param.envvar
     }

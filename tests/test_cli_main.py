@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from report_values import LIBRARY, bare_file, library, sass, valid_json
 
 import ltocompat.commands.extract
 import ltocompat.commands.inspect
-from ltocompat.cli import app, run
+from ltocompat.cli import VERBS, run, verb_command
 from ltocompat.cli.output import ProgressLine
 from ltocompat.commands.extract import Extracted, ExtractOptions
 from ltocompat.commands.inspect import InspectOptions
@@ -266,12 +265,32 @@ def test_help_imports_nothing_slow() -> None:
     assert done.stdout.count("Usage: ltocompat") == 3
 
 
-VERBS: dict[str, Any] = dict(typer.main.get_group(app).commands)
+COMMANDS: dict[str, Any] = {name: verb_command(name) for name in VERBS}
 GROUPS = {"linkers"}
+
+
+def test_the_list_of_verbs_says_of_each_what_its_own_help_does() -> None:
+    own = {name: command.get_short_help_str(100) for name, command in COMMANDS.items()}
+    assert own == {name: verb.help for name, verb in VERBS.items()}
+    assert [name for name in VERBS if VERBS[name].hidden] == ["nvjitlink"]
+
+
+def test_only_the_verb_that_is_typed_is_imported() -> None:
+    code = (
+        "import sys; from ltocompat.cli import VERBS, run\n"
+        "def verbs():\n"
+        "    return [verb for verb in VERBS if f'ltocompat.cli.{verb}' in sys.modules]\n"
+        "assert run(['--help']) == 0 and not verbs(), verbs()\n"
+        "assert run(['inspect', '--help']) == 0 and verbs() == ['inspect'], verbs()\n"
+    )
+    done = python("-c", code)
+    assert done.returncode == 0, done.stderr
+
+
 HELP: dict[tuple[str, ...], Any] = {
-    (verb,): command for verb, command in VERBS.items() if verb not in {*GROUPS, "nvjitlink"}
+    (verb,): command for verb, command in COMMANDS.items() if verb not in {*GROUPS, "nvjitlink"}
 }
-HELP |= {(name, verb): each for name in GROUPS for verb, each in VERBS[name].commands.items()}
+HELP |= {(name, verb): each for name in GROUPS for verb, each in COMMANDS[name].commands.items()}
 
 
 @pytest.fixture

@@ -2,57 +2,79 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
-from collections.abc import Callable
 from functools import cache
-from typing import Annotated, Any, Protocol, runtime_checkable
+from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from ltocompat.cli import (
-    audit,
-    check,
-    diff,
-    env,
-    explain,
-    extract,
-    init,
-    inspect,
-    link,
-    linkers,
-    matrix,
-    require,
-    schema,
-    selftest,
-    targets,
-)
-from ltocompat.cli.options import VerbCommand
-from ltocompat.cli.run_verb import wants_json, write_error
-from ltocompat.model.errors import LtocompatError
-from ltocompat.model.failure import Failure
 from ltocompat.model.version import VERSION
-from ltocompat.report.exit_status import CLOSED_PIPE, INTERRUPTED, USAGE, ExitStatus
-from ltocompat.report.streams import AnswerLost, flush_answer, lost, replace_missing_streams
 
-VERBS: tuple[Callable[..., int] | typer.Typer, ...] = (
-    check.check,
-    audit.audit,
-    init.init,
-    require.require,
-    matrix.matrix,
-    diff.diff,
-    explain.explain,
-    inspect.inspect,
-    extract.extract,
-    link.link,
-    linkers.linkers,
-    linkers.nvjitlink,
-    env.env,
-    selftest.selftest,
-    targets.targets,
-    schema.schema,
-)
-"""Each verb is a function of this name, or a group of them; a new one is one file and one entry."""
+
+class Verb(NamedTuple):
+    """What the list of verbs shows of one, and where it is.
+
+    Attributes:
+        module: the file in this package; the verb is the function, or the group, of its own name.
+        help: its line in the list of verbs: the first of its docstring.
+        hidden: it is not in the list.
+    """
+
+    module: str
+    help: str
+    hidden: bool = False
+
+
+VERBS = {
+    "check": Verb("check", "Judge whether device code links and loads where it goes."),
+    "audit": Verb("audit", "Hold packages against the project's policy before a release."),
+    "init": Verb("init", "Write the policy that packages pass today, or what moved."),
+    "require": Verb("require", "Say which driver, nvJitLink and GPUs device code needs."),
+    "matrix": Verb("matrix", "Check on every nvJitLink, driver branch and GPU at once."),
+    "diff": Verb("diff", "Say what moved between two releases of a package or file."),
+    "explain": Verb("explain", "Say what causes an error text and what to do."),
+    "inspect": Verb("inspect", "List the LTO-IR, PTX and SASS in files, and who made it."),
+    "extract": Verb("extract", "Write images to files, decoded where they can be."),
+    "link": Verb("link", "Link inputs with real linkers, and say what that costs."),
+    "env": Verb("env", "Tell what device code meets here: driver, GPUs, linkers."),
+    "selftest": Verb("selftest", "Compile, link, load and run here, and say where it stops."),
+    "targets": Verb("targets", "List the GPUs, drivers and releases of deploy targets."),
+    "schema": Verb("schema", "Print the JSON Schema of a verb's answer, or of a policy."),
+    "linkers": Verb("linkers", "List, install and remove nvJitLinks and nvlinks."),
+    "nvjitlink": Verb("linkers", "The same as linkers, of nvJitLink alone.", hidden=True),
+}
+"""The verbs in the order of the help; a new one is one file and one entry."""
+
+
+def verb_command(name: str) -> Any:  # noqa: ANN401 - each version of typer has its own type of it
+    """The parser of a verb, or of a group of them; its module is imported now."""
+    verb = getattr(importlib.import_module(f"{__name__}.{VERBS[name].module}"), name)
+    if isinstance(verb, typer.Typer):
+        return typer.main.get_group(verb)
+    from ltocompat.cli.options import VerbCommand
+
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    alone.command(name, cls=VerbCommand)(verb)
+    return typer.main.get_command(alone)
+
+
+class _LazyVerb(TyperCommand):
+    """A verb in the list of verbs, whose own parser is made when it is typed or completed."""
+
+    def make_context(self, *args: Any, **facts: Any) -> Any:  # noqa: ANN401 - what typer gives
+        """Parse the words behind the verb by its own parser."""
+        return verb_command(str(self.name)).make_context(*args, **facts)
+
+
+class _Verbs(TyperGroup):
+    """The list of verbs."""
+
+    def __init__(self, **facts: Any) -> None:  # noqa: ANN401 - what typer gives
+        super().__init__(**facts)
+        for name, verb in VERBS.items():
+            self.add_command(_LazyVerb(name, help=verb.help, hidden=verb.hidden))
 
 
 @runtime_checkable
@@ -66,6 +88,7 @@ class _WrongUsage(Protocol):
 
 app = typer.Typer(
     name="ltocompat",
+    cls=_Verbs,
     help="Tell, before you ship, whether CUDA device code will link and load where it is going.",
     epilog="Exit codes: 0 done, 1 findings, 2 wrong usage, 3 something could not be read, 4 "
     "something asked for is missing, 70 internal error, 130 interrupted, 141 output closed early.",
@@ -74,11 +97,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in VERBS:
-    if isinstance(verb, typer.Typer):
-        app.add_typer(verb)
-    else:
-        app.command(cls=VerbCommand)(verb)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
@@ -102,11 +120,15 @@ def _options(
 
 def main() -> None:
     """Run the command line and exit with the code of ``report/exit_status.py``."""
+    from ltocompat.report.streams import AnswerLost, flush_answer, lost, replace_missing_streams
+
     replace_missing_streams()
     try:
         code = run(sys.argv[1:])
         flush_answer()
     except BrokenPipeError:
+        from ltocompat.report.exit_status import CLOSED_PIPE
+
         code = CLOSED_PIPE
     except OSError as error:  # of what the parser writes itself, such as help
         code = _exit_code_of(lost(error))
@@ -117,6 +139,8 @@ def main() -> None:
 
 def _exit_code_of(error: Exception) -> int:
     """Its exit code; its sentence goes to standard error."""
+    from ltocompat.report.exit_status import ExitStatus
+
     status: ExitStatus[object] = ExitStatus()
     status.failed(error, sys.stderr)
     return status.code
@@ -128,23 +152,38 @@ def run(arguments: list[str]) -> int:
     try:
         code = _command()(arguments, prog_name="ltocompat", standalone_mode=False)
     except typer.Abort:
+        from ltocompat.report.exit_status import INTERRUPTED
+
         return INTERRUPTED
     except Exception as error:
-        if isinstance(error, _WrongUsage):
-            error.show()
-            failure, code = Failure("usage", error.format_message()), USAGE
-        elif isinstance(error, LtocompatError):  # an option has no meaning
-            failure, code = Failure.of(error), _exit_code_of(error)
-        else:
+        code = _exit_code_of_words(error, arguments)
+        if code is None:
             raise
-        if wants_json(arguments):
-            write_error(failure)
     return int(code or 0)
 
 
+def _exit_code_of_words(error: Exception, arguments: list[str]) -> int | None:
+    """The exit code where words or an option have no meaning; None for every other error."""
+    from ltocompat.cli.run_verb import wants_json, write_error
+    from ltocompat.model.errors import LtocompatError
+    from ltocompat.model.failure import Failure
+    from ltocompat.report.exit_status import USAGE
+
+    if isinstance(error, _WrongUsage):
+        error.show()
+        failure, code = Failure("usage", error.format_message()), USAGE
+    elif isinstance(error, LtocompatError):  # an option has no meaning
+        failure, code = Failure.of(error), _exit_code_of(error)
+    else:
+        return None
+    if wants_json(arguments):
+        write_error(failure)
+    return code
+
+
 @cache
-def _command() -> Callable[..., Any]:
-    """The parser of all verbs: made once, which takes longer than most runs of one."""
+def _command() -> Any:  # noqa: ANN401 - each version of typer has its own type of it
+    """The parser of all verbs: made once, which tests are glad of."""
     return typer.main.get_command(app)
 
 

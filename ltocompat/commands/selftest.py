@@ -16,8 +16,9 @@ from typing import Literal
 
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import LtocompatError, Missing
+from ltocompat.model.library_name import PATHFINDER
 from ltocompat.targets.linkers import Linker, Machine, installed, obtain, resolve
-from ltocompat.targets.machine.library_search import PATHFINDER, picks
+from ltocompat.targets.machine.library_search import picks
 from ltocompat.trial.compile_pool import Compiled, CompilerProcess
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.load_pool import LoadPool

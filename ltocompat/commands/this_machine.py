@@ -12,6 +12,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UnreadableInput
 from ltocompat.model.failure import Failure
+from ltocompat.model.library_name import LDSO, PATHFINDER
 from ltocompat.model.target import THIS_MACHINE, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route
 from ltocompat.rules.catalogue import RULES
@@ -22,7 +23,6 @@ from ltocompat.targets.linkers import Machine
 from ltocompat.targets.linkers.linker import Linker
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.library_on_machine import look_at
-from ltocompat.targets.machine.library_search import LDSO, PATHFINDER
 from ltocompat.targets.machine.loaded import Library
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.machine.python_environment import Installation, chosen

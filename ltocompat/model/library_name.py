@@ -1,8 +1,12 @@
-"""File names of CUDA libraries, on Linux and Windows."""
+"""Names of CUDA libraries' files, on Linux and Windows, and of the ways they are loaded."""
 
 from __future__ import annotations
 
 import re
+
+LDSO = "ld.so"
+PATHFINDER = "cuda-pathfinder"
+"""The two ways of loading a library that are judged: dlopen by soname, and by cuda-python."""
 
 _LINUX_NAME = re.compile(
     # auditwheel puts a hash into the names of libraries that it copies: libcudart-d0da41ae.so.11.0.

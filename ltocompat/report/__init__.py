@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from ltocompat.model.failure import Failure
-from ltocompat.report.document import Block
+
+if TYPE_CHECKING:
+    from ltocompat.report.document import Block
 
 __all__ = ["FORMATS", "Failure", "Options", "Report", "Writable", "write", "writer"]
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ltocompat.model.errors import LtocompatError
-from ltocompat.report import Writable
+
+if TYPE_CHECKING:
+    from ltocompat.report import Writable
 
 
 class AnswerLost(LtocompatError):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ltocompat.model.arch import Release
 from ltocompat.rules.constraints import driver_cuda
-from ltocompat.targets.machine.environment import Environment, UserDriver
+
+if TYPE_CHECKING:
+    from ltocompat.targets.machine.environment import Environment, UserDriver
 
 
 def of_kernel(environment: Environment) -> Release | None:

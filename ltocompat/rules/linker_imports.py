@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import Host
 from ltocompat.rules import floors
-from ltocompat.targets.machine.loaded import Library, Resolved
+
+if TYPE_CHECKING:
+    from ltocompat.targets.machine.loaded import Library, Resolved
 
 NVJITLINK = "libnvJitLink"
 _NAME = re.compile(r"(?:__)?nvJitLink([A-Za-z]+)(?:_(\d{1,9})_(\d{1,9}))?")

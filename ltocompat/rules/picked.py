@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ltocompat.model.arch import Release
-from ltocompat.targets.machine.environment import Environment
-from ltocompat.targets.machine.library_search import LDSO, PATHFINDER
+from ltocompat.model.library_name import LDSO, PATHFINDER
+
+if TYPE_CHECKING:
+    from ltocompat.targets.machine.environment import Environment
 
 WAYS = (PATHFINDER, LDSO)
 

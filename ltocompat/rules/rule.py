@@ -7,7 +7,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -18,12 +18,14 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import LEVELS, Level, Route, Verdict
 from ltocompat.model.version import rule_url
-from ltocompat.packages.values import Shipped
 from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.prose import Prose, family_prose
 from ltocompat.rules.selection import Missed
-from ltocompat.targets.machine.environment import Environment
-from ltocompat.targets.machine.loaded import Library
+
+if TYPE_CHECKING:
+    from ltocompat.packages.values import Shipped
+    from ltocompat.targets.machine.environment import Environment
+    from ltocompat.targets.machine.loaded import Library
 
 
 class Component(enum.StrEnum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ltocompat.facts import drivers
 from ltocompat.model.verdict import Level, Verdict
@@ -15,7 +16,9 @@ from ltocompat.rules.constraints import (
     CompatPairProvided,
 )
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
-from ltocompat.targets.machine.environment import Environment, UserDriver
+
+if TYPE_CHECKING:
+    from ltocompat.targets.machine.environment import Environment, UserDriver
 
 FAMILY = Family("cuda_compat")
 

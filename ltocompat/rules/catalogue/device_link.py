@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ltocompat.model.image import Host, ImageKind, Role
 from ltocompat.model.signature import ImageSignature
@@ -21,7 +22,9 @@ from ltocompat.rules.constraints import (
     Remark,
 )
 from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject
-from ltocompat.targets.machine.environment import Environment
+
+if TYPE_CHECKING:
+    from ltocompat.targets.machine.environment import Environment
 
 FAMILY = Family("device_link")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ltocompat.facts import floor as named_floor
 from ltocompat.model.image import ImageKind
@@ -17,7 +18,9 @@ from ltocompat.rules.constraints import (
     Untold,
 )
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
-from ltocompat.targets.machine.environment import Environment
+
+if TYPE_CHECKING:
+    from ltocompat.targets.machine.environment import Environment
 
 FAMILY = Family("driver")
 

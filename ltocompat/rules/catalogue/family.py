@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import Host
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Level, Route
-from ltocompat.packages.values import Shipped
 from ltocompat.rules.rule import Link, Problem, Requirement, Rule, Subject
-from ltocompat.targets.machine.environment import Environment
-from ltocompat.targets.machine.loaded import Library
+
+if TYPE_CHECKING:
+    from ltocompat.packages.values import Shipped
+    from ltocompat.targets.machine.environment import Environment
+    from ltocompat.targets.machine.loaded import Library
 
 OfModule: TypeAlias = Callable[[Subject], Iterable[Requirement]]
 Excludes: TypeAlias = Callable[[ImageSignature, Gpu, Route], str | None]
 OfLink: TypeAlias = Callable[[Link], Iterable[Requirement]]
 OfHost: TypeAlias = Callable[[Host], Iterable[Requirement]]
-OfMachine: TypeAlias = Callable[[Environment], Iterable[Problem]]
-OfLibrary: TypeAlias = Callable[[Library], Iterable[Problem]]
+OfMachine: TypeAlias = "Callable[[Environment], Iterable[Problem]]"
+OfLibrary: TypeAlias = "Callable[[Library], Iterable[Problem]]"
+OfPackage: TypeAlias = "Callable[[Shipped], Iterable[Problem]]"
 OfArtifact: TypeAlias = Callable[[ArtifactSummary], Iterable[Problem]]
-OfPackage: TypeAlias = Callable[[Shipped], Iterable[Problem]]
 Function = TypeVar("Function")
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ltocompat import facts
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
+from ltocompat.model.library_name import PATHFINDER
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Level, Route, Verdict
@@ -28,8 +30,9 @@ from ltocompat.rules.constraints import (
 from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject
 from ltocompat.rules.selection import Missed, same_arch
-from ltocompat.targets.machine.environment import Environment
-from ltocompat.targets.machine.library_search import PATHFINDER
+
+if TYPE_CHECKING:
+    from ltocompat.targets.machine.environment import Environment
 
 FAMILY = Family("ltoir")
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ltocompat.facts.toolkits import cuda_ptx, ptx_cuda
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
+from ltocompat.model.library_name import PATHFINDER
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules import driver_release, makers, picked
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.picked import Found
 from ltocompat.rules.rule import Problem
-from ltocompat.targets.machine.container_conditions import ContainerHost, satisfied
-from ltocompat.targets.machine.environment import Environment, InstalledPackage
-from ltocompat.targets.machine.library_search import PATHFINDER
+
+if TYPE_CHECKING:
+    from ltocompat.targets.machine.container_conditions import ContainerHost
+    from ltocompat.targets.machine.environment import Environment, InstalledPackage
 
 FAMILY = Family("machine")
 
@@ -31,6 +34,8 @@ _OTHER_DRIVER_OR_IMAGE = "update the driver of the host, or take an image of an 
 @FAMILY.of_machine("ENV-01", Level.ERROR)
 def container_requires(environment: Environment) -> Iterator[Problem]:
     """An image says by NVIDIA_REQUIRE_CUDA which drivers it takes."""
+    from ltocompat.targets.machine.container_conditions import satisfied
+
     host = _container_host(environment)
     hidden = (environment.variable(_DISABLE) or "").lower() in _TRUE
     for name, text in environment.variables:
@@ -76,6 +81,8 @@ def _by_host(host: ContainerHost) -> str:
 
 def _container_host(environment: Environment) -> ContainerHost:
     """What the container toolkit compares with: the host's own driver, not cuda-compat."""
+    from ltocompat.targets.machine.container_conditions import ContainerHost
+
     driver = environment.kernel_driver
     cuda = driver_release.of_kernel(environment)
     archs = {f"{gpu.arch.major}.{gpu.arch.minor}" for gpu in environment.gpus if gpu.arch}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import Host
@@ -19,8 +20,10 @@ from ltocompat.rules.constraints import (
     Remark,
 )
 from ltocompat.rules.rule import Component, Problem, Requirement
-from ltocompat.targets.machine.environment import Environment
-from ltocompat.targets.machine.loaded import Library, Resolved
+
+if TYPE_CHECKING:
+    from ltocompat.targets.machine.environment import Environment
+    from ltocompat.targets.machine.loaded import Library, Resolved
 
 FAMILY = Family("nvjitlink_loading")
 

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.image import Host
@@ -15,7 +16,7 @@ from ltocompat.model.library_name import library_name
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.packages.resolving import ways_to
-from ltocompat.packages.values import Kind, Package, Shipped, installed_path
+from ltocompat.packages.values import Kind, installed_path
 from ltocompat.rules import floors
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.engine.shipped_needs import (
@@ -28,6 +29,9 @@ from ltocompat.rules.engine.shipped_needs import (
 from ltocompat.rules.linker_imports import short
 from ltocompat.rules.rule import Component, Problem
 from ltocompat.targets.versions.packages import suffix_major
+
+if TYPE_CHECKING:
+    from ltocompat.packages.values import Package, Shipped
 
 FAMILY = Family("package_contents")
 

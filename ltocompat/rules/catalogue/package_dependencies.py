@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.packages.resolving import not_at_hand
-from ltocompat.packages.values import Shipped
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.engine.shipped_needs import (
     LIBRARIES,
@@ -19,6 +19,9 @@ from ltocompat.rules.engine.shipped_needs import (
     ways_of,
 )
 from ltocompat.rules.rule import Problem
+
+if TYPE_CHECKING:
+    from ltocompat.packages.values import Shipped
 
 FAMILY = Family("package_dependencies")
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Level, Verdict
-from ltocompat.packages.promise import Promise
-from ltocompat.packages.values import Dependency, Package, Shipped
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.engine.shipped_needs import (
     need_of,
 )
 from ltocompat.rules.rule import Problem
+
+if TYPE_CHECKING:
+    from ltocompat.packages.promise import Promise
+    from ltocompat.packages.values import Dependency, Package, Shipped
 
 FAMILY = Family("package_promises")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ltocompat.facts import gpus, toolkits
 from ltocompat.model.arch import Release
@@ -16,7 +17,9 @@ from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import Always, DriverOfCuda, LinkerFrom, LinkerNotOlderThan, Untold
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
 from ltocompat.rules.selection import same_arch
-from ltocompat.targets.machine.environment import Environment
+
+if TYPE_CHECKING:
+    from ltocompat.targets.machine.environment import Environment
 
 FAMILY = Family("ptx")
 

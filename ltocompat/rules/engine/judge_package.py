@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import Required
-from ltocompat.packages.promise import Promise
 from ltocompat.packages.reading import package_of
-from ltocompat.packages.values import Package, Shipped
 from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.rule import Problem
+
+if TYPE_CHECKING:
+    from ltocompat.packages.promise import Promise
+    from ltocompat.packages.values import Package, Shipped
 
 
 def problems_of(

@@ -7,14 +7,18 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import Host, ImageKind
 from ltocompat.model.library_name import library_name
 from ltocompat.packages.resolving import Way, together, ways_to
-from ltocompat.packages.values import Kind, Shipped
+from ltocompat.packages.values import Kind
 from ltocompat.rules import floors, linker_imports
 from ltocompat.targets.versions.packages import Allowed, suffix_major
+
+if TYPE_CHECKING:
+    from ltocompat.packages.values import Shipped
 
 LIBRARIES = {"nvjitlink": "libnvJitLink", "nvrtc": "libnvrtc"}
 TITLES = {"nvjitlink": "nvJitLink", "nvrtc": "NVRTC"}

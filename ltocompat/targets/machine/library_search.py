@@ -12,13 +12,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ltocompat.model.library_name import LDSO, PATHFINDER
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.places import package_folders
 from ltocompat.targets.machine.environment import LibraryPick
 from ltocompat.targets.machine.loader import Loader
-
-LDSO = "ld.so"
-PATHFINDER = "cuda-pathfinder"
 
 
 @dataclass(frozen=True, slots=True)

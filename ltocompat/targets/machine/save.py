@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ltocompat.model.arch import Release
+from ltocompat.model.library_name import LDSO, PATHFINDER
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.targets.machine.driver_probe import known_gpu
 from ltocompat.targets.machine.environment import Environment, LocalGpu
-from ltocompat.targets.machine.library_search import LDSO, PATHFINDER
 
 T = TypeVar("T")
 _HERE = "this machine"
