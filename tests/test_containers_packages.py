@@ -11,7 +11,6 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,7 +71,7 @@ def found(path: str | Path) -> dict[tuple[str, ...], list[Image]]:
         assert not isinstance(record, Skipped), record
         for image in record.images if isinstance(record, Module) else ():
             place = image.place
-            plain = replace(image, place=Place("file", (), place.offset, place.entry))
+            plain = image._replace(place=Place("file", (), place.offset, place.entry))
             images.setdefault(place.members, []).append(plain)
     return images
 

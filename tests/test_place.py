@@ -17,6 +17,7 @@ PLACES = st.builds(
     path=NAMES.filter(lambda name: name not in ("-", ".", "..")),
     members=st.lists(NAMES, max_size=2).map(tuple),
     offset=st.none() | st.integers(0, 1 << 40),
+    entry=st.just(()),
 )
 
 

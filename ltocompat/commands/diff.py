@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ltocompat.commands.comparison import saved
@@ -176,7 +176,7 @@ def _with_ptx(stored: StoredModule, module: Module) -> Module:
     for number, image in enumerate(images):
         if image.kind is ImageKind.PTX:
             images[number], _ = describe(stored.images[number], Detail(kernels=True))
-    return replace(module, images=tuple(images))
+    return module._replace(images=tuple(images))
 
 
 def _metadata(place: Place, limits: Limits) -> Metadata | None:

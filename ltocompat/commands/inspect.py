@@ -164,7 +164,7 @@ def _inspect(
         if isinstance(record, Module) and where is not None:
             images = tuple(image for image in record.images if where.matches(image))
             if images:
-                yield replace(record, images=images)
+                yield record._replace(images=images)
         else:
             yield record
     if not found and (place.members or place.offset is not None):

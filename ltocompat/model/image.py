@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.place import Place
@@ -139,13 +140,15 @@ class CubinFacts:
     virtual_arch: SmArch | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Image:
+class Image(NamedTuple):
     """One piece of device code.
 
     Attributes:
         place: where it lies; see ``Place``.
         kind: LTO-IR, PTX, SASS, Tile IR or unknown.
+        stored_size: bytes that it takes in the file, without padding; None where nothing tells
+            (bare LTO-IR inside other data has no length).
+        size: bytes once decoded, None when they can't be known.
         kind_number: number of the kind in the fatbin entry, None outside of fatbins.
         arch: architecture as the entry header says (the driver goes by that), None when not known.
         section: name of the host section that holds it, None when there is none.
@@ -155,9 +158,6 @@ class Image:
         cubin: facts of a SASS image.
         compression: how it is stored.
         scrambled: the vendor hides the payload (LTO-IR in compressed fatbins).
-        stored_size: bytes that it takes in the file, without padding; None where nothing tells
-            (bare LTO-IR inside other data has no length).
-        size: bytes once decoded, None when they can't be known.
         relocatable: needs a device link first; None when not known.
         debug: carries device debug information; None when not known.
         host_os: ``linux``, ``windows`` or ``mac`` as the entry says, else None.
@@ -174,6 +174,8 @@ class Image:
 
     place: Place
     kind: ImageKind
+    stored_size: int | None
+    size: int | None
     kind_number: int | None = None
     arch: SmArch | None = None
     section: str | None = None
@@ -183,8 +185,6 @@ class Image:
     cubin: CubinFacts | None = None
     compression: Compression = Compression.NONE
     scrambled: bool = False
-    stored_size: int | None
-    size: int | None
     relocatable: bool | None = None
     debug: bool | None = None
     host_os: str | None = None
@@ -198,8 +198,7 @@ class Image:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
+class Module(NamedTuple):
     """The images of which a driver or a linker picks one for a GPU.
 
     Attributes:

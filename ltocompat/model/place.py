@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ltocompat.model.errors import UsageError
 
@@ -16,8 +16,7 @@ _TAIL = re.compile(r"@(0x[0-9a-fA-F]{1,16})((?:\.[0-9]{1,9}){0,2})$")
 _UNSAFE = re.compile(r"[^\w./+,:-]|:(?=:)|(?<=:):|^:|:$")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A file, a member, a region or an image.
 
     Attributes:

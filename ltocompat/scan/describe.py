@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ltocompat.files.codec import Prefix
 from ltocompat.files.fatbin import StoredImage, StoredModule
@@ -20,11 +21,14 @@ from ltocompat.model.image import (
     Image,
     ImageKind,
     LtoIrVersions,
+    Maker,
     Module,
     Needs,
     Role,
     Skipped,
 )
+from ltocompat.model.limits import DEFAULT_LIMITS
+from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.scan.device_symbols import undefined_in_ptx
 from ltocompat.scan.makers import cubin_makers, ltoir_makers, ptx_makers, tool_role
 
@@ -41,6 +45,7 @@ _USUAL_NOTES = (0, 5, 6)
 _PTX_COMMENT_LIMIT = 1 << 20
 # CUDA 13.0 renamed sm_101 to sm_110; LTO-IR keeps the old number inside.
 _SM_110 = {101, 110}
+_NO_NEEDS = Needs()
 
 
 class Detail(NamedTuple):
@@ -62,44 +67,74 @@ def describe_module(module: StoredModule, detail: Detail) -> tuple[Module, list[
     return Module(module.place, module.section, module.registered, tuple(images)), skipped
 
 
+class _Facts(NamedTuple):
+    """What the bytes of an image say, with what its entry header says already.
+
+    The attributes are those of ``Image``.
+    """
+
+    arch: SmArch | None
+    size: int | None
+    relocatable: bool | None
+    debug: bool | None
+    made_by: tuple[Maker, ...] = ()
+    needs: Needs = _NO_NEEDS
+    ltoir: LtoIrVersions | None = None
+    cubin: CubinFacts | None = None
+    kernels: tuple[str, ...] | None = None
+    empty_kernels: bool = False
+    symbols: DeviceSymbols | None = None
+    problems: tuple[str, ...] = ()
+
+
 def describe(stored: StoredImage, detail: Detail) -> tuple[Image, Skipped | None]:
     """All that is said of one image.
 
     Bytes that can't be read leave what the entry header says, and a ``Skipped`` with the reason.
     """
-    unread = None
+    unread = sha256 = None
     try:
         facts = _READERS[stored.kind](stored, detail)
         if detail.hashes:
             import hashlib
 
-            facts["sha256"] = hashlib.sha256(image_bytes(stored)).hexdigest()
+            sha256 = hashlib.sha256(image_bytes(stored)).hexdigest()
     except Malformed as error:
         limit = error.limit if isinstance(error, LimitExceeded) else None
-        facts = {"problems": (str(error),)}
+        facts = _of_entry(stored)._replace(problems=(str(error),))
         unread = Skipped(stored.place, str(error), stored.stored_size, limit)
-    table: dict[str, Any] = {
-        "arch": stored.arch,
-        "size": stored.payload.declared,
-        "relocatable": stored.relocatable,
-        "debug": stored.debug,
-    }
-    facts["problems"] = (*stored.problems, *facts.get("problems", ()))
     image = Image(
-        place=stored.place,
-        kind=stored.kind,
-        kind_number=stored.kind_number,
-        section=stored.section,
-        compression=stored.compression,
-        scrambled=stored.scrambled,
-        stored_size=stored.stored_size,
-        host_os=stored.host_os,
-        options=stored.options,
-        lacks_options=stored.lacks_options,
-        identifier=stored.identifier,
-        **(table | facts),
+        stored.place,
+        stored.kind,
+        stored.stored_size,
+        facts.size,
+        stored.kind_number,
+        facts.arch,
+        stored.section,
+        facts.made_by,
+        facts.needs,
+        facts.ltoir,
+        facts.cubin,
+        stored.compression,
+        stored.scrambled,
+        facts.relocatable,
+        facts.debug,
+        stored.host_os,
+        stored.options,
+        stored.lacks_options,
+        stored.identifier,
+        facts.kernels,
+        facts.empty_kernels,
+        facts.symbols,
+        sha256,
+        (*stored.problems, *facts.problems),
     )
     return image, unread
+
+
+def _of_entry(stored: StoredImage) -> _Facts:
+    """What the entry header says by itself."""
+    return _Facts(stored.arch, stored.payload.declared, stored.relocatable, stored.debug)
 
 
 def image_bytes(stored: StoredImage) -> bytes:
@@ -139,7 +174,36 @@ def _cubin_size(stored: StoredImage) -> int:
     return payload.stored.size if payload.declared is None else payload.declared
 
 
-def _sass(stored: StoredImage, detail: Detail) -> dict[str, Any]:
+# Linkers repeat small cubins hundreds of times: of those of libcublasLt 13.1, one in four differs.
+# Larger ones hardly repeat, and comparing their bytes takes longer.
+_REPEATED = 2 << 10
+_MOST_REMEMBERED = 2048
+_remembered: dict[tuple[object, ...], tuple[_Facts, int]] = {}
+
+
+def _sass(stored: StoredImage, detail: Detail) -> _Facts:
+    """What a cubin says; what equal bytes said is remembered, with what reading them cost."""
+    payload = stored.payload
+    usual = payload.budget.limits is DEFAULT_LIMITS and payload.compression is not Compression.NONE
+    if payload.stored.size > _REPEATED or not usual:
+        return _read_sass(stored, detail)
+    data = payload.stored.all()
+    key = (data, payload.compression, *_of_entry(stored), detail.kernels)
+    found = _remembered.get(key)
+    if found is not None:
+        facts, decoded = found
+        payload.budget.check_image(len(data), payload.declared or 0)
+        payload.budget.spend(decoded)
+        return facts
+    before = payload.budget.decoded
+    facts = _read_sass(stored, detail)
+    if len(_remembered) >= _MOST_REMEMBERED:
+        _remembered.clear()
+    _remembered[key] = facts, payload.budget.decoded - before
+    return facts
+
+
+def _read_sass(stored: StoredImage, detail: Detail) -> _Facts:
     packed = stored.payload.compression is not Compression.NONE
     prefix = stored.payload.prefix()
     prefix.grow(HEAD_SIZE)
@@ -154,13 +218,11 @@ def _sass(stored: StoredImage, detail: Detail) -> dict[str, Any]:
     whole = _parse_cubin(stored, prefix.data if packed else None)
     marks = _Marks(whole.notes(), whole.api_versions())
     facts = _cubin_facts(stored, header, marks, _arch(whole, marks.notes), whole.problem)
-    if stored.payload.declared is None:
-        facts["size"] = whole.extent
-    if stored.debug is None:
-        facts["debug"] = whole.debug
-    if detail.kernels:
-        facts["kernels"] = whole.kernels()
-    return facts
+    return facts._replace(
+        size=whole.extent if facts.size is None else facts.size,
+        debug=whole.debug if facts.debug is None else facts.debug,
+        kernels=whole.kernels() if detail.kernels else None,
+    )
 
 
 class _Marks(NamedTuple):
@@ -216,31 +278,35 @@ def _cubin_facts(
     marks: _Marks,
     arch: SmArch,
     problem: str | None,
-) -> dict[str, Any]:
+) -> _Facts:
     notes = marks.notes
     makers = cubin_makers(
         notes.tools, notes.toolkit, marks.api_versions, header_toolkit=header.toolkit
     )
     number = header.virtual if header.generation == 1 else notes.virtual
-    virtual = SmArch(number, "", ArchForm.VIRTUAL) if number else None
     entry_arch = stored.arch
-    contradictions = [] if problem is None else [problem]
+    problems = [] if problem is None else [problem]
     if header.generation > 1 and header.arch.suffix and notes.toolkit is not None:
-        contradictions.append("e_flags of the cubin say a, as 13.0 and newer compilers never do")
+        problems.append("e_flags of the cubin say a, as 13.0 and newer compilers never do")
     if entry_arch and entry_arch.number != header.arch.number:
-        contradictions.append(
-            f"its entry says {entry_arch}, but the cubin inside is for {header.arch}"
-        )
-    return {
-        "arch": entry_arch or arch,
-        "made_by": makers,
-        "cubin": CubinFacts(header.generation, virtual),
-        "relocatable": header.relocatable,
-        "problems": tuple(contradictions),
-    }
+        problems.append(f"its entry says {entry_arch}, but the cubin inside is for {header.arch}")
+    return _Facts(
+        arch=entry_arch or arch,
+        size=stored.payload.declared,
+        relocatable=header.relocatable,
+        debug=stored.debug,
+        made_by=makers,
+        cubin=_shared_cubin_facts(header.generation, number),
+        problems=tuple(problems),
+    )
 
 
-def _ptx(stored: StoredImage, detail: Detail) -> dict[str, Any]:
+@functools.lru_cache(maxsize=1024)
+def _shared_cubin_facts(generation: int, virtual: int | None) -> CubinFacts:
+    return CubinFacts(generation, SmArch(virtual, "", ArchForm.VIRTUAL) if virtual else None)
+
+
+def _ptx(stored: StoredImage, detail: Detail) -> _Facts:
     prefix = stored.payload.prefix()
     prefix.grow(ptx.HEAD_SIZE)
     try:
@@ -248,63 +314,74 @@ def _ptx(stored: StoredImage, detail: Detail) -> dict[str, Any]:
     except Malformed:
         prefix.grow(_PTX_COMMENT_LIMIT)
         text = ptx.parse(prefix.data)
-    facts: dict[str, Any] = {
-        "made_by": ptx_makers(text),
-        "needs": Needs(ptx_isa=text.isa),
-        "problems": _contradictions(stored, "PTX ISA", text.isa, text.arch),
-        **_without_entry(stored, text.arch),
-    }
-    if stored.debug is None:
-        facts["debug"] = text.debug
-    if stored.options and "--compile-only" in stored.options.split():
-        facts["relocatable"] = True
-    if detail.kernels:
-        prefix.grow(stored.payload.budget.limits.image_bytes)
-        facts["kernels"] = ptx.kernels(prefix.data)
-        facts["empty_kernels"] = bool(facts["kernels"]) and ptx.only_empty_kernels(prefix.data)
-        facts["symbols"] = undefined_in_ptx(prefix.data)
-    return facts
+    compile_only = "--compile-only" in (stored.options or "").split()
+    facts = _without_entry(stored, text.arch)._replace(
+        relocatable=True if compile_only else stored.relocatable,
+        debug=text.debug if stored.debug is None else stored.debug,
+        made_by=ptx_makers(text),
+        needs=_ptx_needs(text.isa),
+        problems=_contradictions(stored, "PTX ISA", text.isa, text.arch),
+    )
+    if not detail.kernels:
+        return facts
+    prefix.grow(stored.payload.budget.limits.image_bytes)
+    kernels = ptx.kernels(prefix.data)
+    return facts._replace(
+        kernels=kernels,
+        empty_kernels=bool(kernels) and ptx.only_empty_kernels(prefix.data),
+        symbols=undefined_in_ptx(prefix.data),
+    )
 
 
-def _ltoir(stored: StoredImage, detail: Detail) -> dict[str, Any]:
+@functools.lru_cache(maxsize=1024)
+def _ptx_needs(isa: str) -> Needs:
+    return Needs(ptx_isa=isa)
+
+
+def _ltoir(stored: StoredImage, detail: Detail) -> _Facts:
     del detail  # nothing further of LTO-IR can be read
     if stored.scrambled:
-        versions = LtoIrVersions(_version(stored) or "unknown")
-        return {"ltoir": versions, "made_by": ltoir_makers(versions)}
+        versions = _container(_version(stored) or "unknown")
+        return _of_entry(stored)._replace(ltoir=versions, made_by=ltoir_makers(versions))
     prefix = stored.payload.prefix()
     prefix.grow(ltoir.HEAD_SIZE)
     header = ltoir.parse(prefix.data)
     versions = header.versions
-    return {
-        "ltoir": versions,
-        "made_by": ltoir_makers(versions, linked=header.linked),
-        "problems": _contradictions(stored, "container", versions.container, header.arch),
-        **_without_entry(stored, header.arch),
-    }
+    return _without_entry(stored, header.arch)._replace(
+        ltoir=versions,
+        made_by=ltoir_makers(versions, linked=header.linked),
+        problems=_contradictions(stored, "container", versions.container, header.arch),
+    )
 
 
-def _tileir(stored: StoredImage, detail: Detail) -> dict[str, Any]:
+@functools.lru_cache(maxsize=1024)
+def _container(version: str) -> LtoIrVersions:
+    return LtoIrVersions(version)
+
+
+def _tileir(stored: StoredImage, detail: Detail) -> _Facts:
     del detail  # the names of its kernels are not laid out in a known way
     prefix = stored.payload.prefix()
     prefix.grow(tileir.HEAD_SIZE)
-    return {"needs": Needs(tile_ir=tileir.parse(prefix.data)), **_without_entry(stored, None)}
+    needs = Needs(tile_ir=tileir.parse(prefix.data))
+    return _without_entry(stored, None)._replace(needs=needs)
 
 
-def _unknown(stored: StoredImage, detail: Detail) -> dict[str, Any]:
+def _unknown(stored: StoredImage, detail: Detail) -> _Facts:
     del detail
     return _without_entry(stored, None)
 
 
 def _version(stored: StoredImage) -> str | None:
-    return ".".join(map(str, stored.version)) if stored.version else None
+    return "{}.{}".format(*stored.version) if stored.version else None
 
 
-def _without_entry(stored: StoredImage, arch: SmArch | None) -> dict[str, Any]:
-    """Architecture and size where no entry header says them."""
+def _without_entry(stored: StoredImage, arch: SmArch | None) -> _Facts:
+    """What the entry header says; architecture and size also where there is none."""
     size = stored.payload.declared
     if size is None and stored.stored_size is not None:
         size = stored.payload.stored.size
-    return {"arch": stored.arch or arch, "size": size}
+    return _Facts(stored.arch or arch, size, stored.relocatable, stored.debug)
 
 
 def _contradictions(
@@ -321,7 +398,7 @@ def _contradictions(
     return tuple(found)
 
 
-_READERS: dict[ImageKind, Callable[[StoredImage, Detail], dict[str, Any]]] = {
+_READERS: dict[ImageKind, Callable[[StoredImage, Detail], _Facts]] = {
     ImageKind.SASS: _sass,
     ImageKind.PTX: _ptx,
     ImageKind.LTOIR: _ltoir,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from ltocompat.files.byteview import ByteView
@@ -107,10 +106,10 @@ def _read(stored: StoredModule, module: Module, wanted: SymbolsToRead) -> Module
         if images[number].symbols is None:  # PTX shows them where its kernels are counted
             symbols = _symbols_of(stored.images[number])
             left = None if symbols is None else symbols.without_definitions()
-            images[number] = replace(images[number], symbols=left)
+            images[number] = images[number]._replace(symbols=left)
     for number in wanted.every:
-        images[number] = replace(images[number], symbols=_symbols_of(stored.images[number]))
-    return replace(module, images=tuple(images))
+        images[number] = images[number]._replace(symbols=_symbols_of(stored.images[number]))
+    return module._replace(images=tuple(images))
 
 
 def _symbols_of(stored: StoredImage) -> DeviceSymbols | None:

@@ -73,7 +73,7 @@ class KernelReader:
                 images[number] = _counted(stored.images[number], images[number])
         if alike not in self._filled and _any_kernels(stored, images, wanted.any_of):
             self._filled.add(alike)
-        return replace(module, images=tuple(images))
+        return module._replace(images=tuple(images))
 
 
 def _alike(module: Module, signature: ModuleSignature, trials: Trials) -> _Alike:
@@ -98,7 +98,7 @@ def _counted(stored: StoredImage, image: Image) -> Image:
     Of a cubin nothing else is taken over: large ones of its signature are not read this far.
     """
     if image.kind is ImageKind.SASS:
-        return replace(image, kernels=cubin_kernels(stored))
+        return image._replace(kernels=cubin_kernels(stored))
     return describe(stored, Detail(kernels=True))[0]
 
 

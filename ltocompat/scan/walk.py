@@ -83,17 +83,21 @@ def take(place: Place, settings: ScanSettings) -> Iterator[Record]:
     Raises:
         UnreadableInput: the path can't be opened.
     """
-    for batch in take_batches(place, settings, size=1):
-        yield from batch.records
+    for found in files(place, settings.limits):
+        if isinstance(found, Skipped):
+            yield found
+            continue
+        try:
+            with opened(found.path, settings.limits) as view:
+                yield from records_of_view(view, found, settings)
+        except UnreadableInput as error:
+            if found == place:
+                raise
+            yield Skipped(found, str(error))
 
 
-def take_batches(place: Place, settings: ScanSettings, *, size: int = _BATCH) -> Iterator[Batch]:
+def take_batches(place: Place, settings: ScanSettings) -> Iterator[Batch]:
     """The same in batches; each is to be done with when the next one is taken.
-
-    Args:
-        place: where to read.
-        settings: how to read.
-        size: modules, skipped places and hosts of a batch, at most.
 
     Raises:
         UnreadableInput: the path can't be opened.
@@ -103,8 +107,7 @@ def take_batches(place: Place, settings: ScanSettings, *, size: int = _BATCH) ->
             yield Batch((found,))
             continue
         try:
-            with opened(found.path, settings.limits) as view:
-                yield from batches_of_view(view, found, settings, size)
+            yield from batches(found, settings)
         except UnreadableInput as error:
             if found == place:
                 raise
@@ -132,18 +135,26 @@ def files(place: Place, limits: Limits) -> Iterator[Place | Skipped]:
         yield found if isinstance(found, Skipped) else Place(found)
 
 
-def batches_of_view(
-    view: ByteView, place: Place, settings: ScanSettings, size: int = _BATCH
-) -> Iterator[Batch]:
+def records_of_view(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Record]:
     """The records of one file whose bytes are at hand; ``place`` names it, or a place in it."""
     counted = _Count(Place(place.path), settings.limits)
+    for stored in stored_in_file(view, place, settings):
+        for record in _described(stored, settings.detail):
+            if counted.passes(record):
+                yield record
+    yield from counted.rest()
+    yield counted.artifact(view.size)
+
+
+def batches_of_view(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Batch]:
+    """The same in batches."""
+    counted = _Count(Place(place.path), settings.limits)
     found = stored_in_file(view, place, settings)
-    while chunk := list(islice(found, size)):
+    while chunk := list(islice(found, _BATCH)):
         described = (record for stored in chunk for record in _described(stored, settings.detail))
-        records = tuple(kept for record in described for kept in counted.pass_on(record))
+        records = tuple(record for record in described if counted.passes(record))
         yield Batch(records, tuple(stored for stored in chunk if isinstance(stored, StoredModule)))
-    file = Artifact(place.path, view.size, counted.modules, counted.images, counted.skipped)
-    yield Batch((*counted.rest(), file))
+    yield Batch((*counted.rest(), counted.artifact(view.size)))
 
 
 class _Count:
@@ -154,20 +165,24 @@ class _Count:
         self._most = limits.skipped
         self.modules = self.images = self.skipped = 0
 
-    def pass_on(self, record: Module | Skipped | Host) -> Iterator[Record]:
+    def passes(self, record: Module | Skipped | Host) -> bool:
+        """Count a record; whether it is one to show."""
         if isinstance(record, Module):
             self.modules += 1
             self.images += len(record.images)
         elif isinstance(record, Skipped):
             self.skipped += 1
-            if self.skipped > self._most:
-                return
-        yield record
+            return self.skipped <= self._most
+        return True
 
     def rest(self) -> Iterator[Skipped]:
         more = self.skipped - self._most
         if more > 0:
             yield Skipped(self._place, f"{more} more places were skipped", limit="skipped")
+
+    def artifact(self, size: int) -> Artifact:
+        """The file of this size, bytes, once all of it was counted."""
+        return Artifact(self._place.path, size, self.modules, self.images, self.skipped)
 
 
 @contextmanager
@@ -224,12 +239,16 @@ def stored_in_file(view: ByteView, place: Place, settings: ScanSettings) -> Iter
     """
     budget = Budget(settings.limits)
     top = Place(place.path)
+    whole = place == top
     for stored in _stored(view, top, place, budget, settings):
         if settings.progress is not None and not isinstance(stored, Skipped):
             settings.progress(place.path, _reached(stored, budget), view.size)
+        if whole:
+            yield stored
+            continue
         # A limit that was hit around the place may be why nothing is found there.
         limited = isinstance(stored, Skipped) and stored.limit and stored.place.contains(place)
-        if place == top or place.contains(stored.place) or limited:
+        if place.contains(stored.place) or limited:
             yield stored
         elif isinstance(stored, StoredModule):
             # Prelinked images lie elsewhere than the module that they belong to.
@@ -311,11 +330,9 @@ def _whole_file(view: ByteView, place: Place, budget: Budget) -> StoredModule | 
     return StoredModule(place, None, None, (image,))
 
 
-def _described(stored: Stored, detail: Detail) -> Iterator[Module | Skipped | Host]:
+def _described(stored: Stored, detail: Detail) -> Sequence[Module | Skipped | Host]:
     """The same, with every image decoded as far as it takes to say who made it."""
     if isinstance(stored, StoredModule):
         module, skipped = describe_module(stored, detail)
-        yield module
-        yield from skipped
-    else:
-        yield stored
+        return (module, *skipped) if skipped else (module,)
+    return (stored,)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 from ltocompat import facts
@@ -67,7 +67,7 @@ class MakerNarrower(Closing):
         ]
         images = iter(self._narrow(pairs))
         return [
-            replace(module, images=tuple(islice(images, len(module.images))))
+            module._replace(images=tuple(islice(images, len(module.images))))
             for _, module in modules
         ]
 
@@ -153,4 +153,4 @@ def _narrowed(image: Image, release: Release, refused_by: Release | None) -> Ima
     text = f"accepted by {release}"
     evidence = f"refused by {refused_by}, {text}" if refused_by else text
     found = Maker(maker.role, maker.tool, str(release), (release,), evidence)
-    return replace(image, made_by=(found,))
+    return image._replace(made_by=(found,))

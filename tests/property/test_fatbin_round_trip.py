@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 
 from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
-from reading import images_of, modules_of, skipped_of
+from reading import images_of, modules_of, records_of, skipped_of
+from samples import FOLDER
 
-from ltocompat.model.image import Image, ImageKind
+from ltocompat.model.image import Image, ImageKind, Module
+from ltocompat.model.limits import Limits
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
 OPTIONS = st.text("abcdefghijklmnopqrstuvwxyz-=0123456789 ", max_size=60)
@@ -57,6 +59,36 @@ def test_regions_read_back_as_written(regions: list[list[EntrySpec]]) -> None:
             agrees(image, spec)
             assert str(image.compression) == spec.compression
     assert skipped_of(data) == []
+
+
+CUBINS = [
+    (FOLDER / "cubin" / f"nvrtc-{name}.cubin").read_bytes()
+    for name in ("11.8-sm_80", "12.9-sm_90a", "13.5-sm_100f", "13.5-sm_80-rdc")
+]
+CUBIN_SPECS = st.builds(
+    EntrySpec,
+    kind=st.just(KINDS["sass"]),
+    payload=st.sampled_from(CUBINS),
+    sm=st.sampled_from([0, 80, 90]),
+    suffix=st.sampled_from(["", "a"]),
+    compression=st.sampled_from(["none", "lz4", "zstd"]),
+    debug=st.booleans(),
+    host=st.just("linux"),
+    identifier=st.just(""),
+    options=st.just(""),
+    scrambled=st.just(False),
+    version=st.just((8, 4)),
+)
+
+
+@given(st.lists(CUBIN_SPECS, min_size=2, max_size=5))
+@example([EntrySpec(KINDS["sass"], CUBINS[0], sm=sm, compression="zstd") for sm in (80, 90)])
+def test_a_cubin_is_described_as_if_no_other_had_its_bytes(cubins: list[EntrySpec]) -> None:
+    for image, spec in zip(images_of(region(list(map(entry, cubins)))), cubins, strict=True):
+        # With limits of its own nothing is remembered.
+        alone = records_of(region([entry(spec)]), limits=Limits())[0]
+        assert isinstance(alone, Module)
+        assert image == alone.images[0]._replace(place=image.place)
 
 
 @given(st.lists(specs(), min_size=1, max_size=4), st.sampled_from(["none", "lz4", "zstd"]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ltocompat.files.byteview import ByteView
@@ -96,71 +96,72 @@ class FatbinEntry(NamedTuple):
     options: str | None
 
     @property
-    def payload_offset(self) -> int:
-        """Where the payload begins, bytes from the region's start."""
-        return self.offset + self.fields.header_size
-
-    @property
     def end(self) -> int:
         """Where the next entry begins."""
-        return self.payload_offset + self.fields.payload_size
-
-    @property
-    def compression(self) -> Compression:
-        """How the payload is packed."""
-        if self.fields.flags & _FLAG_ZSTD:
-            return Compression.ZSTD
-        return Compression.LZ4 if self.fields.flags & _FLAG_LZ4 else Compression.NONE
+        return self.offset + self.fields.header_size + self.fields.payload_size
 
 
-class Region(NamedTuple):
-    """A region that was walked.
+class Region:
+    """The region at the start of ``view``, which may go on behind it.
+
+    Iterating gives its entries up to the first that does not fit, and can be done once. Only then
+    are known:
 
     Attributes:
         size: bytes, header included, as the header says.
-        entries: the entries up to the first that does not fit.
         broken: why the walk stopped before the end (one sentence), None when it did not.
         limit: name of the ``Limits`` field that stopped it, else None.
         walked: bytes from the start that the header and the whole entries cover.
+
+    Raises:
+        Malformed: there are too few bytes for the header of a region.
     """
 
-    size: int
-    entries: tuple[FatbinEntry, ...]
-    broken: str | None
-    limit: str | None
-    walked: int
+    __slots__ = ("_most", "_start", "_view", "broken", "limit", "size", "walked")
+
+    def __init__(self, view: ByteView, budget: Budget) -> None:
+        self._view = view
+        self._most = budget.limits.entries
+        # Most regions have one entry: its header comes with that of the region.
+        self._start = view.peek(0, REGION_HEADER.size + _ENTRY_READ)
+        if len(self._start) < REGION_HEADER.size:
+            view.read(0, REGION_HEADER.size)  # which says what is missing
+        self.size = REGION_HEADER.size + REGION_HEADER.unpack_from(self._start)[3]
+        self.broken: str | None = None
+        self.limit: str | None = None
+        self.walked = min(REGION_HEADER.size, view.size)
+
+    def __iter__(self) -> Iterator[FatbinEntry]:
+        available = self._view.size
+        if self.size > available:
+            self.broken = f"the region says {self.size} bytes, but {available} are left in the file"
+        end = min(self.size, available)
+        position, number = REGION_HEADER.size, 0
+        head = self._start[position:]
+        while position < end:
+            if number >= self._most:
+                self.broken, self.limit = f"it has over {number} entries", "entries"
+                return
+            try:
+                entry = _read_entry(self._view, position, self.size, head)
+            except Malformed as error:
+                self.broken = f"entry {number}: {error}"
+                return
+            position, number = entry.end, number + 1
+            self.walked = min(position, available)
+            yield entry
+            head = self._view.peek(position, _ENTRY_READ)
 
 
-def read_region(view: ByteView, budget: Budget) -> Region:
-    """Walk the region at the start of ``view``, which may go on behind it."""
-    body = view.unpack(REGION_HEADER, 0)[3]
-    size = REGION_HEADER.size + body
-    position = REGION_HEADER.size
-    entries: list[FatbinEntry] = []
-    broken = limit = None
-    try:
-        if size > view.size:
-            broken = f"the region says {size} bytes, but {view.size} are left in the file"
-        while position < min(size, view.size):
-            if len(entries) >= budget.limits.entries:
-                broken, limit = f"it has over {len(entries)} entries", "entries"
-                break
-            entry = _read_entry(view, position, size)
-            entries.append(entry)
-            position = entry.end
-    except Malformed as error:
-        broken = f"entry {len(entries)}: {error}"
-    return Region(size, tuple(entries), broken, limit, min(position, view.size))
-
-
-def _read_entry(view: ByteView, offset: int, region_end: int) -> FatbinEntry:
-    data = view.peek(offset, _ENTRY_READ)
+def _read_entry(view: ByteView, offset: int, region_end: int, data: bytes) -> FatbinEntry:
+    """The entry at ``offset``, where the file has the bytes ``data``."""
     if len(data) < _ENTRY.size or offset + _ENTRY.size > region_end:
         raise Malformed(f"{region_end - offset} bytes are too few for an entry header")
     fields = EntryHeader._make(_ENTRY.unpack_from(data))
-    end = offset + fields.header_size + fields.payload_size
-    if fields.header_size < _ENTRY.size:
-        raise Malformed(f"a header size of {fields.header_size} is below {_ENTRY.size}")
+    header_size = fields.header_size
+    end = offset + header_size + fields.payload_size
+    if header_size < _ENTRY.size:
+        raise Malformed(f"a header size of {header_size} is below {_ENTRY.size}")
     if end > region_end:
         raise Malformed(f"it ends at {end:#x}, behind the end of its region at {region_end:#x}")
     if end > view.size:
@@ -169,9 +170,11 @@ def _read_entry(view: ByteView, offset: int, region_end: int) -> FatbinEntry:
         raise Malformed(
             f"{fields.compressed_size} compressed bytes in a payload of {fields.payload_size}"
         )
-    if fields.header_size > len(data) and fields.kind != KIND_CONCATENATED:
-        data = view.read(offset, min(fields.header_size, 1 << 20))
-    return FatbinEntry(offset, fields, _identifier(data, fields), _options(data, fields))
+    if header_size > len(data) and fields.kind != KIND_CONCATENATED:
+        data = view.read(offset, min(header_size, 1 << 20))
+    identifier = _identifier(data, fields) if fields.identifier_size else None
+    options = _options(data, fields) if fields.options_offset else None
+    return FatbinEntry(offset, fields, identifier, options)
 
 
 def _identifier(header: bytes, fields: EntryHeader) -> str | None:
@@ -193,40 +196,76 @@ def _options(header: bytes, fields: EntryHeader) -> str | None:
     return text.decode("utf-8", "replace").strip() or None
 
 
-def _problems(entry: FatbinEntry) -> tuple[str, ...]:
+class _Traits(NamedTuple):
+    """What an entry's kind, flags and architecture number say; a library has a few dozen."""
+
+    kind: ImageKind
+    compression: Compression
+    arch: SmArch | None
+    scrambled: bool
+    relocatable: bool | None
+    debug: bool
+    host_os: str | None
+    has_options: bool
+    problems: tuple[str, ...]
+
+
+@functools.lru_cache(maxsize=1024)
+def _traits(number: int, flags: int, sm: int) -> _Traits:
+    kind = _KINDS.get(number, ImageKind.UNKNOWN)
+    suffix = "a" if flags & _FLAG_ACCELERATED else "f" if flags & _FLAG_FAMILY else ""
+    if flags & _FLAG_ZSTD:
+        compression = Compression.ZSTD
+    else:
+        compression = Compression.LZ4 if flags & _FLAG_LZ4 else Compression.NONE
+    return _Traits(
+        kind=kind,
+        compression=compression,
+        arch=SmArch(sm, suffix, kind.arch_form) if sm else None,
+        scrambled=bool(flags & _FLAG_SCRAMBLED) and kind is ImageKind.LTOIR,
+        relocatable=True if number == KIND_RELOCATABLE_PTX else None,
+        debug=bool(flags & _FLAG_DEBUG),
+        host_os=next((name for bit, name in _FLAG_HOSTS.items() if flags & bit), None),
+        has_options=kind in _KINDS_WITH_OPTIONS,
+        problems=tuple(_problems(number, flags, sm, compression)),
+    )
+
+
+def _problems(number: int, flags: int, sm: int, compression: Compression) -> Iterator[str]:
     """Sentences about a header unlike those of every writer; nobody knows what readers do then.
 
     nvJitLink refuses such an entry or dies of it, and the driver passes over some and dies of
     others.
     """
-    fields = entry.fields
-    flags = fields.flags
-    found = []
     if flags & ~_FLAGS_KNOWN:
-        found.append(f"its entry has flags of no known meaning, {flags & ~_FLAGS_KNOWN:#x}")
+        yield f"its entry has flags of no known meaning, {flags & ~_FLAGS_KNOWN:#x}"
     if not flags & _FLAG_64_BIT:
-        found.append("its entry says that it is no 64-bit code")
+        yield "its entry says that it is no 64-bit code"
     if flags & _FLAGS_SUFFIX == _FLAGS_SUFFIX:
-        found.append("its entry says both a and f, of which an architecture has one at most")
-    if not fields.sm and fields.kind in _KINDS_WITH_ARCH:
-        found.append("its entry names no architecture")
-    packed = entry.compression is not Compression.NONE
-    if flags & _FLAG_SCRAMBLED and not (packed and fields.kind == _KIND_LTOIR):
-        found.append("its entry says that it is scrambled, which compressed LTO-IR alone is")
-    if not packed and (fields.compressed_size or fields.decoded_size):
-        found.append("its entry has the sizes of compressed code, and says that it is not")
+        yield "its entry says both a and f, of which an architecture has one at most"
+    if not sm and number in _KINDS_WITH_ARCH:
+        yield "its entry names no architecture"
+    packed = compression is not Compression.NONE
+    if flags & _FLAG_SCRAMBLED and not (packed and number == _KIND_LTOIR):
+        yield "its entry says that it is scrambled, which compressed LTO-IR alone is"
+
+
+def _problems_of_sizes(fields: EntryHeader, compression: Compression) -> Iterator[str]:
+    """The same about the sizes in a header."""
+    unpacked = compression is Compression.NONE
+    if unpacked and (fields.compressed_size or fields.decoded_size):
+        yield "its entry has the sizes of compressed code, and says that it is not"
     descriptor_end = fields.options_offset + _OPTIONS.size
     if fields.options_offset and descriptor_end > fields.header_size:
-        found.append(
+        yield (
             f"its entry keeps its options at {fields.options_offset:#x}, outside of its header of "
             f"{fields.header_size} bytes"
         )
-    return tuple(found)
 
 
 def stored_images(
     view: ByteView, entry: FatbinEntry, place: Place, section: str | None, budget: Budget
-) -> Iterator[StoredImage]:
+) -> Iterable[StoredImage]:
     """The images of one entry: itself, or those of a concatenated one.
 
     Args:
@@ -236,56 +275,44 @@ def stored_images(
         section: name of the host section around it.
         budget: account of the file.
     """
-    payload = _payload(view, entry, budget)
-    outer = _stored(entry, payload, place, section)
-    if outer.scrambled:
-        header = view.read(entry.offset, entry.fields.header_size)
-        outer = outer._replace(entry_header=header)
-    if entry.fields.kind == KIND_CONCATENATED:
-        directory = view.sub(entry.offset, entry.fields.header_size)
-        yield from _concatenated(directory, entry, outer)
-    else:
-        yield outer
-
-
-def _payload(view: ByteView, entry: FatbinEntry, budget: Budget) -> Payload:
     fields = entry.fields
-    compression = entry.compression
-    packed = compression is not Compression.NONE
+    traits = _traits(fields.kind, fields.flags, fields.sm)
+    packed = traits.compression is not Compression.NONE
     size = fields.compressed_size if packed else fields.payload_size
-    stored = view.sub(entry.payload_offset, size)
-    return Payload(stored, compression, fields.decoded_size if packed else None, budget)
+    stored = view.sub(entry.offset + fields.header_size, size)
+    declared = fields.decoded_size if packed else None
+    payload = Payload(stored, traits.compression, declared, budget)
+    image = _stored(entry, traits, payload, place, section)
+    if traits.scrambled:
+        image = image._replace(entry_header=view.read(entry.offset, fields.header_size))
+    if fields.kind == KIND_CONCATENATED:
+        return _concatenated(view.sub(entry.offset, fields.header_size), entry, image)
+    return (image,)
 
 
-def _stored(entry: FatbinEntry, payload: Payload, place: Place, section: str | None) -> StoredImage:
+def _stored(
+    entry: FatbinEntry, traits: _Traits, payload: Payload, place: Place, section: str | None
+) -> StoredImage:
     fields = entry.fields
-    flags = fields.flags
-    kind = _KINDS.get(fields.kind, ImageKind.UNKNOWN)
     return StoredImage(
-        place=place,
-        section=section,
-        kind=kind,
+        place,
+        section,
+        traits.kind,
+        payload,
+        payload.stored.size,
+        payload.compression,
         kind_number=fields.kind,
-        payload=payload,
-        stored_size=payload.stored.size,
-        compression=payload.compression,
         version=(fields.version_major, fields.version_minor),
-        arch=_arch(fields.sm, flags & _FLAGS_SUFFIX, kind) if fields.sm else None,
-        scrambled=bool(flags & _FLAG_SCRAMBLED) and kind is ImageKind.LTOIR,
-        relocatable=True if fields.kind == KIND_RELOCATABLE_PTX else None,
-        debug=bool(flags & _FLAG_DEBUG),
-        host_os=next((name for bit, name in _FLAG_HOSTS.items() if flags & bit), None),
+        arch=traits.arch,
+        scrambled=traits.scrambled,
+        relocatable=traits.relocatable,
+        debug=traits.debug,
+        host_os=traits.host_os,
         options=entry.options,
-        lacks_options=kind in _KINDS_WITH_OPTIONS and not fields.options_offset,
+        lacks_options=traits.has_options and not fields.options_offset,
         identifier=entry.identifier,
-        problems=_problems(entry),
+        problems=(*traits.problems, *_problems_of_sizes(fields, traits.compression)),
     )
-
-
-@functools.lru_cache(maxsize=1024)
-def _arch(number: int, flags: int, kind: ImageKind) -> SmArch:
-    suffix = "a" if flags & _FLAG_ACCELERATED else "f" if flags & _FLAG_FAMILY else ""
-    return SmArch(number, suffix, kind.arch_form)
 
 
 def _concatenated(
@@ -314,7 +341,8 @@ def _concatenated(
         stored = data.sub(fields.header_size, fields.payload_size)
         payload = Payload(stored, Compression.NONE, None, budget)
         place = outer.place.at(outer.place.offset or 0, *outer.place.entry, number)
-        image = _stored(inner, payload, place, outer.section)
+        traits = _traits(fields.kind, fields.flags, fields.sm)
+        image = _stored(inner, traits, payload, place, outer.section)
         yield image._replace(
             # Each image takes its share of the stored bytes, so that sizes add up to the file's.
             stored_size=outer.payload.stored.size * stored.size // max(data.size, 1),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ltocompat.files import codec
 from ltocompat.files.byteview import ByteView, occurrences
 from ltocompat.files.codec import ZSTD_MAGIC, Payload, zstd_frame
 from ltocompat.files.fatbin import StoredImage, StoredModule, region
-from ltocompat.files.fatbin.region import NEEDLE, read_region, stored_images
+from ltocompat.files.fatbin.region import NEEDLE, REGION_HEADER, Region, stored_images
 from ltocompat.files.images import cubin, ltoir
 from ltocompat.files.images.cubin_header import HEAD_SIZE, parse_header
 from ltocompat.files.images.cubin_header import NEEDLE as CUBIN_NEEDLE
@@ -169,11 +169,11 @@ class _Scanner:
     def _adjacent(self) -> _Hit | None:
         """What follows with nothing but padding between: found without a scan."""
         head = self._view.peek(self._position, _PADDING + _OVERLAP + 1)
-        padding = len(head) - len(head.lstrip(b"\0"))
-        for needle in _NEEDLES:
-            if head.startswith(needle, padding):
-                return _Hit(self._position + padding, needle)
-        return None
+        found = head.lstrip(b"\0")
+        if not found.startswith(_NEEDLES):
+            return None
+        needle = next(needle for needle in _NEEDLES if found.startswith(needle))
+        return _Hit(self._position + len(head) - len(found), needle)
 
     def _next(self) -> _Hit | None:
         while True:
@@ -251,10 +251,9 @@ class FatbinWalk:
             reason = f"{size} bytes of a fatbin section belong to no region"
             yield Skipped(self._place.at(offset), reason, size)
 
-    def _at(self, hit: _Hit) -> Iterator[StoredModule | Skipped]:
+    def _at(self, hit: _Hit) -> Sequence[StoredModule | Skipped]:
         if hit.needle == NEEDLE:
-            yield from self._region(hit.offset)
-            return
+            return self._region(hit.offset)
         whole = hit.offset == 0 and self._host is None
         try:
             image = self._naked(hit, whole=whole)
@@ -264,14 +263,14 @@ class FatbinWalk:
             if whole and hit.needle == ltoir.MAGIC:
                 whole_file = self._view, self._place, None, self._budget
                 image = _damaged_ltoir_image(*whole_file)
-                yield StoredModule(self._place, None, None, (image,))
-            elif whole and hit.needle != ZSTD_MAGIC:
-                yield Skipped(self._place, str(error), self._view.size)
-            return
+                return (StoredModule(self._place, None, None, (image,)),)
+            if whole and hit.needle != ZSTD_MAGIC:
+                return (Skipped(self._place, str(error), self._view.size),)
+            return ()
         self._pass(hit.offset, hit.offset + (image.stored_size or ltoir.HEAD_SIZE))
         registration = self._host.registration() if self._host else None
         registered = False if registration and registration.known else None
-        yield StoredModule(image.place, image.section, registered, (image,))
+        return (StoredModule(image.place, image.section, registered, (image,)),)
 
     def _naked(self, hit: _Hit, *, whole: bool) -> StoredImage:
         view = self._view.sub(hit.offset, self._view.size - hit.offset)
@@ -286,52 +285,55 @@ class FatbinWalk:
         size = self._view.size if whole else size
         return _ltoir_image(view, place, section, self._budget, size)
 
-    def _region(self, offset: int) -> Iterator[StoredModule | Skipped]:
-        read = self._read_region(offset)
+    def _region(self, offset: int) -> Sequence[StoredModule | Skipped]:
+        section = self._section(offset)
+        read = self._read_region(offset, section)
         if read.without_entries and self._among_instructions(offset):
-            return
+            return ()
         self._scanner.skip_to(read.walked)
         self._accounting.cover(offset, read.accounted)
-        if offset not in self._claimed:
-            images = list(read.images)
-            size = read.walked - offset
-            for part in self._prelinked.get(offset, ()):
-                # What is unread there is said when the walk gets there.
-                prelinked = self._read_region(part)
-                images += prelinked.images
-                size += prelinked.walked - part
-            if images or not read.unread:
-                registered = self._host.registration().registered(offset) if self._host else None
-                place, section = self._place.at(offset), self._section(offset)
-                whole = self._view.sub(offset, read.accounted - offset)
-                yield StoredModule(place, section, registered, tuple(images), whole, size)
-        yield from read.unread
+        if offset in self._claimed:
+            return read.unread
+        images = read.images
+        size = read.walked - offset
+        for part in self._prelinked.get(offset, ()):
+            # What is unread there is said when the walk gets there.
+            prelinked = self._read_region(part, self._section(part))
+            images += prelinked.images
+            size += prelinked.walked - part
+        if read.unread and not images:
+            return read.unread
+        registered = self._host.registration().registered(offset) if self._host else None
+        whole = self._view.sub(offset, read.accounted - offset)
+        place = self._place.at(offset)
+        module = StoredModule(place, section, registered, tuple(images), whole, size)
+        return (module, *read.unread)
 
-    def _read_region(self, offset: int) -> _Reading:
-        place, section = self._place.at(offset), self._section(offset)
+    def _read_region(self, offset: int, section: str | None) -> _Reading:
         images: list[StoredImage] = []
         unread: list[Skipped] = []
         try:
             view = self._view.sub(offset, self._view.size - offset)
-            region = read_region(view, self._budget)
+            region = Region(view, self._budget)
         except Malformed as error:
             left = max(self._view.size - offset, 0)
-            unread = [_skipped(place, error, left)]
+            unread = [_skipped(self._place.at(offset), error, left)]
             return _Reading(offset, offset + left, images, unread, without_entries=True)
-        for number, entry in enumerate(region.entries):
-            at = place.at(offset, number)
+        for number, entry in enumerate(region):
+            at = self._place.at(offset, number)
             try:
                 images += stored_images(view, entry, at, section, self._budget)
             except Malformed as error:
                 unread.append(_skipped(at, error, entry.end - entry.offset))
         accounted = region.walked
         if region.broken is not None:
+            place = self._place.at(offset)
             accounted = max(region.walked, min(region.size, view.size))
             unread.append(Skipped(place, region.broken, accounted - region.walked, region.limit))
             if region.limit is None:  # readers take all of a region, or none of it
                 problem = f"its region is damaged: {region.broken}"
                 images = [image._replace(problems=(problem, *image.problems)) for image in images]
-        without_entries = not region.entries and region.limit is None
+        without_entries = region.walked <= REGION_HEADER.size and region.limit is None
         return _Reading(offset + region.walked, offset + accounted, images, unread, without_entries)
 
     def _among_instructions(self, offset: int) -> bool:

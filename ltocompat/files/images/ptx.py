@@ -8,6 +8,7 @@ uses it; without a link it is a warning.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
@@ -16,6 +17,8 @@ from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import Malformed
 
 HEAD_SIZE = 4096
+# Without a comment, the directives in front of the code are shorter than this.
+_DIRECTIVES = 512
 
 _BLANK = rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*"
 _VERSION = re.compile(rb"^\.version\s+(\d{1,9})\.(\d{1,9})", re.MULTILINE)
@@ -62,6 +65,24 @@ def parse(head: bytes) -> Ptx:
     Raises:
         Malformed: there is no ``.version`` or no ``.target`` in the text, or one that is none.
     """
+    last = head.find(b".address_size", 0, _DIRECTIVES)
+    end = head.find(b"\n", last, _DIRECTIVES) + 1 if last >= 0 else 0
+    return (_parse_directives(head[:end]) if end else None) or _parse(head)
+
+
+@functools.lru_cache(maxsize=256)
+def _parse_directives(lines: bytes) -> Ptx | None:
+    """What whole lines say that hold all directives; None where they don't.
+
+    Compilers write the same few lines in front of thousands of texts.
+    """
+    try:
+        return _parse(lines) if _ADDRESS_SIZE.search(lines) else None
+    except Malformed:
+        return None
+
+
+def _parse(head: bytes) -> Ptx:
     version = _VERSION.search(head)
     if version is None:
         raise Malformed("a PTX text has no .version directive")
