@@ -51,6 +51,7 @@ SILENT = {
     "TRIAL-DISAGREES",
     "TGT-01",
     "TGT-02",
+    "VAR-01",
 } | {
     *("CMP-06", "ENV-02", "ENV-03", "NJL-09"),
 }

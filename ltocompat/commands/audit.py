@@ -19,7 +19,7 @@ from ltocompat.commands.policy.problems import policy_problems, should_hold_code
 from ltocompat.commands.policy.provided import without_provided
 from ltocompat.commands.policy.reading import nearest_policy, read_policy
 from ltocompat.commands.policy.values import Policy
-from ltocompat.commands.policy.variants import results_by_variant
+from ltocompat.commands.policy.variants import with_named_variants
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UsageError
@@ -300,7 +300,8 @@ def _audited(
                 yield summary
                 continue
             package = package_of(summary.path)
-            known = without_provided(summary, policy, package)
+            known = with_named_variants(summary, policy.variants)
+            known = without_provided(known, policy, package)
             requirement = required(known)
             yield requirement
             found = list(results_of(known, policy, packages, requirement))
@@ -358,7 +359,7 @@ def results_of(
         yield on_any_target(summary, problems)
         return
     for target in policy.targets:
-        yield from results_by_variant(summary, target, policy.variants)
+        yield from results(summary, target)
     if problems:
         yield result_of(summary.path, problems)
 

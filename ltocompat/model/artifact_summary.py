@@ -9,6 +9,7 @@ from ltocompat.model.image import CudaLibrary, Host, Image, Skipped
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.trial_answer import Trials
+from ltocompat.model.variant import Variant, variant_of
 
 
 @dataclass(slots=True)
@@ -53,6 +54,7 @@ class ArtifactSummary:
         one_link: all that can be linked is given to one link.
         link_trials: what linkers did with that link.
         test_groups: loose images of a package's own tests, on which no verdict of it rests.
+        variants: files of which the artifact's loader opens one.
     """
 
     path: str
@@ -65,6 +67,7 @@ class ArtifactSummary:
     one_link: bool = False
     link_trials: Trials = field(default_factory=dict)
     test_groups: list[ModuleGroup] = field(default_factory=list)
+    variants: tuple[Variant, ...] = ()
 
     @property
     def modules(self) -> int:
@@ -86,6 +89,36 @@ def own_linker(summary: ArtifactSummary) -> CudaLibrary | None:
     if not copies or any(copy.how != "static" or copy.version is None for copy in copies):
         return None
     return copies[0]
+
+
+def only_variant(
+    summary: ArtifactSummary, variant: Variant, *, common: bool = True
+) -> ArtifactSummary:
+    """What of an artifact is in use with one of its variants.
+
+    Args:
+        summary: the artifact.
+        variant: the variant.
+        common: with what is in no variant; else the variant by itself.
+    """
+
+    def used(place: Place) -> bool:
+        home = variant_of(place, summary.variants)
+        return home is variant or (home is None and common)
+
+    skipped, count = summary.skipped, summary.skipped_count
+    if len(skipped) == count:  # else nobody knows where the others are
+        skipped = [each for each in skipped if used(each.place)]
+        count = len(skipped)
+    return replace(
+        summary,
+        groups=[group for group in summary.groups if used(group.example)],
+        skipped=skipped,
+        skipped_count=count,
+        options=[image for image in summary.options if used(image.place)],
+        hosts=[host for host in summary.hosts if used(host.place)],
+        variants=(),
+    )
 
 
 def together_as_one(

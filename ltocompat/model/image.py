@@ -268,6 +268,8 @@ class Host:
         runpath: folders that its loader looks into first, as written (``$ORIGIN/../lib``):
             DT_RUNPATH, or DT_RPATH where there is none.
         debug_size: bytes of its sections for a debugger of host code (``.debug_info`` ...).
+        exports: names that it has for others, where the name of the file names a version of CUDA;
+            not all of them where there are very many.
     """
 
     place: Place
@@ -281,6 +283,7 @@ class Host:
     needed: tuple[str, ...] = ()
     runpath: tuple[str, ...] = ()
     debug_size: int = 0
+    exports: tuple[str, ...] = ()
 
     @property
     def linked(self) -> bool:

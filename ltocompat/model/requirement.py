@@ -144,6 +144,30 @@ class PasteLine:
 
 
 @dataclass(frozen=True, slots=True)
+class VariantFloors:
+    """What one of several variants asks, with all that is in no variant.
+
+    Attributes:
+        name: its file or folder in the artifact.
+        modules: how many there are.
+        driver_sass, driver_ptx, ptx_beyond: as those of ``Required``.
+        nvjitlink: the least nvJitLink that surely does, else the least that may.
+    """
+
+    name: str
+    modules: int
+    driver_sass: DriverVersion | None
+    driver_ptx: DriverVersion | None
+    ptx_beyond: bool
+    nvjitlink: Release | None
+
+    @property
+    def driver(self) -> DriverVersion | None:
+        """The least driver: for its SASS, else for its PTX."""
+        return self.driver_sass or self.driver_ptx
+
+
+@dataclass(frozen=True, slots=True)
 class Required:
     """All that an artifact asks.
 
@@ -160,6 +184,8 @@ class Required:
         lines: to paste.
         skipped: places that could not be read and are missing from all this.
         no_nvjitlink: why no nvJitLink is known for what is linked; empty where one is.
+        variants: the floors of each variant, of which the artifact's are those of the one that asks
+            least; empty where there is no choice.
     """
 
     path: str
@@ -174,3 +200,4 @@ class Required:
     lines: tuple[PasteLine, ...]
     skipped: int
     no_nvjitlink: str = ""
+    variants: tuple[VariantFloors, ...] = ()

@@ -169,6 +169,33 @@ WHOLE = Extent()
 
 
 @dataclass(frozen=True, slots=True)
+class VariantVerdict:
+    """What became of one of several variants, of which the artifact's loader opens one.
+
+    Attributes:
+        name: its file or folder in the artifact.
+        version: what tells it from the others: ``11.8``, ``13``.
+        verdict: of it and all that is in no variant.
+        rules: those that make it worse than ``jit``.
+        serves: it has something for the GPU itself.
+        decides: it fits best, and its verdict is the artifact's.
+    """
+
+    name: str
+    version: str
+    verdict: Verdict
+    rules: tuple[str, ...] = ()
+    serves: bool = True
+    decides: bool = False
+
+    @property
+    def outcome(self) -> str:
+        """``ok``, ``fail (DRV-01)``, ``ok, not for this GPU``."""
+        rules = f" ({', '.join(self.rules)})" if self.rules else ""
+        return f"{self.verdict}{rules}" + ("" if self.serves else ", not for this GPU")
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """The verdict on one artifact, target and GPU.
 
@@ -188,6 +215,7 @@ class Result:
             where it counts or is good enough.
         distribution: the package that the artifact is, or is a file of: ``cupy-cuda12x 14.2.0``;
             empty where none is known or nobody asked.
+        variants: what became of each variant, oldest first; empty where there is no choice.
     """
 
     path: str
@@ -202,6 +230,7 @@ class Result:
     extent: Extent = WHOLE
     forgiven: str = ""
     distribution: str = ""
+    variants: tuple[VariantVerdict, ...] = ()
 
     @property
     def without_device_code(self) -> bool:

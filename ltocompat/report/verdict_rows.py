@@ -30,6 +30,7 @@ class CellVerdict(NamedTuple):
     not_judged: tuple[str, ...]
     extent: Extent
     forgiven: str = ""
+    variant: str = ""
 
     @property
     def verdict_word(self) -> str:
@@ -50,6 +51,12 @@ class CellVerdict(NamedTuple):
         return word + (f", not judged: {', '.join(self.not_judged)}" if self.not_judged else "")
 
 
+def _deciding(result: Result) -> str:
+    """``cu13 (of 2)``: the variant that decides; empty where there is no choice."""
+    names = (each.name.rsplit("/", 1)[-1] for each in result.variants if each.decides)
+    return next((f"{name} (of {len(result.variants)})" for name in names), "")
+
+
 @dataclass(slots=True)
 class JudgedArtifact:
     """What is kept of one artifact."""
@@ -63,7 +70,12 @@ class JudgedArtifact:
         """Take the result of one more cell."""
         self.modules = max(self.modules, result.coverage.modules)
         cell = CellVerdict(
-            result.verdict, result.coverage, result.not_judged, result.extent, result.forgiven
+            result.verdict,
+            result.coverage,
+            result.not_judged,
+            result.extent,
+            result.forgiven,
+            _deciding(result),
         )
         self.cells[cell_of(result)] = cell
         self.results.append(result)

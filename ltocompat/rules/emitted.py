@@ -31,6 +31,9 @@ TARGET_LEAVES_OPEN = "TGT-01"
 ROUTE_IMPOSSIBLE = "TGT-02"
 """No module goes the route that was asked for."""
 
+VARIANT_DECIDES = "VAR-01"
+"""Of several variants the one that fits best decides."""
+
 TRIAL_REFUSED = "TRIAL"
 """A real linker or driver was asked, and settles what rules leave open."""
 

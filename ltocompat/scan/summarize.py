@@ -12,10 +12,12 @@ from dataclasses import replace
 
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
+from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.image import Host, Image, ImageKind, Module, Skipped
 from ltocompat.model.signature import KernelsToCount, ModuleSignature, module_signature
 from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials
 from ltocompat.scan.describe import Detail, cubin_kernels, describe
+from ltocompat.scan.variants import find_variants
 from ltocompat.scan.walk import Batch
 
 _MOST_SKIPPED = 20
@@ -129,7 +131,7 @@ class SummaryBuilder:
         self._of_tests: dict[tuple[object, ...], ModuleGroup] = {}
         self._inner: dict[tuple[object, ...], ModuleGroup] = {}
         self._inside: tuple[str, ...] = ()
-        self._options: dict[str, Image] = {}
+        self._options: dict[tuple[str, ...], Image] = {}
         self._hosts: list[Host] = []
         self.skipped: list[Skipped] = []
         self._skipped_count = 0
@@ -163,6 +165,7 @@ class SummaryBuilder:
             self._hosts,
             self._apart,
             test_groups=list(self._of_tests.values()),
+            variants=find_variants(self._hosts),
         )
 
     def _module(self, module: Module, trials: Trials) -> None:
@@ -175,7 +178,7 @@ class SummaryBuilder:
         _count(self._inner, group)
         for image in module.images:
             if image.kind is ImageKind.LTOIR and image.options is not None:
-                self._options.setdefault(image.options, image)
+                self._options.setdefault((image.options, *_of_variant(place.members)), image)
 
     def _host(self, host: Host) -> None:
         """A host follows its modules: now it shows whether they still need a device link."""
@@ -190,9 +193,10 @@ class SummaryBuilder:
         self._flush()
 
     def _flush(self) -> None:
+        apart = self._inside if self._apart else _of_variant(self._inside)
         for group in self._inner.values():
             groups = self._of_tests if _of_tests(group) else self._groups
-            _count(groups, group, self._inside if self._apart else ())
+            _count(groups, group, apart)
         self._inner = {}
 
 
@@ -203,6 +207,11 @@ def _of_tests(group: ModuleGroup) -> bool:
     """
     loose = group.inner and group.signature.registered is None
     return loose and not _TESTS.isdisjoint(group.example.members[-1].split("/")[:-1])
+
+
+def _of_variant(members: tuple[str, ...]) -> tuple[str, ...]:
+    """The file, where it may turn out to be a variant, which is judged by itself."""
+    return members if any(map(tagged_path, members)) else ()
 
 
 def _count(

@@ -41,6 +41,7 @@ _VALUES = {
         "signature",
         "symbols",
         "trial_answer",
+        "variant",
     )
 }
 
@@ -73,7 +74,7 @@ class SummaryCache:
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> SummaryCache:
         """That of this user, beside the nvJitLinks for trials."""
-        return cls(os.path.join(os.path.dirname(Cache.of(environ).folder), "summaries-2"))
+        return cls(os.path.join(os.path.dirname(Cache.of(environ).folder), "summaries-3"))
 
     def key(self, path: str, how: str) -> Key | None:
         """What the summaries of a file are kept under; None for what is not one regular file.

@@ -24,6 +24,7 @@ from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.files.images import ptx, tileir
 from ltocompat.files.objects import ObjectFile, read_host
+from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LimitExceeded, UnreadableInput
 from ltocompat.model.image import Artifact, Compression, Host, ImageKind, Module, Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Budget, Limits
@@ -305,7 +306,9 @@ def _stored_in_plain_file(view: ByteView, place: Place, budget: Budget) -> Itera
 
 def _needing(host: ObjectFile, place: Place) -> Host | None:
     """The host; an object in an archive only where its linker needs something."""
-    described = host.describe(place)
+    # Files that differ in their CUDA version may be variants, which their exports tell.
+    tagged = tagged_path(place.members[-1] if place.members else place.path)
+    described = host.describe(place, exports=tagged is not None)
     needs = described.undefined_registrations or described.nvjitlink_imports or described.libraries
     return described if needs or described.linked or not place.members else None
 

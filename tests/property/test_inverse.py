@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import pytest
 from generated_artifacts import ARTIFACTS, GROUPS, IMAGES, WHERE, artifact
+from generated_variants import PACKAGES, Package, whole
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.requirements import Requirement
@@ -331,3 +332,18 @@ def test_the_inverse_holds_for_what_old_linkers_alone_serve_beside_unread_bytes(
     summary = artifact([ModuleGroup(entry, {}, 1, WHERE)], [], unread=True)
     hopper = [service.number for service, _ in rows(required(summary), 0, 1)].index(90)
     law(summary, hopper % STEP)
+
+
+@pytest.mark.slow
+@settings(max_examples=4)
+@given(PACKAGES, STARTS)
+def test_what_require_prints_for_variants_passes_check(made: Package, start: int) -> None:
+    summary = whole(*made)
+    for law in (
+        passes_where_printed,
+        fails_one_step_below,
+        no_floor_is_left_out,
+        pasted_linkers_link,
+        pasted_drivers_load,
+    ):
+        law(summary, start)

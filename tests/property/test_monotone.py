@@ -4,39 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from generated_artifacts import ARTIFACTS, hosts
+from generated_artifacts import ARTIFACTS
+from generated_targets import GPUS, LINKERS, targets
+from generated_variants import HOSTS, PACKAGE, PACKAGES, Package, whole
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from ltocompat.facts import drivers, nvjitlink_minors
-from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, own_linker
 from ltocompat.model.image import Host
+from ltocompat.model.place import Place
 from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, worst
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_artifact import results
 
 some = settings(max_examples=30)
-GPUS = st.sampled_from([75, 80, 87, 90, 100, 107, 110, 120, 130]).map(lambda n: find_gpu(f"sm_{n}"))
-DRIVERS = st.sampled_from(drivers.driver_branches()).map(drivers.first_production)
-LINKERS = st.sampled_from(sorted(nvjitlink_minors()))
 
 
 def fold(found: list[Result]) -> int:
     return worst(result.verdict for result in found)
-
-
-@st.composite
-def targets(draw: st.DrawFn) -> Target:
-    driver, linker = draw(DRIVERS), draw(LINKERS)
-    return Target(
-        name="a target",
-        driver=VersionSet(str(driver), (driver,), Quantifier.ALL, "given"),
-        nvjitlink=VersionSet(str(linker), (linker,), Quantifier.ALL, "given"),
-        gpus=tuple(draw(st.lists(GPUS, min_size=1, max_size=2, unique=True))),
-    )
 
 
 @some
@@ -63,12 +49,8 @@ def test_one_more_nvjitlink_that_must_work_never_betters_a_target(
     assert fold(list(results(summary, replace(target, nvjitlink=both)))) >= before
 
 
-def brings_linker(host: Host) -> bool:
-    return any(library.how == "static" for library in host.libraries)
-
-
 @some
-@given(ARTIFACTS, targets(), hosts().filter(lambda host: not brings_linker(host)))
+@given(ARTIFACTS, targets(), HOSTS)
 def test_one_more_host_file_never_betters_an_artifact(
     summary: ArtifactSummary, target: Target, host: Host
 ) -> None:
@@ -79,7 +61,7 @@ def test_one_more_host_file_never_betters_an_artifact(
 
 
 @settings(max_examples=5)
-@given(ARTIFACTS, hosts().filter(lambda host: not brings_linker(host)))
+@given(ARTIFACTS, HOSTS)
 def test_one_more_host_file_never_lowers_a_floor(summary: ArtifactSummary, host: Host) -> None:
     if own_linker(summary) is not None:
         return
@@ -91,3 +73,22 @@ def test_one_more_host_file_never_lowers_a_floor(summary: ArtifactSummary, host:
             if old.verdict is new.verdict and old.nvjitlink and new.driver:
                 assert new.nvjitlink is not None
                 assert new.nvjitlink >= old.nvjitlink, (before.number, old, new)
+
+
+@some
+@given(PACKAGES, targets(), GPUS, LINKERS, HOSTS)
+def test_one_more_gpu_nvjitlink_or_common_file_never_betters_variants(
+    made: Package, target: Target, gpu: Gpu, linker: Release, host: Host
+) -> None:
+    common, parts = made
+    summary = whole(common, parts)
+    before = fold(list(results(summary, target)))
+    wider = replace(target, gpus=(*target.gpus, gpu))
+    assert fold(list(results(summary, wider))) >= before
+    assert target.nvjitlink is not None
+    values = tuple(sorted({*target.nvjitlink.values, linker}))
+    both = VersionSet("both", values, Quantifier.ALL, "given")
+    stricter = replace(target, nvjitlink=both)
+    assert fold(list(results(summary, stricter))) >= before
+    more = replace(summary, hosts=[*summary.hosts, replace(host, place=Place(PACKAGE, ("y.so",)))])
+    assert fold(list(results(more, target))) >= before

@@ -99,11 +99,11 @@ def test_without_a_policy_a_trial_settles_what_the_metadata_admit(
 def test_a_second_audit_says_the_same(project: Project) -> None:
     assert project
     fresh = audits(cache=False)
-    assert not _kept("summaries-2/*")
+    assert not _kept("summaries-3/*")
     assert audits() == fresh
-    assert len(_kept("summaries-2/*")) == 1  # folders are read again
+    assert len(_kept("summaries-3/*")) == 1  # folders are read again
     assert audits() == fresh
-    shutil.rmtree(_kept("summaries-2")[0])
+    shutil.rmtree(_kept("summaries-3")[0])
     assert audits() == fresh
     assert _kept("trials-*.sqlite")
 

@@ -150,8 +150,9 @@ _AUDIT_KEYS = (
         "variants",
         forms.WORDS,
         '["libx_cuda*.so"]',
-        "Files of one package of which its loader opens one: the one that fits best decides.",
-        "[]",
+        "Files of one package of which its loader opens one: the one that fits best decides; [] "
+        "where all of them are opened.",
+        "those found",
     ),
     PolicyKey(
         "provided-by",

@@ -88,7 +88,7 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
         trial_load=_trial_load(audit),
         ignores=read_ignores(audit, today or _today()),
         allow_empty=_allow_empty(audit),
-        variants=_patterns(audit, "variants"),
+        variants=_patterns(audit, "variants") if "variants" in audit.values else None,
         provided_by=_provided_by(audit),
     )
 

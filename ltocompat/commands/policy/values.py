@@ -105,7 +105,8 @@ class Policy:
         here: that machine, on which loading is judged then; None where it is not asked.
         ignores: what does not count.
         allow_empty: what has no device code passes, and so does no file at all.
-        variants: patterns of files of a package of which its loader opens one.
+        variants: patterns of files of a package of which its loader opens one; None: those that
+            are found.
         provided_by: patterns of library files that a dependency brings, by its normalized name.
     """
 
@@ -123,7 +124,7 @@ class Policy:
     here: Target | None = None
     ignores: tuple[Ignore, ...] = ()
     allow_empty: bool = False
-    variants: tuple[str, ...] = ()
+    variants: tuple[str, ...] | None = None
     provided_by: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property

@@ -1,62 +1,35 @@
-"""Files of one package of which its loader opens one: the one that fits best decides."""
+"""The variants that a policy names, in place of those that are found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.place import Place
-from ltocompat.model.target import Target
-from ltocompat.model.verdict import Result
-from ltocompat.rules.engine.judge_artifact import results
+from ltocompat.scan.variants import named_variants
 
 
-def results_by_variant(
-    summary: ArtifactSummary, target: Target, patterns: Sequence[str]
-) -> Iterator[Result]:
-    """The results of ``results``; of several variants that of the one that fits best.
+def with_named_variants(
+    summary: ArtifactSummary, patterns: Sequence[str] | None
+) -> ArtifactSummary:
+    """A package with the variants that a policy names.
 
     Args:
-        summary: the package.
-        target: where it goes.
-        patterns: names of the files that are variants of each other.
+        summary: the package, with those that were found.
+        patterns: names of the files that are variants; none: it has none; None: the policy names
+            none, so that what was found holds.
     """
-    parts = _parts(summary, patterns)
-    if len(parts) < 2:
-        yield from results(summary, target)
-        return
-    by_cell: dict[tuple[object, object], list[tuple[str, Result]]] = {}
-    for name, part in parts.items():
-        for result in results(part, target):
-            by_cell.setdefault((result.gpu, result.route), []).append((name, result))
-    for found in by_cell.values():
-        name, best = min(found, key=lambda pair: (pair[1].verdict, -pair[1].coverage.served))
-        others = ", ".join(f"{other} {result.verdict}" for other, result in found if other != name)
-        why = f"variant {name} decides" + (f"; the others: {others}" if others else "")
-        yield replace(best, why=(why, *best.why))
-
-
-def _parts(summary: ArtifactSummary, patterns: Sequence[str]) -> dict[str, ArtifactSummary]:
-    """What is in use with each variant: the variant itself, and all that is none."""
+    if patterns is None:
+        return summary
     places = [*(group.example for group in summary.groups), *(host.place for host in summary.hosts)]
-    variants = dict.fromkeys(name for place in places if (name := _variant(place, patterns)))
-    return {
-        variant: replace(
-            summary,
-            groups=[g for g in summary.groups if _variant(g.example, patterns) in ("", variant)],
-            hosts=[h for h in summary.hosts if _variant(h.place, patterns) in ("", variant)],
-        )
-        for variant in variants
-    }
+    files = [place.members[:1] for place in places if place.members]
+    named = [file for file in files if _is_named(file[0], patterns)]
+    return replace(summary, variants=named_variants(named, patterns))
 
 
-def _variant(place: Place, patterns: Sequence[str]) -> str:
-    """The file of the package that a place is in, where it is a variant; else empty."""
-    if not place.members:
-        return ""
-    member = place.members[0].replace("\\", "/")
-    base = member.rsplit("/", 1)[-1]
-    matched = any(fnmatchcase(member, text) or fnmatchcase(base, text) for text in patterns)
-    return member if matched else ""
+def _is_named(member: str, patterns: Sequence[str]) -> bool:
+    """Whether a pattern means a file of the package, by its path or by its name."""
+    path = member.replace("\\", "/")
+    name = path.rsplit("/", 1)[-1]
+    return any(fnmatchcase(path, text) or fnmatchcase(name, text) for text in patterns)

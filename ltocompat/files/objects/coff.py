@@ -272,6 +272,10 @@ class CoffHost:
             return short_text(self._view, offset, self._budget.limits.text_bytes)
         return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
 
+    def exports(self) -> list[str]:
+        """Objects are not linked yet."""
+        return []
+
     def symbol_size(self, offset: int) -> int | None:  # noqa: ARG002 - COFF keeps no sizes
         """COFF symbols have no size."""
         return None

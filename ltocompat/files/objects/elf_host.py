@@ -13,6 +13,7 @@ from ltocompat.files.objects.elf_symbols import (
     SHN_UNDEF,
     SymbolTable,
     data_symbols_at,
+    exported_names,
     symbol_tables,
     symbols_named,
 )
@@ -252,6 +253,11 @@ class ElfHost:
                 for name, symbol in symbols_named(self._view, self._budget, table, SYMBOL_PREFIXES):
                     (undefined if symbol.section == SHN_UNDEF else defined).add(name)
         return Symbols.sorted_from(undefined, defined)
+
+    def exports(self) -> list[str]:
+        """From .dynsym."""
+        table = self._dynamic_symbols
+        return [] if table is None else exported_names(self._view, self._budget, table)
 
     def symbol_size(self, offset: int) -> int | None:
         """st_size of a data symbol; the first one that is not 0."""

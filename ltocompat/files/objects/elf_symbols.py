@@ -17,6 +17,9 @@ from ltocompat.model.limits import Budget
 
 SHN_UNDEF, SHN_LORESERVE = 0, 0xFF00
 STT_OBJECT = 1
+_STB_LOCAL = 0
+_VISIBILITY, _NOT_EXPORTED = 3, (1, 2)  # STV_INTERNAL, STV_HIDDEN
+_MOST_EXPORTS = 20_000
 _SYM64 = struct.Struct("<IBBHQQ")
 _SYM32 = struct.Struct("<IIIBBH")
 
@@ -166,3 +169,18 @@ def data_symbols_at(
                 if symbol.type == STT_OBJECT:
                     yield symbol
             found = piece.find(needle, found + 1)
+
+
+def exported_names(view: ByteView, budget: Budget, table: SymbolTable) -> list[str]:
+    """Names of the defined symbols that other files may bind to; of very many not all."""
+    found: list[str] = []
+    layout = _SYM64 if table.bits == 64 else _SYM32
+    for _, piece in table.pieces(view, budget):
+        for row in layout.iter_unpack(piece):
+            name, info, other, section = row[:4] if table.bits == 64 else (row[0], *row[3:])
+            visible = other & _VISIBILITY not in _NOT_EXPORTED and info >> 4 != _STB_LOCAL
+            if name and visible and section != SHN_UNDEF:
+                found.append(short_text(view, table.strings + name, budget.limits.text_bytes))
+            if len(found) == _MOST_EXPORTS:
+                return found
+    return found

@@ -69,8 +69,13 @@ class ObjectFile:
             return self._structure.symbol_size(offset)
         return None
 
-    def describe(self, place: Place) -> Host:
-        """What the linker and the loader of this file need."""
+    def describe(self, place: Place, *, exports: bool = False) -> Host:
+        """What the linker and the loader of this file need.
+
+        Args:
+            place: the file.
+            exports: say what names it has for others.
+        """
         problems = self._structure.problems
         symbols, libraries = Symbols(), tuple[CudaLibrary, ...]()
         needed, runpath = tuple[str, ...](), tuple[str, ...]()
@@ -81,6 +86,9 @@ class ObjectFile:
         with guarded(problems, "the needed libraries"):
             needed = tuple(row.file for row in self._structure.needed())
             runpath = self._structure.runpath
+        names: list[str] = []
+        with guarded(problems, "the exported names"):
+            names = self._structure.exports() if exports else []
         return Host(
             place=place,
             format=self.format,
@@ -93,6 +101,7 @@ class ObjectFile:
             needed=needed,
             runpath=runpath,
             debug_size=sum(section.size for section in self.sections if section.debug),
+            exports=tuple(sorted(set(names))),
         )
 
 

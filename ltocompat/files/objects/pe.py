@@ -181,6 +181,16 @@ class PeHost:
                 # Two bytes of a hint come before the name.
                 yield self._text_at_rva(thunk + 2)
 
+    def exports(self) -> list[str]:
+        """The names of the export directory."""
+        start = self._directory(_EXPORT)
+        if start is None:
+            return []
+        count, table = self._view.u32(start + 24), self._offset_of_rva(self._view.u32(start + 32))
+        rows = range(min(count, _MAX_FUNCTIONS) if table is not None else 0)
+        names = (self._text_at_rva(self._view.u32((table or 0) + 4 * row)) for row in rows)
+        return [name for name in names if name]
+
     def symbol_size(self, offset: int) -> int | None:  # noqa: ARG002 - PE keeps no sizes
         """PE images have no symbols."""
         return None

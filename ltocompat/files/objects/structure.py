@@ -231,6 +231,9 @@ class ObjectReader(Protocol):
     def symbols(self) -> Symbols:
         """The names that this project looks at."""
 
+    def exports(self) -> list[str]:
+        """Names that a linked file has for others; of very many not all."""
+
     def symbol_size(self, offset: int) -> int | None:
         """Size of the data symbol that starts exactly at this file offset."""
 

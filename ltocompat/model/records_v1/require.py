@@ -93,6 +93,17 @@ class Line(Record):
     note: str
 
 
+class Variant(Record):
+    """What one of several variants asks, with all that is in no variant."""
+
+    name: Annotated[str, described("Its file or folder in the artifact.")]
+    modules: Count
+    driver_sass: str | None
+    driver_ptx: str | None
+    ptx_beyond: bool
+    nvjitlink: Annotated[str | None, described("The least nvJitLink; null: nothing is linked.")]
+
+
 class Artifact(Record):
     """All that one artifact asks."""
 
@@ -119,6 +130,12 @@ class Artifact(Record):
     lines: tuple[Line, ...]
     skipped: Annotated[
         Count, described("Places that could not be read and are missing from all this.")
+    ]
+    variants: Annotated[
+        tuple[Variant, ...],
+        described(
+            "Of these its loader opens one; the drivers above are those of the one that asks least."
+        ),
     ]
 
 

@@ -100,6 +100,17 @@ class Finding(Record):
     kernel_modules: Annotated[Count, described("In how many of its modules kernels were read.")]
 
 
+class Variant(Record):
+    """What became of one of several variants, of which the artifact's loader opens one."""
+
+    name: Annotated[str, described("Its file or folder in the artifact.")]
+    version: Annotated[str, described("What tells it from the others: 11.8, 13.")]
+    verdict: VerdictWord
+    rules: Annotated[tuple[str, ...], described("Those that make it worse than jit.")]
+    serves: Annotated[bool, described("It has something for the GPU itself.")]
+    decides: Annotated[bool, described("It fits best, and its verdict is the artifact's.")]
+
+
 class Result(Record):
     """The verdict on one artifact, target and GPU."""
 
@@ -125,4 +136,8 @@ class Result(Record):
     distribution: Annotated[
         str | None,
         described("The package that it is, or is a file of: cupy-cuda12x 14.2.0; null: not known."),
+    ]
+    variants: Annotated[
+        tuple[Variant, ...],
+        described("Variants of which its loader opens one, oldest first; the best decides."),
     ]

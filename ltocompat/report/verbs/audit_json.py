@@ -102,7 +102,7 @@ def _policy(policy: Policy) -> v1.Policy:
         trial_load=policy.trial_load,
         promise=None if policy.promise is None else _promise(policy.promise),
         ignores=tuple(_ignore(ignore) for ignore in policy.ignores),
-        variants=policy.variants,
+        variants=policy.variants or (),
         provided_by=dict(policy.provided_by),
     )
 

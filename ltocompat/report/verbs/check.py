@@ -294,6 +294,7 @@ def _rows(artifact: JudgedArtifact, names: dict[str, str], *, routed: bool) -> T
     for cell, judged in artifact.cells.items():
         alike.setdefault((cell.target, cell.route, judged), []).append(cell.gpu)
     partly = any(judged.not_judged for judged in artifact.cells.values())
+    chosen = any(judged.variant for judged in artifact.cells.values())
     unnamed = ("none named", "")  # what is no module goes to no GPU
     named = any(cell.gpu for cell in artifact.cells)
     columns = (
@@ -302,6 +303,7 @@ def _rows(artifact: JudgedArtifact, names: dict[str, str], *, routed: bool) -> T
         *([Column("route")] if routed else []),
         Column("verdict"),
         *([Column("modules"), Column("picked", width=8)] if named else []),
+        *([Column("variant", width=8)] if chosen else []),
         *([Column("not judged")] if partly else []),
     )
     rows = tuple(
@@ -311,6 +313,7 @@ def _rows(artifact: JudgedArtifact, names: dict[str, str], *, routed: bool) -> T
             *([route] if routed else []),
             Toned(judged.verdict_word, tone_of(judged.verdict)),
             *(_picked(judged.coverage) if named else []),
+            *([judged.variant] if chosen else []),
             *([", ".join(judged.not_judged)] if partly else []),
         )
         for (target, route, judged), gpus in alike.items()

@@ -10,7 +10,7 @@ from ltocompat.model.records_v1 import check as v1
 from ltocompat.model.records_v1 import verdict as v1_target
 from ltocompat.model.records_v1 import verdict as v1_verdict
 from ltocompat.model.target import Gpu, Target, VersionSet
-from ltocompat.model.verdict import Coverage, Finding, Result, Verdict
+from ltocompat.model.verdict import Coverage, Finding, Result, VariantVerdict, Verdict
 from ltocompat.report import Failure, Options
 from ltocompat.report.finding_rows import MOST_KERNELS
 from ltocompat.report.formats.jsonstream import Rows, failure_values, optional_text
@@ -112,6 +112,18 @@ def result_value(result: Result) -> v1_verdict.Result:
         why=tuple(result.why),
         extent=v1_verdict.Extent(modules=result.extent.modules, judged=result.extent.judged),
         distribution=result.distribution or None,
+        variants=tuple(map(_variant, result.variants)),
+    )
+
+
+def _variant(variant: VariantVerdict) -> v1_verdict.Variant:
+    return v1_verdict.Variant(
+        name=variant.name,
+        version=variant.version,
+        verdict=str(variant.verdict),
+        rules=variant.rules,
+        serves=variant.serves,
+        decides=variant.decides,
     )
 
 

@@ -51,11 +51,19 @@ def blocks(records: Iterable[Matrix | Failure], options: Options) -> Iterator[Bl
         used |= {result.verdict for row in record.cells for result in row}
         yield Heading((Code(Place(record.path)), f": {subject(record)}"))
         yield from _tables(record, options.width)
+        if names := _variants(record):
+            yield Paragraph((f"of the variants {names} the one that fits best decides each cell",))
     if used:
         words = (f"{WORDS[verdict]}: {MEANINGS[verdict]}" for verdict in Verdict if verdict in used)
         yield Paragraph(("; ".join(words),))
     else:
         yield Paragraph(("nothing was read" if unread else "no device code was found",))
+
+
+def _variants(matrix: Matrix) -> str:
+    """The names of the variants; empty where there is no choice."""
+    every = (each.name for row in matrix.cells for result in row for each in result.variants)
+    return ", ".join(dict.fromkeys(every))
 
 
 def subject(matrix: Matrix) -> str:

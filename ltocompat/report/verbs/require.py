@@ -16,6 +16,7 @@ from ltocompat.model.requirement import (
     Required,
     RouteFloor,
     Service,
+    VariantFloors,
 )
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Coverage, Verdict
@@ -70,6 +71,9 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
         return
     if required.lines:
         yield Items("to paste", tuple(_line(line) for line in required.lines))
+    if required.variants:
+        lines = (_variant(variant) for variant in required.variants)
+        yield Items("of these variants one is opened; above are the least versions", tuple(lines))
     if required.services:
         yield _gpu_table(required.services, why=options.why)
     if options.why:
@@ -78,6 +82,14 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
             left_out = len(required.asked) - _MOST
             more = f"and {left_out:,} more; --format json lists all" if left_out > 0 else None
             yield Items("because", tuple(map(_reason, required.asked[:_MOST])), more)
+
+
+def _variant(variant: VariantFloors) -> tuple[str, ...]:
+    """What one of the variants asks."""
+    linker = f"nvJitLink >= {variant.nvjitlink}" if variant.nvjitlink else ""
+    driver = f"driver >= {variant.driver}" if variant.driver else ""
+    needs = ", ".join(part for part in (driver, linker) if part)
+    return (Code(variant.name), f": {needs or 'no driver is known to be asked for'}")
 
 
 def _runs_with(required: Required) -> str:

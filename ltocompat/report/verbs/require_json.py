@@ -12,6 +12,7 @@ from ltocompat.model.requirement import (
     Required,
     RouteFloor,
     Service,
+    VariantFloors,
 )
 from ltocompat.report import Failure, Options
 from ltocompat.report.formats.jsonstream import Rows, failure_values, optional_text
@@ -49,6 +50,18 @@ def _value(required: Required) -> v1.Artifact:
         requirements=tuple(_requirement(asked) for asked in required.asked),
         lines=tuple(_line(line) for line in required.lines),
         skipped=required.skipped,
+        variants=tuple(map(_variant, required.variants)),
+    )
+
+
+def _variant(variant: VariantFloors) -> v1.Variant:
+    return v1.Variant(
+        name=variant.name,
+        modules=variant.modules,
+        driver_sass=optional_text(variant.driver_sass),
+        driver_ptx=optional_text(variant.driver_ptx),
+        ptx_beyond=variant.ptx_beyond,
+        nvjitlink=optional_text(variant.nvjitlink),
     )
 
 

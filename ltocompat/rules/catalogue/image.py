@@ -1,4 +1,4 @@
-"""Images, targets and trials as such: what can't be read, said or agreed on (IMG, TGT, TRIAL)."""
+"""Images, variants, targets and trials as such: what can't be read, said or agreed on."""
 
 from __future__ import annotations
 
@@ -103,6 +103,10 @@ FAMILY.declare("TGT-01", Level.WARNING)
 
 # No module goes the route that was asked for (judge_artifact).
 FAMILY.declare("TGT-02", Level.WARNING)
+
+
+# Of files of which a loader opens one, the one that fits best decides (fold_variants).
+FAMILY.declare("VAR-01", Level.NOTE)
 
 
 # What a trial link said where the rules alone could not decide (weigh_trial).

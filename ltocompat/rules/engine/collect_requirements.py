@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from ltocompat.facts import drivers, gpus
 from ltocompat.facts.gpus import find_gpu
@@ -11,13 +12,22 @@ from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
 from ltocompat.model.image import Host, ImageKind
 from ltocompat.model.place import Place
-from ltocompat.model.requirement import Asked, LinkerFloor, PasteLine, Required, RouteFloor, Service
+from ltocompat.model.requirement import (
+    Asked,
+    LinkerFloor,
+    PasteLine,
+    Required,
+    RouteFloor,
+    Service,
+    VariantFloors,
+)
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.trial_answer import narrowed
 from ltocompat.model.verdict import Finding, Route, Verdict
 from ltocompat.rules.catalogue import requirements_of, requirements_of_host
 from ltocompat.rules.engine.find_floors import Checked, LineFloors, line_floors, linkers
-from ltocompat.rules.engine.fold_floors import LeastVersion, least_version
+from ltocompat.rules.engine.fold_floors import least_version
+from ltocompat.rules.engine.fold_variants import VariantParts, judged_apart
 from ltocompat.rules.engine.picked_code import linked_code, loaded_code
 from ltocompat.rules.engine.ways import ways
 from ltocompat.rules.linker_traits import traits_of
@@ -148,21 +158,47 @@ def required(summary: ArtifactSummary) -> Required:
         _add_what_older_linkers_would_take(tally, groups, row)
     linker, no_linker = _linker_floor(summary, rows, tally, asks_linker=asks_linker)
     services = tuple(_service(row, linker, summary) for row in rows)
-    sass, ptx = _driver_floors(tally)
+    variants = tuple(_variant_floors(parts) for parts in judged_apart(summary))
+    driver = _of_least(variants, _driver_floors(tally))
     return Required(
         path=summary.path,
         modules=summary.modules,
         nvjitlink=linker,
-        driver_sass=sass.sure,
-        driver_ptx=ptx.sure,
-        ptx_beyond=ptx.unbounded is Unbounded.NONE_KNOWN,
+        driver_sass=driver.sass,
+        driver_ptx=driver.ptx,
+        ptx_beyond=driver.beyond,
         services=services,
         link_options=("-lto",) if tally.ltoir_is_linked else (),
         asked=tally.listed(),
-        lines=(*_linker_lines(linker, services), *_driver_lines(sass.sure, services)),
+        lines=(*_linker_lines(linker, services), *_driver_lines(driver.sass, services)),
         skipped=summary.skipped_count,
         no_nvjitlink=no_linker,
+        variants=variants,
     )
+
+
+def _variant_floors(parts: VariantParts) -> VariantFloors:
+    """What a variant asks, with all that is in no variant."""
+    needs = required(parts.used)
+    linker = needs.nvjitlink
+    return VariantFloors(
+        parts.variant.name,
+        parts.alone.modules,
+        needs.driver_sass,
+        needs.driver_ptx,
+        needs.ptx_beyond,
+        None if linker is None else linker.sure or linker.possible,
+    )
+
+
+def _of_least(variants: Sequence[VariantFloors], whole: _DriverFloors) -> _DriverFloors:
+    """What the variant that asks least of a driver does; what all do, where none asks anything."""
+    found = [
+        (each.driver, _DriverFloors(each.driver_sass, each.driver_ptx, each.ptx_beyond))
+        for each in variants
+        if each.driver is not None
+    ]
+    return min(found, key=lambda pair: pair[0])[1] if found else whole
 
 
 def _settled(group: ModuleGroup) -> ModuleGroup:
@@ -194,15 +230,20 @@ def driver_floors(
         for group in groups:
             for subject in _loaded(group, gpu):
                 tally.add(subject, group)
-    sass, ptx = _driver_floors(tally)
-    return sass.sure, ptx.sure, ptx.unbounded is Unbounded.NONE_KNOWN
+    return _driver_floors(tally)
 
 
-def _driver_floors(
-    tally: _Tally,
-) -> tuple[LeastVersion[DriverVersion], LeastVersion[DriverVersion]]:
+class _DriverFloors(NamedTuple):
+    """The least drivers for SASS and for PTX, and whether no known one is enough for the PTX."""
+
+    sass: DriverVersion | None
+    ptx: DriverVersion | None
+    beyond: bool
+
+
+def _driver_floors(tally: _Tally) -> _DriverFloors:
     sass, ptx = (least_version(tally.drivers.get(how, ())) for how in ("sass", "ptx"))
-    return sass, ptx
+    return _DriverFloors(sass.sure, ptx.sure, ptx.unbounded is Unbounded.NONE_KNOWN)
 
 
 def _subjects(groups: Iterable[ModuleGroup], row: _Row) -> Iterator[tuple[Subject, ModuleGroup]]:

@@ -16,6 +16,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route, Verdict, worst
+from ltocompat.rules.engine.fold_variants import judged_apart
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.target_classes import TargetClasses
 from ltocompat.rules.rule import VersionT
@@ -119,7 +120,8 @@ class Checked:
 
     def __init__(self, summary: ArtifactSummary) -> None:
         self._summary = summary
-        self._classes = TargetClasses(summary)
+        used = [parts.used for parts in judged_apart(summary)] or [summary]
+        self._classes = tuple(map(TargetClasses, used))
         self._kept: dict[Hashable, dict[Route | None, Line]] = {}
 
     def lines(
@@ -127,7 +129,7 @@ class Checked:
     ) -> dict[Route | None, Line]:
         """The verdict of each route; under None, where every module has but one."""
         # What is wanted is verdicts, rules and coverage; only messages name the target.
-        key = self._classes.of(gpu, driver, linker)
+        key = tuple(classes.of(gpu, driver, linker) for classes in self._classes)
         if key not in self._kept:
             target = Target(
                 name=_SOURCE, driver=_only(driver), nvjitlink=_only(linker), gpus=(gpu,)

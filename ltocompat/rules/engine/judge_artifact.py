@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
@@ -31,6 +32,7 @@ from ltocompat.rules.emitted import (
     ROUTE_IMPOSSIBLE,
     TARGET_LEAVES_OPEN,
 )
+from ltocompat.rules.engine.fold_variants import JudgedVariant, best_of, judged_apart
 from ltocompat.rules.engine.group_verdict import GroupVerdict
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge, serves
 from ltocompat.rules.engine.judge_host import judge_host
@@ -96,18 +98,56 @@ def _results_on(
     *,
     why: bool,
 ) -> Iterator[Result]:
-    goal = _with_own_linker(summary, target)
-    missing = tuple(map(finding_of_flaw, _missing(summary)))
+    # One link takes all that is given to it.
+    variants = () if summary.one_link else judged_apart(summary)
+    whole = _Goal.of(summary, target)
+    goals = [
+        (each.variant, _Goal.of(each.used, target), _Goal.of(each.alone, target))
+        for each in variants
+    ]
     for gpu in gpus:
-        for route in routes(summary, goal, wanted):
-            judged = [
-                _judge_in_link(group, goal, gpu, route)
-                if summary.one_link
-                else _judge(group, goal, gpu, route, asked=wanted is not None)
-                for group in summary.groups
-            ]
-            result = _result(summary, judged, goal, gpu, route, missing=missing, why=why)
-            yield result if goal is target else replace(result, target=target)
+        for route in routes(summary, whole.target, wanted):
+            on = functools.partial(_on_gpu, gpu=gpu, route=route, asked=wanted is not None)
+            result = (
+                best_of(
+                    [
+                        JudgedVariant(variant, on(used, why=why), on(alone, why=False))
+                        for variant, used, alone in goals
+                    ]
+                )
+                if goals
+                else on(whole, why=why)
+            )
+            yield replace(result, target=target)
+
+
+class _Goal(NamedTuple):
+    """What is judged, where, and what it lacks wherever it goes.
+
+    Attributes:
+        summary: an artifact, or what is in use with one of its variants.
+        target: with the nvJitLink that it brings itself.
+        missing: what it lacks.
+    """
+
+    summary: ArtifactSummary
+    target: Target
+    missing: tuple[Finding, ...]
+
+    @classmethod
+    def of(cls, summary: ArtifactSummary, target: Target) -> _Goal:
+        missing = tuple(map(finding_of_flaw, _missing(summary)))
+        return cls(summary, _with_own_linker(summary, target), missing)
+
+
+def _on_gpu(goal: _Goal, gpu: Gpu | None, route: Route | None, *, asked: bool, why: bool) -> Result:
+    judged = [
+        _judge_in_link(group, goal.target, gpu, route)
+        if goal.summary.one_link
+        else _judge(group, goal.target, gpu, route, asked=asked)
+        for group in goal.summary.groups
+    ]
+    return _result(goal.summary, judged, goal.target, gpu, route, missing=goal.missing, why=why)
 
 
 def _with_own_linker(summary: ArtifactSummary, target: Target) -> Target:

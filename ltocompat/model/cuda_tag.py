@@ -1,0 +1,53 @@
+"""CUDA versions in the names of files: ``libx_cuda118.so``, ``cu13/libx.so``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+# Majors from 10 on: 80 and 90 stand for sm_80 and sm_90 more often than for CUDA 8.0 and 9.0.
+_TAG = re.compile(
+    r"(?<![0-9a-z])(?:cuda|cu)[-_]?v?(1[0-9])(?:[._]?([0-9]))?x?(?![0-9a-z])", re.IGNORECASE
+)
+_ANY = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedPath:
+    """A path that names a version of CUDA.
+
+    Attributes:
+        pattern: the path with ``*`` for the version: ``lib/libx_cuda*.so``.
+        version: ``11.8``, ``12``; several, as they follow each other, where the path names several.
+        folder: the innermost folder that names it, with what is around it and a slash behind it;
+            empty where the file's own name has a version.
+    """
+
+    pattern: str
+    version: str
+    folder: str
+
+
+def without_tags(name: str) -> str:
+    """A name with ``*`` for the versions of CUDA in it: ``PyInit_x_cu12`` -> ``PyInit_x_cu*``."""
+    return _TAG.sub(_starred, name)
+
+
+def tagged_path(path: str) -> TaggedPath | None:
+    """The versions of CUDA that a path names, by ``/``; None where it names none."""
+    found = list(_TAG.finditer(path))
+    if not found:
+        return None
+    versions = dict.fromkeys(_version(match) for match in found)
+    end = found[-1].end()
+    folder = path[: path.index("/", end) + 1] if "/" in path[end:] else ""
+    return TaggedPath(without_tags(path), "+".join(versions), folder)
+
+
+def _version(match: re.Match[str]) -> str:
+    return ".".join(part for part in match.groups() if part)
+
+
+def _starred(match: re.Match[str]) -> str:
+    """The same letters, without the number."""
+    return match[0][: match.start(1) - match.start()] + _ANY

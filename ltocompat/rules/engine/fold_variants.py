@@ -1,0 +1,117 @@
+"""Of the variants of a package the one that fits best decides: its loader opens one of them.
+
+Each variant is judged with all that is in no variant. One that has nothing for a GPU that another
+one serves is no choice there: beside code that serves it would be neutral, and hide that the others
+fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ltocompat.model.artifact_summary import ArtifactSummary, only_variant
+from ltocompat.model.variant import Variant
+from ltocompat.model.verdict import LEVELS, Finding, Result, VariantVerdict, Verdict
+from ltocompat.rules.catalogue import rule
+from ltocompat.rules.emitted import VARIANT_DECIDES
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedVariant:
+    """A variant on one target, GPU and route.
+
+    Attributes:
+        variant: the variant.
+        result: of it and all that is in no variant.
+        alone: of it by itself.
+    """
+
+    variant: Variant
+    result: Result
+    alone: Result
+
+    @property
+    def serves(self) -> bool:
+        """Whether it has something for the GPU itself."""
+        return self.alone.coverage.served > 0
+
+
+@dataclass(frozen=True, slots=True)
+class VariantParts:
+    """What is judged for the sake of one variant.
+
+    Attributes:
+        variant: the variant.
+        used: what is in use with it: the variant itself, and all that is in none.
+        alone: the variant by itself.
+    """
+
+    variant: Variant
+    used: ArtifactSummary
+    alone: ArtifactSummary
+
+
+def judged_apart(summary: ArtifactSummary) -> tuple[VariantParts, ...]:
+    """The variants that can be the one that is opened, oldest first; empty where there is none."""
+    return tuple(
+        VariantParts(
+            variant, only_variant(summary, variant), only_variant(summary, variant, common=False)
+        )
+        for variant in summary.variants
+        if variant.whole
+    )
+
+
+def best_of(judged: Sequence[JudgedVariant]) -> Result:
+    """The result of the variant that fits best, with what became of the others.
+
+    Args:
+        judged: every variant, oldest first.
+    """
+    choices = [each for each in judged if each.serves] or judged
+    best = min(reversed(choices), key=_order)
+    told = tuple(_verdict(each, decides=each is best) for each in judged)
+    note = _note(best, told)
+    findings = (*best.result.findings, note)
+    return replace(
+        best.result, findings=findings, variants=told, why=(note.message, *best.result.why)
+    )
+
+
+def _order(judged: JudgedVariant) -> tuple[Verdict, int, int, int]:
+    """The better verdict; then more that is known, less that is wrong, and more that serves."""
+    result = judged.result
+    wrong = sum(finding.verdict is result.verdict for finding in result.findings)
+    return result.verdict, len(result.not_judged), wrong, -result.coverage.served
+
+
+def _verdict(judged: JudgedVariant, *, decides: bool) -> VariantVerdict:
+    against = (each.rule for each in judged.result.findings if each.verdict > Verdict.JIT)
+    return VariantVerdict(
+        judged.variant.name,
+        judged.variant.version,
+        judged.result.verdict,
+        tuple(dict.fromkeys(against)),
+        judged.serves,
+        decides,
+    )
+
+
+def _note(best: JudgedVariant, every: Sequence[VariantVerdict]) -> Finding:
+    alike: dict[str, list[str]] = {}
+    for each in every:
+        if not each.decides:
+            alike.setdefault(each.outcome, []).append(each.version)
+    others = "; ".join(f"{', '.join(versions)} {outcome}" for outcome, versions in alike.items())
+    source = rule(VARIANT_DECIDES)
+    return Finding(
+        source.id,
+        Verdict.OK,
+        LEVELS[Verdict.OK],
+        f"of {len(every)} variants {best.variant.name} fits best and decides; the others: {others}",
+        source.remedy,
+        "paths that differ in a version of CUDA, names that they export, DT_NEEDED",
+        source.source,
+        headline=f"{best.variant.name} decides; the other variants: {others}",
+    )

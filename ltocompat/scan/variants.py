@@ -1,0 +1,175 @@
+"""Which files of a package are variants, of which its loader opens one.
+
+Their paths differ in a version of CUDA only (``libx_cuda118.so`` beside ``libx_cuda130.so``,
+folders ``cu12`` and ``cu13``), they have nearly the same names for others, and no other file of the
+package has one of them brought by the system's loader (DT_NEEDED): what is brought is no choice.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ltocompat.model.cuda_tag import TaggedPath, tagged_path, without_tags
+from ltocompat.model.image import Host
+from ltocompat.model.variant import Variant
+
+# What compilers write rather than people: mangled C++ names, reserved names, and the linker's own.
+_NOT_AN_INTERFACE = ("_Z", "?", "__", "_init", "_fini", "_edata", "_end")
+
+_Members = tuple[str, ...]
+_Names = frozenset[str]
+
+
+@dataclass(slots=True)
+class _Family:
+    """Files whose paths differ in a version of CUDA.
+
+    Attributes:
+        pattern: what their paths, or the folders that hold them, have in common.
+        hosts: version -> the libraries and programs there.
+        folders: version -> the folder; empty where files are told by their own names.
+    """
+
+    pattern: str
+    hosts: dict[str, list[Host]] = field(default_factory=dict)
+    folders: dict[str, _Members] = field(default_factory=dict)
+
+    def names(self, version: str) -> _Names:
+        """The file names that loaders know the files of a version by."""
+        return frozenset(
+            name.lower()
+            for host in self.hosts.get(version, ())
+            for name in (posixpath.basename(host.place.members[-1]), host.soname)
+            if name
+        )
+
+
+def find_variants(hosts: Iterable[Host]) -> tuple[Variant, ...]:
+    """The variants among the files of one package, oldest first; none where there is any doubt.
+
+    Args:
+        hosts: all its libraries and programs, with what those whose names have a version export.
+    """
+    linked = [host for host in hosts if host.linked and host.place.members]
+    families = [family for family in _families(linked) if _alike(family)]
+    while bad := [family for family in families if _is_brought(family, families, linked)]:
+        families = [family for family in families if family not in bad]
+    if not families:
+        return ()
+    every = dict.fromkeys(version for family in families for version in family.hosts)
+    whole = {version for version in every if all(version in f.hosts for f in families)}
+    if len(whole) < 2:
+        return ()
+    patterns = tuple(family.pattern for family in families)
+    return tuple(
+        _variant(version, families, patterns, whole=version in whole)
+        for version in sorted(every, key=_in_order)
+    )
+
+
+def named_variants(files: Iterable[_Members], patterns: Sequence[str]) -> tuple[Variant, ...]:
+    """The variants among files that a policy names: those of one version are one.
+
+    Args:
+        files: the files, each as the members that lead to it.
+        patterns: the names by which the policy means them.
+    """
+    found: dict[str, list[_Members]] = {}
+    for members in dict.fromkeys(files):
+        tagged = tagged_path(members[-1])
+        found.setdefault(tagged.version if tagged else members[-1], []).append(members)
+    if len(found) < 2:
+        return ()
+    return tuple(
+        Variant(
+            _titled([members[-1] for members in found[version]]),
+            version,
+            frozenset(found[version]),
+            (),
+            tuple(patterns),
+        )
+        for version in sorted(found, key=_in_order)
+    )
+
+
+def _families(hosts: Sequence[Host]) -> list[_Family]:
+    """Files that differ in their version of CUDA; those in folders of one together."""
+    found: dict[tuple[_Members, str], _Family] = {}
+    for host in hosts:
+        tagged = tagged_path(host.place.members[-1])
+        if tagged is None:
+            continue
+        around = host.place.members[:-1]
+        pattern = _pattern(tagged)
+        family = found.setdefault((around, pattern), _Family(pattern))
+        family.hosts.setdefault(tagged.version, []).append(host)
+        if tagged.folder:
+            family.folders[tagged.version] = (*around, tagged.folder)
+    return [family for family in found.values() if len(family.hosts) > 1]
+
+
+def _pattern(tagged: TaggedPath) -> str:
+    return f"{without_tags(tagged.folder)}*" if tagged.folder else tagged.pattern
+
+
+def _alike(family: _Family) -> bool:
+    """Whether the versions have at least half of all the names in common."""
+    interfaces = [_interface(hosts, family) for hosts in family.hosts.values()]
+    if not all(interfaces):
+        interfaces = [_interface(hosts, family, mangled=True) for hosts in family.hosts.values()]
+    shared = frozenset.intersection(*interfaces)
+    return bool(shared) and 2 * len(shared) >= len(frozenset[str]().union(*interfaces))
+
+
+def _interface(hosts: Sequence[Host], family: _Family, *, mangled: bool = False) -> _Names:
+    """The names that the files of a version have for others, without its number."""
+    return frozenset(
+        f"{without_tags(host.place.members[-1]) if family.folders else ''}:{without_tags(name)}"
+        for host in hosts
+        for name in host.exports
+        if mangled or not name.startswith(_NOT_AN_INTERFACE)
+    )
+
+
+def _is_brought(family: _Family, families: Sequence[_Family], hosts: Sequence[Host]) -> bool:
+    """Whether a file that is not of the same version needs one of them."""
+    home = {
+        host.place: version
+        for each in families
+        for version, members in each.hosts.items()
+        for host in members
+    }
+    names = {version: family.names(version) for version in family.hosts}
+    every = frozenset[str]().union(*names.values())
+    for host in hosts:
+        own = names.get(home.get(host.place, ""), frozenset())
+        if any(name.lower() in every - own for name in host.needed):
+            return True
+    return False
+
+
+def _variant(
+    version: str, families: Sequence[_Family], patterns: tuple[str, ...], *, whole: bool
+) -> Variant:
+    folders = tuple(f.folders[version] for f in families if version in f.folders)
+    files = [
+        host.place.members
+        for family in families
+        if not family.folders
+        for host in family.hosts.get(version, ())
+    ]
+    names = [folder[-1].rstrip("/") for folder in folders] + [members[-1] for members in files]
+    return Variant(_titled(names), version, frozenset(files), folders, patterns, whole)
+
+
+def _titled(names: Sequence[str]) -> str:
+    first = min(names, key=lambda name: (len(name), name))
+    return f"{first} and {len(names) - 1} more" if len(names) > 1 else first
+
+
+def _in_order(version: str) -> tuple[tuple[int, ...], str]:
+    """Versions of CUDA as they followed each other; then whatever has another name."""
+    numbers = version.replace("+", ".").split(".")
+    return tuple(int(n) if n.isdecimal() else 1 << 30 for n in numbers), version

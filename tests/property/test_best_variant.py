@@ -1,0 +1,52 @@
+"""Variants: the best that fits decides, and nothing is ever better than one of them judged alone.
+
+The variants of a made-up package are its modules and host files under names that a loader chooses
+among. What they come to together is held against each of them in a package of its own.
+"""
+
+from __future__ import annotations
+
+from generated_targets import targets
+from generated_variants import PACKAGES, Package, package, whole
+from hypothesis import given, settings
+
+from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.target import Target
+from ltocompat.model.verdict import Result, Verdict, worst
+from ltocompat.rules.engine.judge_artifact import results
+
+few = settings(max_examples=30)
+
+
+def on(summary: ArtifactSummary, target: Target) -> dict[tuple[object, object], Result]:
+    return {(result.gpu, result.route): result for result in results(summary, target)}
+
+
+@few
+@given(PACKAGES, targets())
+def test_the_best_of_the_variants_that_serve_a_gpu_decides(made: Package, target: Target) -> None:
+    common, parts = made
+    for cell, result in on(whole(common, parts), target).items():
+        each = [on(package(common, part), target) for part in parts]
+        alone = [on(package(part), target) for part in parts]
+        found = [row.get(cell) or row.get((cell[0], None)) for row in each]
+        serving = [
+            verdict
+            for verdict, row in zip(found, alone, strict=True)
+            if (own := row.get(cell) or row.get((cell[0], None))) and own.coverage.served
+        ]
+        possible = [verdict.verdict for verdict in serving or found if verdict is not None]
+        if cell[1] is None:
+            assert result.verdict == min(possible)
+        (decides,) = [each for each in result.variants if each.decides]
+        assert decides.verdict is result.verdict
+        assert decides.serves or not any(each.serves for each in result.variants)
+
+
+@few
+@given(PACKAGES, targets())
+def test_no_package_is_better_than_one_of_its_variants(made: Package, target: Target) -> None:
+    common, parts = made
+    best = min(worst(r.verdict for r in on(package(common, p), target).values()) for p in parts)
+    together = on(whole(common, parts), target).values()
+    assert worst(result.verdict for result in together) >= min(best, Verdict.FAIL)

@@ -1,0 +1,291 @@
+"""Variants: files of a package of which its loader opens one, told by names, exports and DT_NEEDED.
+
+Packages are real libraries by gcc with cubins of the samples inside. A driver of CUDA 12 refuses
+that of CUDA 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from libraries_made import build, needs_gcc
+from packages_made import conda, wheel
+from samples import FOLDER
+
+import ltocompat
+from ltocompat import Result, Verdict
+from ltocompat.cli import run
+from ltocompat.model.cuda_tag import tagged_path, without_tags
+from ltocompat.model.image import Host
+from ltocompat.model.place import Place
+from ltocompat.scan.variants import find_variants
+
+OF_12 = FOLDER / "cubin" / "nvrtc-12.4-sm_80.cubin"
+OF_13 = FOLDER / "cubin" / "nvrtc-13.0-sm_80.cubin"
+OF_SM_90 = FOLDER / "cubin" / "nvrtc-12.4-sm_90.cubin"
+DRIVER_12 = "driver=535.104.05,gpu=a100"
+DRIVER_13 = "driver=580.65.06,gpu=a100"
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "version"),
+    [
+        ("b/libb_cuda118.so", "b/libb_cuda*.so", "11.8"),
+        ("b/libb_cuda110_nocublaslt.so", "b/libb_cuda*_nocublaslt.so", "11.0"),
+        ("c/cu12/cccl/libc.so", "c/cu*/cccl/libc.so", "12"),
+        ("lib/cuda_v13/libggml.so", "lib/cuda_v*/libggml.so", "13"),
+        ("x/_ir.cu13.cpython-312.so", "x/_ir.cu*.cpython-312.so", "13"),
+        ("libx-cuda-12.4.so", "libx-cuda-*.so", "12.4"),
+        ("libx_CUDA12_4.dll", "libx_CUDA*.dll", "12.4"),
+        ("nvidia/cu13/lib/libcudart.so.13", "nvidia/cu*/lib/libcudart.so.13", "13"),
+    ],
+)
+def test_a_path_may_name_a_version_of_cuda(path: str, pattern: str, version: str) -> None:
+    tagged = tagged_path(path)
+    assert tagged is not None
+    assert (tagged.pattern, tagged.version) == (pattern, version)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "libx.so.12",
+        "libcudart.so.13",
+        "libx_sm90.so",
+        "libx_cuda80.so",
+        "libx_v12.so",
+        "cu.so",
+        "nvrtc64_120_0.dll",
+        "libcuda.so.1",
+        "libx4.so",
+        "py312/x.so",
+        "libcublas12.so",
+    ],
+)
+def test_other_numbers_are_no_version_of_cuda(path: str) -> None:
+    """Sonames, architectures, Pythons and file names of NVIDIA's own."""
+    assert tagged_path(path) is None
+
+
+def host(path: str, *exports: str, needs: tuple[str, ...] = (), soname: str = "") -> Host:
+    return Host(
+        place=Place("x.whl", (path,)),
+        format="ELF",
+        machine="x86-64",
+        type="shared library",
+        soname=soname or None,
+        needed=needs,
+        exports=exports,
+    )
+
+
+def versions(*hosts: Host) -> list[str]:
+    return [variant.version for variant in find_variants(hosts)]
+
+
+SUFFIX = ("lib/libx_cuda{}.so", ("118", "124", "130"), ["11.8", "12.4", "13.0"])
+FOLDERS = ("x/cu{}/lib/libx.so", ("11", "12", "13"), ["11", "12", "13"])
+
+
+@pytest.mark.parametrize(("shape", "tags", "expected"), [SUFFIX, FOLDERS])
+def test_files_that_differ_in_their_version_of_cuda_are_variants(
+    shape: str, tags: tuple[str, ...], expected: list[str]
+) -> None:
+    common = host("x/_core.so", "PyInit__core", needs=("libcudart.so.12",))
+    of_tags = [host(shape.format(tag), "run", f"of_cu{tag}", "_Zonly" + tag) for tag in tags]
+    assert versions(*of_tags, common) == expected
+
+
+@pytest.mark.parametrize(("shape", "tags", "expected"), [SUFFIX, FOLDERS])
+@given(names=st.lists(st.sets(st.sampled_from("abcdefgh"), max_size=6), min_size=3, max_size=3))
+def test_only_what_has_half_of_its_names_in_common_is_a_variant(
+    shape: str, tags: tuple[str, ...], expected: list[str], names: list[set[str]]
+) -> None:
+    of_tags = [host(shape.format(t), *n) for t, n in zip(tags, names, strict=True)]
+    shared, every = set.intersection(*names), set.union(*names)
+    alike = bool(shared) and len(shared) * 2 >= len(every)
+    assert versions(*of_tags) == (expected if alike else [])
+
+
+@pytest.mark.parametrize(("shape", "tags", "expected"), [SUFFIX, FOLDERS])
+@pytest.mark.parametrize("by", ["file", "soname"])
+def test_what_another_file_needs_is_no_choice(
+    shape: str, tags: tuple[str, ...], expected: list[str], by: str
+) -> None:
+    """Both plug-ins of a library are brought with it, whatever they are called."""
+    of_tags = [host(shape.format(tag), "run", soname=f"libx-{tag}.so") for tag in tags]
+    name = shape.format(tags[1]).rsplit("/", 1)[-1] if by == "file" else f"libx-{tags[1]}.so"
+    assert versions(*of_tags) == expected
+    assert versions(*of_tags, host("x/_core.so", "PyInit__core", needs=(name,))) == []
+    assert versions(*of_tags, host("x/_other.so", needs=("libother.so",))) == expected
+
+
+def test_files_of_one_version_may_need_each_other() -> None:
+    """As in cuda-cccl: each folder has bindings that need the library beside them."""
+    hosts = [
+        each
+        for tag in ("12", "13")
+        for each in (
+            host(f"x/cu{tag}/_bindings.so", "PyInit__bindings", needs=("libx.so",)),
+            host(f"x/cu{tag}/lib/libx.so", "run", soname="libx.so"),
+        )
+    ]
+    assert versions(*hosts) == ["12", "13"]
+    crossed = host("x/cu12/_crossed.so", "PyInit__crossed", needs=("liby13.so",))
+    brought = host("x/cu13/liby.so", "go", soname="liby13.so")
+    assert versions(*hosts, crossed, brought) == []
+
+
+def test_versions_are_chosen_for_all_files_at_once() -> None:
+    """No package runs one library of CUDA 11 with another one of CUDA 13."""
+    first = [host(f"liba_cuda{tag}.so", "run") for tag in ("118", "121", "130")]
+    second = [host(f"libb_cuda{tag}.so", "go") for tag in ("121", "130")]
+    found = find_variants([*first, *second])
+    assert [(v.version, v.whole) for v in found] == [
+        ("11.8", False),
+        ("12.1", True),
+        ("13.0", True),
+    ]
+    apart = [host(f"libb_cuda{tag}.so", "go") for tag in ("110", "120")]
+    assert find_variants([*first, *apart]) == ()
+
+
+def test_python_modules_are_alike_whatever_version_their_names_have() -> None:
+    assert without_tags("PyInit__x_cu12") == "PyInit__x_cu*"
+    named = [host(f"_x_cu{tag}.abi3.so", f"PyInit__x_cu{tag}") for tag in ("12", "13")]
+    assert versions(*named) == ["12", "13"]
+
+
+# What a package does, from bytes to words.
+
+
+def library(folder: Path, name: str, cubin: Path, *, source: str = "", needs: str = "") -> bytes:
+    """A library that exports ``run`` and has a cubin inside."""
+    code = (
+        '__asm__(".section .nv_fatbin,\\"a\\"\\n.balign 8\\n'
+        f'.incbin \\"{cubin}\\"\\n.previous\\n");'
+    )
+    stubs = [build(folder / "stubs" / needs)] if needs else []
+    text = f"{code}\n{source or 'void run(void) {}'}\n"
+    return build(folder / name, source=text, needs=stubs).read_bytes()
+
+
+def both(folder: Path, shape: str) -> dict[str, bytes]:
+    """A library for CUDA 12 and one for CUDA 13."""
+    return {
+        shape.format("12"): library(folder, "x12.so", OF_12),
+        shape.format("13"): library(folder, "x13.so", OF_13),
+    }
+
+
+def verdicts(path: Path, *targets: str) -> list[Verdict]:
+    found = ltocompat.check(path, targets)
+    return [r.verdict for r in found if r.gpu is not None]
+
+
+def of(path: Path, target: str) -> Result:
+    (found,) = [r for r in ltocompat.check(path, target) if r.gpu is not None]
+    return found
+
+
+SHAPES = ("x/libx_cuda{}.so", "x/cu{}/libx.so", "x/cuda_{}/y/_x.cpython-312.so")
+
+
+@needs_gcc
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_variant_that_fits_best_decides_on_each_target(tmp_path: Path, shape: str) -> None:
+    path = wheel(tmp_path, both(tmp_path, shape))
+    old, new = of(path, DRIVER_12), of(path, DRIVER_13)
+    assert (old.verdict, new.verdict) == (Verdict.OK, Verdict.OK)
+    assert [(v.version, v.verdict, v.decides) for v in old.variants] == [
+        ("12", Verdict.OK, True),
+        ("13", Verdict.FAIL, False),
+    ]
+    assert [(v.version, v.decides) for v in new.variants] == [("12", False), ("13", True)]
+    assert verdicts(path, "driver=450.80.02,gpu=a100") == [Verdict.FAIL]
+    alone = of(Path(f"{path}::{shape.format('13')}"), DRIVER_12)
+    assert (alone.verdict, alone.variants) == (Verdict.FAIL, ())
+
+
+@needs_gcc
+def test_variants_are_found_in_conda_packages_too(tmp_path: Path) -> None:
+    path = conda(tmp_path, both(tmp_path, "lib/libx_cuda{}.so"))
+    assert of(path, DRIVER_12).verdict is Verdict.OK
+    assert [v.name for v in of(path, DRIVER_12).variants] == [
+        "lib/libx_cuda12.so",
+        "lib/libx_cuda13.so",
+    ]
+
+
+def _look_so(folder: Path) -> Mapping[str, Mapping[str, bytes]]:
+    old, new = both(folder, "{}").values()
+    other = library(folder, "y13.so", OF_13, source="void go(void) {} void stop(void) {}")
+    user = library(folder, "user.so", OF_12, needs="libx_cuda13.so")
+    return {
+        "sonames": {"x/libx.so.12": old, "x/libx.so.13": new},
+        "other exports": {"x/libx_cuda12.so": old, "x/libx_cuda13.so": other},
+        "needed": {"x/libx_cuda12.so": old, "x/libx_cuda13.so": new, "x/_core.so": user},
+        "architectures": {"x/libx_sm80.so": old, "x/libx_sm90.so": new},
+        "other stems": {"x/libx_cuda12.so": old, "x/liby_cuda13.so": new},
+        "beside": {"x/libx_cuda12.so": old, "x/libx_cuda13.so": old, "x/_core.so": new},
+    }
+
+
+@needs_gcc
+def test_none_that_only_look_so_are_folded(tmp_path: Path) -> None:
+    """Each package has a file that a driver of CUDA 12 refuses, and that may always be in use."""
+    for what, members in _look_so(tmp_path).items():
+        path = wheel(tmp_path, members)
+        assert verdicts(path, DRIVER_12) == [Verdict.FAIL], what
+
+
+@needs_gcc
+def test_a_variant_without_code_for_the_gpu_hides_no_failure(tmp_path: Path) -> None:
+    """On sm_80 that of CUDA 12 fails for the driver, and that of CUDA 13 has nothing there."""
+    members = {
+        "x/libx_cuda12.so": library(tmp_path, "x12.so", OF_13),
+        "x/libx_cuda13.so": library(tmp_path, "x13.so", OF_SM_90),
+        "x/_core.so": library(tmp_path, "core.so", OF_12, source="void core(void) {}"),
+    }
+    result = of(wheel(tmp_path, members), DRIVER_12)
+    assert result.verdict is Verdict.FAIL
+    assert [(v.version, v.serves) for v in result.variants] == [("12", True), ("13", False)]
+
+
+@needs_gcc
+def test_require_tells_what_the_best_variant_needs(tmp_path: Path) -> None:
+    path = wheel(tmp_path, both(tmp_path, "x/cu{}/libx.so"))
+    (whole,) = ltocompat.require(path)
+    floors = {each.name: each.driver for each in whole.variants}
+    assert list(floors) == ["x/cu12", "x/cu13"]
+    assert whole.driver_sass == floors["x/cu12"]
+    assert str(floors["x/cu13"]) == "580.65.06"
+    (service,) = [each for each in whole.services if each.number == 80]
+    (alone,) = ltocompat.require(f"{path}::x/cu12/libx.so")
+    (expected,) = [each for each in alone.services if each.number == 80]
+    assert service.driver == expected.driver
+
+
+@needs_gcc
+def test_a_cell_of_matrix_is_what_the_best_variant_comes_to(tmp_path: Path) -> None:
+    path = wheel(tmp_path, both(tmp_path, "x/cu{}/libx.so"))
+    (matrix,) = ltocompat.matrix(path)
+    column = matrix.columns.index("sm_80")
+    cells = {name: row[column].verdict for name, row in zip(matrix.rows, matrix.cells, strict=True)}
+    assert (cells["535"], cells["580"]) == (Verdict.OK, Verdict.OK)
+
+
+@needs_gcc
+def test_a_policy_says_that_all_are_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = wheel(tmp_path, both(tmp_path, "x/libx_cuda{}.so"))
+    policy = '[targets.old]\ndriver = "535.104.05"\ngpu = ["a100"]\n'
+    for more, code in (("", 0), ("[audit]\nvariants = []\n", 1)):
+        Path("ltocompat.toml").write_text(policy + more, "utf-8")
+        assert run(["audit", str(path)]) == code, capsys.readouterr().out
