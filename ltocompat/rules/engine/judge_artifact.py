@@ -118,7 +118,7 @@ def _results_on(
                 if goals
                 else on(whole, why=why)
             )
-            yield replace(result, target=target)
+            yield result if result.target is target else replace(result, target=target)
 
 
 class _Goal(NamedTuple):

@@ -11,12 +11,13 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.packages.reading import package_of
+from ltocompat.packages.values import Shipped
 from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.rule import Problem
 
 if TYPE_CHECKING:
     from ltocompat.packages.promise import Promise
-    from ltocompat.packages.values import Package, Shipped
+    from ltocompat.packages.values import Package
 
 
 def problems_of(
