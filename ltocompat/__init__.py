@@ -60,10 +60,20 @@ if TYPE_CHECKING:
         Required,
         RouteFloor,
         Service,
+        VariantFloors,
     )
     from ltocompat.model.symbols import DeviceSymbols
     from ltocompat.model.target import DriverVersion, Gpu, Quantifier, System, Target, VersionSet
-    from ltocompat.model.verdict import Coverage, Extent, Finding, Level, Result, Route, Verdict
+    from ltocompat.model.verdict import (
+        Coverage,
+        Extent,
+        Finding,
+        Level,
+        Result,
+        Route,
+        VariantVerdict,
+        Verdict,
+    )
     from ltocompat.model.weight import (
         ArchWeight,
         KernelWeight,
@@ -186,6 +196,8 @@ __all__ = [
     "UnreadableInput",
     "UsageError",
     "UserDriver",
+    "VariantFloors",
+    "VariantVerdict",
     "Verdict",
     "VersionSet",
     "Waste",
@@ -283,6 +295,8 @@ _LAZY = {
     "Level": "ltocompat.model.verdict",
     "Result": "ltocompat.model.verdict",
     "Route": "ltocompat.model.verdict",
+    "VariantFloors": "ltocompat.model.requirement",
+    "VariantVerdict": "ltocompat.model.verdict",
     "Verdict": "ltocompat.model.verdict",
     "ArchWeight": "ltocompat.model.weight",
     "KernelWeight": "ltocompat.model.weight",
