@@ -1,5 +1,5 @@
 // A stand-in for NVIDIA's libcuda: it exports what a trial load calls, and does what the "module"
-// says in words: PTX in its first comment. FAKE_CUDA tells what a machine is like, e.g. "init=803" or "gpus=0".
+// says in words: PTX in its first comment. CUDA_FAKE tells what a machine is like, e.g. "init=803" or "gpus=0".
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -14,15 +14,15 @@ static char function[64];
 
 static int told(const char *what, int usual)
 {
-    const char *words = getenv("FAKE_CUDA");
+    const char *words = getenv("CUDA_FAKE");
     const char *found = words ? strstr(words, what) : NULL;
     return found ? atoi(found + strlen(what)) : usual;
 }
 
-// What was asked for, a line each, in the file FAKE_CUDA_LOG.
+// What was asked for, a line each, in the file CUDA_FAKE_LOG.
 static void note(const char *what, const char *name)
 {
-    const char *path = getenv("FAKE_CUDA_LOG");
+    const char *path = getenv("CUDA_FAKE_LOG");
     FILE *file = path ? fopen(path, "a") : NULL;
     if (file) {
         fprintf(file, "%s %.60s\n", what, name);

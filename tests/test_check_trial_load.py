@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ from ltocompat.rules.engine.judge_module import judge
 from ltocompat.rules.engine.module_verdict import ModuleVerdict
 from ltocompat.targets import parse
 from ltocompat.targets.machine.python_environment import Installation
+from ltocompat.trial.load_pool import LoadPool
+from ltocompat.trial.load_values import DEFAULT_LOAD_LIMITS
 
 pytestmark = needs_gcc
 DISAGREES = "TRIAL-DISAGREES"
@@ -134,9 +136,11 @@ def libcuda(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def log(libcuda: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("LD_LIBRARY_PATH", str(libcuda))
-    monkeypatch.setenv("FAKE_CUDA_LOG", str(tmp_path / "log"))
-    monkeypatch.setenv("FAKE_CUDA", "gpus=2")
+    monkeypatch.setenv("CUDA_FAKE_LOG", str(tmp_path / "log"))
+    monkeypatch.setenv("CUDA_FAKE", "gpus=2")
     monkeypatch.delenv("CUDA_MODULE_LOADING", raising=False)
+    open_to_all = replace(DEFAULT_LOAD_LIMITS, sandbox=())  # a sandbox would let it write no log
+    monkeypatch.setattr(LoadPool.__init__, "__kwdefaults__", {"limits": open_to_all})
     return tmp_path / "log"
 
 

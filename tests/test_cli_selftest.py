@@ -121,7 +121,7 @@ def test_a_driver_that_does_not_start_is_missing(
     capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LD_LIBRARY_PATH", str(build_libcuda(tmp_path)))
-    monkeypatch.setenv("FAKE_CUDA", "init=803")
+    monkeypatch.setenv("CUDA_FAKE", "init=803")
     assert run(["selftest", "--format", "json"]) in (1, 4)
     driver, *_ = valid_json(capsys.readouterr().out)["steps"]
     assert driver["result"] == "missing"

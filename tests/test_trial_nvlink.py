@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import platform
+import subprocess
 import sys
 import tempfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+from libraries_made import GCC, needs_gcc
 from samples import FOLDER
 
 from ltocompat.commands.check import check
@@ -23,6 +25,8 @@ from ltocompat.trial.diagnosis import sharpened
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.logs import Reason, explain
 from ltocompat.trial.values import (
+    DEFAULT_TRIAL_LIMITS,
+    SECCOMP,
     Answer,
     InputKind,
     LinkOutcome,
@@ -32,6 +36,8 @@ from ltocompat.trial.values import (
     TrialInput,
     TrialLimits,
 )
+
+pytestmark = needs_gcc
 
 SCRIPT = """#!{python} -IS
 import os, signal, sys
@@ -63,7 +69,10 @@ open(output, "wb").write(b"no cubin")
 
 @pytest.fixture
 def nvlink(tmp_path: Path) -> str:
-    """A script in the place of nvlink, with its libnvvm beside it as in our cache."""
+    """A script in the place of nvlink, with its libnvvm beside it as in our cache.
+
+    No sandbox lets a script run, which starts another program: seccomp alone holds it here.
+    """
     program = tmp_path / "nvlink"
     program.write_text(SCRIPT.format(python=sys.executable))
     program.chmod(0o755)
@@ -71,9 +80,12 @@ def nvlink(tmp_path: Path) -> str:
     return str(program)
 
 
-def ask(nvlink: str, *inputs: tuple[InputKind, bytes], limits: TrialLimits | None = None) -> Answer:
+def ask(
+    nvlink: str, *inputs: tuple[InputKind, bytes], limits: TrialLimits = DEFAULT_TRIAL_LIMITS
+) -> Answer:
     named = tuple(TrialInput(f"place-{n}", kind, data) for n, (kind, data) in enumerate(inputs))
-    with Pool(nvlink, workers=1, limits=limits or TrialLimits(), tool=Tool.NVLINK) as pool:
+    limits = replace(limits, sandbox=(SECCOMP,))
+    with Pool(nvlink, workers=1, limits=limits, tool=Tool.NVLINK) as pool:
         assert pool.release == Release(13, 5)
         (answer,) = pool.run([Request(named, ("-arch=sm_90", "-lto"))])
     return answer
@@ -151,10 +163,13 @@ def test_nothing_is_left_behind(
 
 def test_a_program_that_is_no_nvlink_is_not_asked(tmp_path: Path) -> None:
     program = tmp_path / "nvlink"
-    program.write_text("#!/bin/sh\necho hello\n")
-    program.chmod(0o755)
+    compiled(program, "int main(void) { return 0; }")
     pool = Pool(program, tool=Tool.NVLINK)
     with pytest.raises(TrialImpossible, match="does not say which nvlink it is"), pool:
+        pass
+    program.write_text("#!/bin/sh\necho hello\n")
+    pool = Pool(program, tool=Tool.NVLINK)
+    with pytest.raises(TrialImpossible, match="name the program itself, not a script"), pool:
         pass
 
 
@@ -264,14 +279,20 @@ def test_a_log_that_is_plain_stays_as_it_is() -> None:
     assert sharpened(plain, (newer,), NVLINK, SmArch(80)) is plain
 
 
-REFUSING = """#!{python} -IS
-import sys
-if sys.argv[1:] == ["--version"]:
-    print("Cuda compilation tools, release 13.5, V13.5.37")
-    sys.exit()
-print("nvlink fatal   : elfLink nvvm error")
-sys.exit(1)
+REFUSING = """
+#include <stdio.h>
+#include <string.h>
+int main(int count, char **words) {
+  if (count == 2 && !strcmp(words[1], "--version"))
+    return !printf("Cuda compilation tools, release 13.5, V13.5.37\\n");
+  printf("nvlink fatal   : elfLink nvvm error\\n");
+  return 1;
+}
 """
+
+
+def compiled(program: Path, source: str) -> None:
+    subprocess.run([GCC, "-x", "c", "-", "-o", program], input=source.encode(), check=True)
 
 
 @pytest.fixture
@@ -280,8 +301,7 @@ def refusing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "ltocompat" / "nvlink" / "13.5.37"
     folder.mkdir(parents=True)
     program = folder / "nvlink"
-    program.write_text(REFUSING.format(python=sys.executable))
-    program.chmod(0o755)
+    compiled(program, REFUSING)
     processor = {"x86_64": "x86-64", "aarch64": "AArch64"}[platform.machine()]
     origin = InstallOrigin(
         "13.5.37", "nvlink", program.stat().st_size, "", "w.whl", "test", processor

@@ -98,7 +98,7 @@ class Driver:
         pass
 
 link_child.load = lambda path: Driver()
-link_child.main()
+main = link_child.main
 """
 
 
@@ -106,7 +106,8 @@ link_child.main()
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "fake_child.py"
     path.write_text(CHILD)
-    monkeypatch.setattr(link_pool, "PROGRAM", (str(path),))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(link_pool, "PROGRAM", (path.stem,))
     return path
 
 
@@ -133,7 +134,7 @@ def children(of: int) -> list[int]:
                 state = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            ours = any(word.endswith(b"fake_child.py") for word in words)
+            ours = any(word == b"fake_child" for word in words)
             if ours and state[0] != "Z" and f'"parent": {of},'.encode() in b" ".join(words):
                 found.append(int(entry.name))
     return found
@@ -302,11 +303,11 @@ if __name__ == "__main__":
 
 def script(program: Path, word: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(program), word],
+        [sys.executable, "-c", SCRIPT, program.stem, word],
         cwd=ROOT,
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{program.parent}"},
         preexec_fn=lambda: os.close(1),  # noqa: PLW1509 - works without a standard output, too
     )
 

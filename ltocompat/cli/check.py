@@ -18,6 +18,7 @@ from ltocompat.cli.options import (
     NoCache,
     Notes,
     Quiet,
+    RequireSandbox,
     Strict,
     TrialLink,
     TrialLoad,
@@ -63,6 +64,7 @@ def check(
     trial_link: TrialLink = False,
     trial_load: TrialLoad = False,
     install_linkers: InstallLinkers = False,
+    _require_sandbox: RequireSandbox = False,
     beside: Beside = None,
     no_cache: NoCache = False,
     changes: Annotated[

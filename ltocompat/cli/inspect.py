@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import Archs, Format, InstallLinkers, Kinds, MadeBy, Paths, choose
+from ltocompat.cli.options import (
+    Archs,
+    Format,
+    InstallLinkers,
+    Kinds,
+    MadeBy,
+    Paths,
+    RequireSandbox,
+    choose,
+)
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.model.errors import UsageError
@@ -56,6 +65,7 @@ def inspect(
         ),
     ] = False,
     install_linkers: InstallLinkers = False,
+    _require_sandbox: RequireSandbox = False,
     quiet: Annotated[
         bool, typer.Option("-q", "--quiet", help="Show two lines an artifact, without tables.")
     ] = False,

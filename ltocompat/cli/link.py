@@ -8,7 +8,14 @@ from typing import Annotated
 import typer
 
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import FindingFormat, InstallLinkers, Kinds, Linkers, NvJitLinks
+from ltocompat.cli.options import (
+    FindingFormat,
+    InstallLinkers,
+    Kinds,
+    Linkers,
+    NvJitLinks,
+    RequireSandbox,
+)
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.report import Options
@@ -49,6 +56,7 @@ def link(
     ] = False,
     kind: Kinds = None,
     install_linkers: InstallLinkers = False,
+    _require_sandbox: RequireSandbox = False,
     form: FindingFormat = None,
 ) -> int:
     """Link inputs with real linkers, and say what that costs.

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import Format, InstallLinkers, Paths, TrialLink
+from ltocompat.cli.options import Format, InstallLinkers, Paths, RequireSandbox, TrialLink
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.model.errors import UsageError
@@ -25,6 +25,7 @@ def matrix(
     ] = None,
     trial_link: TrialLink = False,
     install_linkers: InstallLinkers = False,
+    _require_sandbox: RequireSandbox = False,
     form: Format = None,
 ) -> int:
     """Check on every nvJitLink, driver branch and GPU at once.

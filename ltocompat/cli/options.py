@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ from typer.core import TyperCommand
 
 from ltocompat.model.errors import UsageError
 from ltocompat.model.image import ImageKind, Role
+from ltocompat.model.limits import REQUIRE_SANDBOX
 from ltocompat.model.target import THIS_MACHINE
 from ltocompat.report import FINDING_FORMATS, FORMATS
 
@@ -99,6 +101,24 @@ TrialLink = Annotated[
         envvar="LTOCOMPAT_TRIAL_LINK",
         show_envvar=False,
         help="Ask real linkers; no GPU and no driver is needed.",
+    ),
+]
+
+
+def _require_sandbox(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if wanted:
+        os.environ[REQUIRE_SANDBOX] = "1"
+
+
+RequireSandbox = Annotated[
+    bool,
+    typer.Option(
+        "--require-sandbox",
+        envvar=REQUIRE_SANDBOX,
+        show_envvar=False,
+        callback=_require_sandbox,
+        expose_value=False,
+        help="Make no trial that the system can't confine: for code that you don't trust.",
     ),
 ]
 TrialLoad = Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import Format, InstallLinkers, Paths, TrialLink
+from ltocompat.cli.options import Format, InstallLinkers, Paths, RequireSandbox, TrialLink
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
 from ltocompat.report import Options
@@ -23,6 +23,7 @@ def require(
     ] = False,
     trial_link: TrialLink = False,
     install_linkers: InstallLinkers = False,
+    _require_sandbox: RequireSandbox = False,
     why: Annotated[
         bool, typer.Option("--why", help="Show which rules say so, and from which bytes.")
     ] = False,

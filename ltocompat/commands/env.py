@@ -14,6 +14,7 @@ from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.machine.save import target_of
+from ltocompat.trial.sandbox import available
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,13 @@ class Surroundings:
         environment: the facts.
         target: the deploy target that it is.
         problems: what is wrong there, worst first.
+        sandbox: the mechanisms of this machine that confine trials; None for another machine.
     """
 
     environment: Environment
     target: Target
     problems: tuple[Problem, ...]
+    sandbox: tuple[str, ...] | None = None
 
 
 def env(root: str | os.PathLike[str] | None = None) -> Surroundings:
@@ -58,7 +61,8 @@ def env(root: str | os.PathLike[str] | None = None) -> Surroundings:
     """
     found = probe(_machine(root))
     name = "this machine" if root is None else os.path.basename(os.path.abspath(root))
-    return Surroundings(found, target_of(found, name), problems_of(found))
+    sandbox = available() if root is None else None
+    return Surroundings(found, target_of(found, name), problems_of(found), sandbox)
 
 
 def run(options: EnvOptions) -> Iterator[Surroundings]:

@@ -11,6 +11,9 @@ KIB = 1 << 10
 MIB = 1 << 20
 GIB = 1 << 30
 
+REQUIRE_SANDBOX = "LTOCOMPAT_REQUIRE_SANDBOX"
+"""The environment variable that forbids trials which the system can't confine."""
+
 _RATIO_FROM = 16 * MIB
 
 

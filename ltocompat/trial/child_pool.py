@@ -34,7 +34,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
     """Children that answer requests of one kind; use a subclass as a context manager.
 
     Args:
-        program: the child's program as Python takes it, and its arguments but for the settings.
+        program: the child's module, and its arguments but for the settings.
         subject: what a child loads, for sentences.
         limits: of each request.
         workers: how many requests are tried at a time.
@@ -113,6 +113,11 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         if not self._greeting:
             raise UsageError(f"a {type(self).__name__} starts its children in a with statement")
         return self._greeting
+
+    @property
+    def sandbox(self) -> tuple[str, ...]:
+        """The mechanisms that confine its children."""
+        return tuple(self.greeting["sandbox"])
 
     def close(self) -> None:
         """End all children."""

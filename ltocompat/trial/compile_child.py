@@ -1,13 +1,16 @@
-"""The process that loads NVRTC: ``python -m ltocompat.trial.compile_pool.child SETTINGS``."""
+"""The process that loads NVRTC; its argument: SETTINGS."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from ltocompat.model.errors import Missing
-from ltocompat.trial import serving
+from ltocompat.trial import sandbox, serving
 from ltocompat.trial.protocol import Message
+from ltocompat.trial.sandbox import Files
 from ltocompat.trial.serving import Reply
+from ltocompat.trial.system_calls import CHANGING, NETWORK, OPENING, PROCESSES, QUEUES, SYSTEM
 from ltocompat.trial.values import TrialLimits
 
 _GETTERS = {"ptx": "PTX", "ltoir": "LTOIR"}
@@ -18,10 +21,11 @@ class CompileServer:
 
     forks = True
     reserves_memory = False
+    refused = PROCESSES
 
     def start(self, notes: memoryview, limits: TrialLimits) -> Reply:
         """See ``Server``."""
-        del notes, limits
+        del notes
         try:
             from cuda.bindings import nvrtc  # type: ignore[import-untyped, unused-ignore]
 
@@ -36,7 +40,10 @@ class CompileServer:
             ) from error
         self._calls: Any = nvrtc
         library = next(iter(serving.mapped("/libnvrtc.so")), "libnvrtc.so")
-        return {"version": [int(major), int(minor)], "library": library}
+        # Only now, since it is found by running programs; what is compiled is our own.
+        files = Files(read=(os.path.dirname(library),))
+        held = sandbox.enter(limits, files, NETWORK | QUEUES | CHANGING | SYSTEM | OPENING)
+        return {"version": [int(major), int(minor)], "library": library, "sandbox": held}
 
     def serve(self, message: Message) -> tuple[Reply, bytes]:
         """See ``Server``."""
@@ -70,7 +77,3 @@ class CompileServer:
 def main() -> None:
     """Serve until the parent hangs up."""
     serving.run(CompileServer())
-
-
-if __name__ == "__main__":
-    main()

@@ -16,7 +16,7 @@ from ltocompat.trial.child_pool import ChildPool, how_it_ended
 from ltocompat.trial.protocol import Message, Report
 from ltocompat.trial.values import DEFAULT_TRIAL_LIMITS
 
-_PROGRAM = ("-m", compile_child.__name__)
+_PROGRAM = (compile_child.__name__,)
 
 
 @dataclass(frozen=True, slots=True)

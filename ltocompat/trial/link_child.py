@@ -1,4 +1,4 @@
-"""The process that loads nvJitLink: ``python -m ltocompat.trial.link_child LIBRARY SETTINGS``."""
+"""The process that loads nvJitLink; its arguments: LIBRARY SETTINGS."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import sys
 from time import perf_counter
 from typing import NamedTuple
 
-from ltocompat.trial import protocol, serving
+from ltocompat.trial import outputs, protocol, sandbox, serving
 from ltocompat.trial.nvjitlink_calls import load
 from ltocompat.trial.protocol import Message
+from ltocompat.trial.sandbox import Files
 from ltocompat.trial.serving import Reply
+from ltocompat.trial.system_calls import CHANGING, NETWORK, OPENING, PROCESSES, QUEUES, SYSTEM
 from ltocompat.trial.values import TrialLimits
 
 
@@ -29,11 +31,15 @@ class _LinkRequest(NamedTuple):
     keep_output: bool
 
 
+_NEVER = NETWORK | QUEUES | CHANGING | SYSTEM | OPENING
+
+
 class LinkServer:
     """Makes nvJitLink's calls for each request."""
 
     forks = True
     reserves_memory = False
+    refused = PROCESSES | OPENING
 
     def __init__(self, library: str) -> None:
         self._library = library
@@ -43,9 +49,10 @@ class LinkServer:
         serving.keep_memory()
         self._notes = notes
         self._limits = limits
-        self._driver = load(self._library)
-        release = self._driver.release
-        return {"release": [release.major, release.minor]}
+        held = sandbox.enter(limits, Files(read=(self._library,)), _NEVER)
+        self._linker = load(self._library)
+        release = self._linker.release
+        return {"release": [release.major, release.minor], "sandbox": held}
 
     def serve(self, message: Message) -> tuple[Reply, bytes]:
         """See ``Server``; only what is not the usual is in a reply."""
@@ -58,10 +65,10 @@ class LinkServer:
 
     def _link(self, request: _LinkRequest, reply: Reply) -> bytes:
         """Call the library, and write what it did into ``reply``; returns the output to keep."""
-        driver, notes = self._driver, self._notes
+        linker, notes = self._linker, self._notes
         notes[protocol.NOTE_STEP] = protocol.AT_CREATE
         start = perf_counter()
-        code, handle, log = driver.create(request.options)
+        code, handle, log = linker.create(request.options)
         reply["create"] = _microseconds(start)
         if code:
             reply.update(step=protocol.AT_CREATE, code=code, error=self._cut(log.encode()))
@@ -71,7 +78,7 @@ class LinkServer:
             output = self._completed(handle, request, reply)
         self._log(handle, reply)
         notes[protocol.NOTE_STEP] = protocol.AT_DESTROY
-        driver.destroy(handle)
+        linker.destroy(handle)
         return output
 
     def _added(self, handle: int, request: _LinkRequest, reply: Reply) -> bool:
@@ -80,7 +87,7 @@ class LinkServer:
         code = number = 0
         for number, (name, kind, data) in enumerate(request.inputs):
             self._notes[protocol.NOTE_INPUT] = number
-            code = self._driver.add(handle, kind, data, name)
+            code = self._linker.add(handle, kind, data, name)
             if code:
                 break
         reply["add"] = _microseconds(start)
@@ -91,29 +98,26 @@ class LinkServer:
     def _completed(self, handle: int, request: _LinkRequest, reply: Reply) -> bytes:
         self._notes[protocol.NOTE_STEP] = protocol.AT_COMPLETE
         start = perf_counter()
-        code = self._driver.complete(handle)
+        code = self._linker.complete(handle)
         reply.update(step=protocol.AT_COMPLETE, complete=_microseconds(start))
         if code:
             reply["code"] = code
             return b""
         self._notes[protocol.NOTE_STEP] = protocol.AT_GET
         want = "ptx" if "-ptx" in request.options else "cubin"
-        code, size = self._driver.output_size(handle, want)
+        code, size = self._linker.output_size(handle, want)
         output = b""
         if not code:
             reply["size"] = size
-            code, output = self._driver.output(handle, want, size)
+            code, output = self._linker.output(handle, want, size)
         if code:
             reply.update(step=protocol.AT_GET, code=code)
             return b""
-        # Only now, since a child that merely adds inputs has no use for readers of images.
-        from ltocompat.trial import outputs
-
         reply.update(outputs.contents(want, output))
         return output if request.keep_output and size <= self._limits.output_bytes else b""
 
     def _log(self, handle: int, reply: Reply) -> None:
-        error, info = self._driver.logs(handle)
+        error, info = self._linker.logs(handle)
         if error:
             reply["error"] = self._cut(error)
         if info:
@@ -130,7 +134,3 @@ def _microseconds(start: float) -> int:
 def main() -> None:
     """Serve until the parent hangs up."""
     serving.run(LinkServer(sys.argv[1]))
-
-
-if __name__ == "__main__":
-    main()

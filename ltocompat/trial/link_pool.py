@@ -6,6 +6,7 @@ import functools
 import os
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ltocompat import facts
@@ -25,8 +26,8 @@ from ltocompat.trial.values import (
     confirmed,
 )
 
-PROGRAM: tuple[str, ...] = ("-m", link_child.__name__)
-_NVLINK_PROGRAM: tuple[str, ...] = ("-m", nvlink_child.__name__)
+PROGRAM: tuple[str, ...] = (link_child.__name__,)
+_NVLINK_PROGRAM: tuple[str, ...] = (nvlink_child.__name__,)
 _STEPS = {
     # A process that ends at rest was brought down by the step that it took last.
     protocol.AT_REST: Step.DESTROY,
@@ -83,7 +84,8 @@ class Pool(ChildPool[Request, Answer]):
 
     def judge(self, request: Request, report: Report) -> Answer:
         """See ``ChildPool``."""
-        return judge(request, report, self.release, self.limits, self._tool)
+        answer = judge(request, report, self.release, self.limits, self._tool)
+        return replace(answer, sandbox=self.sandbox)
 
     def failed(self, answer: Answer) -> bool:
         """See ``ChildPool``."""

@@ -1,14 +1,15 @@
-"""The process that loads the CUDA driver: ``python -m ltocompat.trial.load_child SETTINGS``."""
+"""The process that loads the CUDA driver; its argument: SETTINGS."""
 
 from __future__ import annotations
 
 import ctypes
+import glob
 import os
 from time import perf_counter
 from typing import Any
 
 from ltocompat.model.errors import Missing
-from ltocompat.trial import serving
+from ltocompat.trial import sandbox, serving
 from ltocompat.trial.load_values import (
     AT_FUNCTION,
     AT_LAUNCH,
@@ -20,12 +21,19 @@ from ltocompat.trial.load_values import (
     decode,
 )
 from ltocompat.trial.protocol import NOTE_INPUT, NOTE_STEP, Message
+from ltocompat.trial.sandbox import UNIX_SOCKETS, Files
 from ltocompat.trial.serving import Reply
+from ltocompat.trial.system_calls import CHANGING, NETWORK, PROCESSES, QUEUES, SYSTEM
 from ltocompat.trial.values import TrialLimits
 
 _NO_DEVICE = 100
 _LAZY = 2  # CUmoduleLoadingMode
 _TYPES = {int: ctypes.c_int, float: ctypes.c_float}
+# What libcuda 580.159.04 opens on an H100 (strace, 2026-11-22). A socket it needs for the
+# multi-process service, which a system may rely on.
+_DEVICES = ("/dev/nv*", "/dev/dri/*")
+_SYSTEM = ("/proc", "/sys/devices", "/sys/bus/pci", "/etc/nvidia", "/usr/share/nvidia")
+_NEVER = (NETWORK & {"socket", "accept", "accept4"}) | QUEUES | CHANGING | SYSTEM
 
 
 class _Cuda:
@@ -42,8 +50,8 @@ class _Cuda:
         Missing: there is no driver, it does not start, or it shows no GPU.
     """
 
-    def __init__(self) -> None:
-        self._calls = _bindings()
+    def __init__(self, calls: Any) -> None:  # noqa: ANN401 - a module without types
+        self._calls = calls
         try:
             code, _ = self._call("cuInit", 0)
         except RuntimeError as error:
@@ -205,19 +213,30 @@ def _bindings() -> Any:  # noqa: ANN401 - a module without types
     return driver
 
 
+def _files() -> Files:
+    """What a driver uses: its devices, what the kernel says of them, and its own libraries."""
+    devices = tuple(path for pattern in _DEVICES for path in glob.glob(pattern))
+    folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    return Files((*_SYSTEM, *filter(os.path.isabs, folders)), devices)
+
+
 class LoadServer:
     """Makes the driver's calls for each request: one module on one GPU."""
 
     forks = False  # a driver that was started does not survive it
     reserves_memory = True
+    refused = PROCESSES
 
     def start(self, notes: memoryview, limits: TrialLimits) -> Reply:
         """See ``Server``."""
         self._notes = notes
         self._limits = limits
         self._at(AT_START)
-        self._cuda = cuda = _Cuda()
+        calls = _bindings()
+        held = sandbox.enter(limits, _files(), _NEVER, UNIX_SOCKETS)
+        self._cuda = cuda = _Cuda(calls)
         return {
+            "sandbox": held,
             "library": cuda.library,
             "cuda": cuda.version,
             "gpus": cuda.gpus,
@@ -285,7 +304,3 @@ def main() -> None:
     serving.run(LoadServer())
     # The driver's own clean-up at exit is no part of any answer.
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

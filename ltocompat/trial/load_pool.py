@@ -27,7 +27,7 @@ from ltocompat.trial.load_values import (
 from ltocompat.trial.protocol import Message, Report
 from ltocompat.trial.values import TrialLimits, confirmed
 
-_PROGRAM = ("-m", load_child.__name__)
+_PROGRAM = (load_child.__name__,)
 _ENVIRON = {
     # Nothing is taken from the user's cache of compiled PTX, and nothing is left there.
     "CUDA_CACHE_DISABLE": "1",
@@ -113,6 +113,7 @@ class LoadPool(ChildPool[LoadRequest, LoadAnswer]):
             kernel=request.kernels[number] if known else launched,
             gpu=request.gpu,
             gpu_name=self.driver.gpus[request.gpu].name,
+            sandbox=self.sandbox,
         )
         if "died" in reply:
             late, signal, exit_status = how_it_ended(int(reply["died"]))

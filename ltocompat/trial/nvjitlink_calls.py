@@ -1,26 +1,22 @@
-"""The calls of nvJitLink, made by ``cuda.bindings`` or by a small shim of our own.
+"""The calls of nvJitLink, by every version that there is.
 
-Both return codes as integers. ``cuda.bindings`` (13.4.4 was measured) follows a library that is
-already loaded and serves 12.3 and later; before, the library exports only names with a version,
-like ``__nvJitLinkCreate_12_0``, and the shim calls those. The shim also makes two calls that
-``cuda.bindings`` makes badly. It drops the handle of a failed Create, and with it the log; and it
-frees the name of an input after AddData, though the library keeps the pointer: with 13.5.37, "two
-inputs define saxpy" then names the second input twice, and other names come out as garbage.
+Codes are integers. Since 12.3 the library exports plain names; before, only names with a version,
+like ``__nvJitLinkCreate_12_0``, which are the same calls. Not by ``cuda.bindings``, which imports
+some 100 modules and runs programs when it is loaded, where a sandbox lets it do neither; which
+drops the handle of a failed Create, and with it the log; and which frees the name of an input after
+AddData, though the library keeps the pointer (13.4.4, with nvJitLink 13.5.37).
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ltocompat.model.arch import Release
-from ltocompat.trial import serving
 from ltocompat.trial.values import TrialImpossible
 
-_UNVERSIONED_SINCE = Release(12, 3)
 _NEWEST_MINOR = 99
 # Handle, kind, data, size, name.
 _ADD_ARGUMENTS: tuple[Any, ...] = (
@@ -32,10 +28,8 @@ _ADD_ARGUMENTS: tuple[Any, ...] = (
 )
 
 
-class Shim:
-    """nvJitLink through ctypes, every version; a code of 0 is success, a handle is an address."""
-
-    name = "ctypes"
+class NvJitLink:
+    """A loaded library; a code of 0 is success, a handle is an address."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
@@ -108,81 +102,6 @@ class Shim:
 _OUTPUTS = {"cubin": "LinkedCubin", "ptx": "LinkedPtx"}
 
 
-class Bindings(Shim):
-    """nvJitLink through ``cuda.bindings.nvjitlink``."""
-
-    name = "cuda.bindings"
-
-    def __init__(self, library: ctypes.CDLL) -> None:
-        super().__init__(library)
-        # Only now, when the right library is loaded, so that the module can't find another one.
-        from cuda.bindings import nvjitlink  # type: ignore[import-untyped, unused-ignore]
-
-        self._module: Any = nvjitlink
-        # A code that the module's own enum lacks comes as a ValueError.
-        self._errors = (nvjitlink.nvJitLinkError, ValueError)
-        self.release = Release(*nvjitlink.version())
-        self._outputs = {
-            "cubin": (nvjitlink.get_linked_cubin_size, nvjitlink.get_linked_cubin),
-            "ptx": (nvjitlink.get_linked_ptx_size, nvjitlink.get_linked_ptx),
-        }
-
-    def create(self, options: Sequence[str]) -> tuple[int, int, str]:
-        """See ``Shim``."""
-        try:
-            return 0, self._module.create(len(options), options), ""
-        except self._errors:
-            return super().create(options)
-
-    def complete(self, handle: int) -> int:
-        """See ``Shim``."""
-        try:
-            self._module.complete(handle)
-        except self._errors as error:
-            return _code(error)
-        return 0
-
-    def logs(self, handle: int) -> tuple[bytes, bytes]:
-        """See ``Shim``."""
-        error, info = b"", b""
-        if size := self._module.get_error_log_size(handle):
-            error = self._filled(self._module.get_error_log, handle, size)
-        if size := self._module.get_info_log_size(handle):
-            info = self._filled(self._module.get_info_log, handle, size)
-        return error, info
-
-    def output_size(self, handle: int, want: str) -> tuple[int, int]:
-        """See ``Shim``."""
-        try:
-            return 0, self._outputs[want][0](handle)
-        except self._errors as error:
-            return _code(error), 0
-
-    def output(self, handle: int, want: str, size: int) -> tuple[int, bytes]:
-        """See ``Shim``."""
-        try:
-            return 0, self._filled(self._outputs[want][1], handle, size)
-        except self._errors as error:
-            return _code(error), b""
-
-    @staticmethod
-    def _filled(get: Callable[[int, bytearray], None], handle: int, size: int) -> bytes:
-        buffer = bytearray(size)
-        get(handle, buffer)
-        return bytes(buffer)
-
-    def destroy(self, handle: int) -> None:
-        """See ``Shim``."""
-        self._module.destroy(handle)
-        self._names.clear()
-
-
-def _code(error: Exception) -> int:
-    """The integer behind an error: ``status``, or the head of "19 is not a valid Result"."""
-    status = getattr(error, "status", None)
-    return int(status if status is not None else str(error).split()[0])
-
-
 def _release(library: ctypes.CDLL) -> Release:
     """The version as the library says it, or, before 12.3, by the newest name that it exports.
 
@@ -199,29 +118,14 @@ def _release(library: ctypes.CDLL) -> Release:
     raise TrialImpossible("the library exports no function of nvJitLink")
 
 
-def load(path: str) -> Shim:
-    """Load the library by its absolute path and choose who drives it.
+def load(path: str) -> NvJitLink:
+    """Load the library by its absolute path.
 
     Raises:
-        TrialImpossible: it can't be loaded, is not nvJitLink, or another copy answered instead.
+        TrialImpossible: it can't be loaded, or is not nvJitLink.
     """
     try:
         library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL | os.RTLD_NOW)
     except OSError as error:
         raise TrialImpossible(f"the library can't be loaded: {error}") from error
-    shim = Shim(library)
-    driver = shim
-    if shim.release >= _UNVERSIONED_SINCE:
-        with contextlib.suppress(ImportError):
-            driver = Bindings(library)
-    _check_who_answers(path, shim.release, driver.release)
-    return driver
-
-
-def _check_who_answers(path: str, wanted: Release, got: Release) -> None:
-    """Raise unless this file is the only nvJitLink in the process, and gives its version."""
-    mapped = set(serving.mapped("nvJitLink"))
-    if mapped - {os.path.realpath(path)} or got != wanted:
-        raise TrialImpossible(
-            f"{path} is version {wanted}, but version {got} of {', '.join(sorted(mapped))} answers"
-        )
+    return NvJitLink(library)

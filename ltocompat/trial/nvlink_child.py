@@ -1,4 +1,4 @@
-"""The process that runs nvlink: ``python -m ltocompat.trial.nvlink_child PROGRAM FOLDER SETTINGS``.
+"""The process that runs nvlink; its arguments: PROGRAM FOLDER SETTINGS.
 
 Every link is a process of its own, so that a failure needs no second asking. nvlink knows its
 inputs by their endings, ignores without a word what has another, and finds libnvvm in
@@ -18,9 +18,11 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from ltocompat.model.limits import MIB
-from ltocompat.trial import outputs, protocol, serving
+from ltocompat.trial import outputs, protocol, sandbox, serving
 from ltocompat.trial.protocol import Message
+from ltocompat.trial.sandbox import Files
 from ltocompat.trial.serving import Reply
+from ltocompat.trial.system_calls import NETWORK, QUEUES, SYSTEM
 from ltocompat.trial.values import InputKind, TrialImpossible, TrialLimits
 
 _ENDINGS = {
@@ -47,6 +49,7 @@ class NvlinkServer:
 
     forks = True
     reserves_memory = False
+    refused: frozenset[str] = frozenset()
 
     def __init__(self, program: str, folder: str) -> None:
         self._program = program
@@ -60,24 +63,38 @@ class NvlinkServer:
         hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
         self._nvvm = self._place_of_libnvvm()
+        libraries = [os.path.realpath(path) for path in self._libraries()]
+        # nvlink starts no other program (strace of 13.0.88 and 13.5.37).
+        files = Files(tuple(libraries), (self._folder,), (self._program, *serving.mapped("/ld-")))
+        held = sandbox.enter(limits, files, NETWORK | QUEUES | SYSTEM)
         log = os.path.join(self._folder, f"version-{os.getpid()}")
-        _, version = self._run(["--version"], self._folder, log)
+        try:
+            _, version = self._run(["--version"], self._folder, log)
+        except OSError as error:
+            raise TrialImpossible(
+                f"{self._program!r} can't be run: {error.strerror}; name the program itself, not a "
+                "script around it"
+            ) from error
         release = _RELEASE.search(version)
         if release is None:
             raise TrialImpossible(f"{self._program!r} does not say which nvlink it is")
-        return {"release": [int(number) for number in release.groups()]}
+        return {"release": [int(number) for number in release.groups()], "sandbox": held}
 
     def _place_of_libnvvm(self) -> str:
         """A folder in which nvlink finds libnvvm; empty where there is none."""
-        folders = (os.path.join(os.path.dirname(self._program), name) for name in _LIBNVVM)
-        patterns = (os.path.join(glob.escape(folder), "libnvvm.so*") for folder in folders)
-        library = next((path for pattern in patterns for path in glob.glob(pattern)), None)
+        library = next(iter(self._libraries()), None)
         if library is None:
             return ""
         nvvm = os.path.join(self._folder, f"nvvm-{os.getpid()}")
         os.makedirs(os.path.join(nvvm, "lib64"))
         os.symlink(os.path.realpath(library), os.path.join(nvvm, "lib64", "libnvvm.so"))
         return nvvm
+
+    def _libraries(self) -> list[str]:
+        """Every libnvvm that lies where this nvlink may have it."""
+        folders = (os.path.join(os.path.dirname(self._program), name) for name in _LIBNVVM)
+        patterns = (os.path.join(glob.escape(folder), "libnvvm.so*") for folder in folders)
+        return [path for pattern in patterns for path in glob.glob(pattern)]
 
     def serve(self, message: Message) -> tuple[Reply, bytes]:
         """See ``Server``; linking is the one step."""
@@ -122,7 +139,6 @@ class NvlinkServer:
                 check=False,
                 cwd=folder,
                 env={"TMPDIR": folder},
-                stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 preexec_fn=self._confine,
@@ -149,7 +165,3 @@ def _named(log: str, names: dict[str, str]) -> str:
 def main() -> None:
     """Serve until the parent hangs up."""
     serving.run(NvlinkServer(sys.argv[1], sys.argv[2]))
-
-
-if __name__ == "__main__":
-    main()

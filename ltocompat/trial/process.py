@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import mmap
 import os
 import select
@@ -15,10 +16,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ltocompat.model.errors import Malformed, Missing
-from ltocompat.model.limits import MIB
+from ltocompat.model.limits import MIB, REQUIRE_SANDBOX
 from ltocompat.trial import protocol, serving
 from ltocompat.trial.protocol import Frame
 from ltocompat.trial.values import TrialImpossible, TrialLimits
@@ -28,15 +30,25 @@ from ltocompat.trial.values import TrialImpossible, TrialLimits
 _GRACE_SECONDS = 2.0
 _READ_SIZE = MIB
 _PARTS_AT_ONCE = 64
-# -P: nothing is imported from the working directory, which may hold anything.
-_PYTHON = (sys.executable, "-P", "-X", "faulthandler")
+# -I: no variable and no file of the user's leads Python to other code; our own modules are imported
+# from where this process has them.
+_START = """
+import importlib, json, sys
+sys.path[:] = json.loads(sys.argv.pop(1))
+importlib.import_module(sys.argv.pop(1)).main()
+"""
+_PYTHON = (sys.executable, "-I", "-X", "faulthandler", "-c", _START)
+# What a library is found by, and how a driver is told to behave. All else stays out of a process
+# that runs foreign code: tokens may lie there.
+_VARIABLES = ("CONDA_PREFIX", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
+_VARIABLES_OF_CUDA = "CUDA_"
 
 
 class Process:
     """One child, and what is on its way to it.
 
     Args:
-        words: the child's program as Python takes it, and its arguments but for ``Settings``.
+        words: the child's module, and its arguments but for ``ChildSettings``.
         subject: what it loads, for sentences.
         limits: of each request.
         environ: environment variables that it gets beside our own.
@@ -78,7 +90,8 @@ class Process:
             self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end()
             append = fcntl.fcntl(self._printed, fcntl.F_GETFL) | os.O_APPEND
             fcntl.fcntl(self._printed, fcntl.F_SETFL, append)
-            self._process = self._start([*_PYTHON, *words], notes, environ, fresh=fresh)
+            imports = json.dumps([path for path in sys.path if os.path.isabs(path)])
+            self._process = self._start([*_PYTHON, imports, *words], notes, environ, fresh=fresh)
         finally:
             os.close(notes)
         self.notes = memoryview(self._memory).cast("I")
@@ -95,17 +108,20 @@ class Process:
     ) -> subprocess.Popen[bytes]:
         # The kernel would end a child with the thread that started it, not with its process.
         parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
-        settings = serving.ChildSettings(parent, notes, fresh, self._limits)
-        imports = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        required = self._limits.require_sandbox or bool(os.environ.get(REQUIRE_SANDBOX))
+        limits = replace(self._limits, require_sandbox=required)
+        settings = serving.ChildSettings(parent, notes, fresh, limits)
+        self._folder = tempfile.mkdtemp(prefix="ltocompat-trial-")
         return subprocess.Popen(  # noqa: S603 - our own program
             [*command, settings.dump()],
+            cwd=self._folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._printed,
             bufsize=0,
             pass_fds=(notes,),
             process_group=0,
-            env={**os.environ, **imports, **environ},
+            env={**_environment(), **environ},
         )
 
     def wait_ready(self) -> None:
@@ -122,7 +138,13 @@ class Process:
                 raise TrialImpossible(self._why_not("it takes too long"))
             self.read()
 
+    def _leave_no_folder(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.rmdir(self._folder)
+
     def _greet(self, greeting: dict[str, Any]) -> None:
+        # From here on it runs in a folder that is gone, in which nothing can be made.
+        self._leave_no_folder()
         if "impossible" in greeting:
             raise TrialImpossible(f"{self._subject}: {greeting['impossible']}")
         if "missing" in greeting:
@@ -212,7 +234,16 @@ class Process:
             for stream in (self._process.stdin, self._process.stdout, self._printed):
                 if stream is not None:
                     stream.close()
+            self._leave_no_folder()
         return self._process.wait()
+
+
+def _environment() -> dict[str, str]:
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in _VARIABLES or name.startswith(_VARIABLES_OF_CUDA)
+    }
 
 
 def _widen(pipe: int) -> None:

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Protocol
 
 from ltocompat.model.errors import Missing
 from ltocompat.model.limits import KIB, MIB
-from ltocompat.trial import protocol
+from ltocompat.trial import protocol, sandbox
 from ltocompat.trial.protocol import Message
 from ltocompat.trial.values import TrialImpossible, TrialLimits
 
@@ -176,13 +176,15 @@ class Server(Protocol):
     Attributes:
         forks: a process that has loaded it can be forked, and the fork can use it.
         reserves_memory: it reserves far more address space than it uses.
+        refused: system calls that it needs to be loaded, and never again.
     """
 
     forks: bool
     reserves_memory: bool
+    refused: frozenset[str]
 
     def start(self, notes: memoryview, limits: TrialLimits) -> Reply:
-        """Load the library; what to greet the parent with.
+        """Enter the sandbox and load the library; what to greet the parent with.
 
         Raises:
             TrialImpossible: it can't be loaded, or is another one.
@@ -236,6 +238,8 @@ class _Child:
         self._send(greeting)
         if "impossible" in greeting or "missing" in greeting:
             return
+        if not fresh:
+            sandbox.seal(self._limits, self._server.refused)
         serve = self._serve_in_forks if fresh else self._serve_each
         while (messages := protocol.read_requests(self._requests)) is not None:
             serve(messages)
@@ -284,6 +288,7 @@ class _Child:
         if not self._server.forks:
             self._server.start(self._notes, self._limits)
             printed()
+        sandbox.seal(self._limits, self._server.refused)
         _start_clocks(self._limits.cpu_seconds, self._limits.wall_seconds)
         reply, output = self._reply(message)
         _stop_clock()

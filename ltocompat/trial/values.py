@@ -10,6 +10,9 @@ from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import GIB, KIB, MIB
 
+LANDLOCK = "Landlock"
+SECCOMP = "seccomp"
+
 
 class TrialImpossible(LtocompatError):
     """No trial can be made with a library at all: it can't be loaded, or it is not nvJitLink."""
@@ -124,6 +127,7 @@ class TrialAnswer:
         confirmed: a failure that is the input's own: a fresh process gave it again, or it needed
             none.
         note: what a process that had served other requests answered, where it was not the same.
+        sandbox: the mechanisms that confined the process.
     """
 
     outcome: enum.StrEnum
@@ -136,6 +140,7 @@ class TrialAnswer:
     output: bytes | None = None
     confirmed: bool = False
     note: str = ""
+    sandbox: tuple[str, ...] = ()
 
     @property
     def why_ended(self) -> str:
@@ -212,6 +217,10 @@ class TrialLimits:
     """A larger output is measured but not brought along."""
     printed_bytes: int = 16 * MIB
     """What the library may print during one request; the rest is lost."""
+    sandbox: tuple[str, ...] = (LANDLOCK, SECCOMP)
+    """Mechanisms that confine a child, each where the system has it."""
+    require_sandbox: bool = False
+    """No trial where one of them is missing; ``LTOCOMPAT_REQUIRE_SANDBOX`` asks for it, too."""
 
 
 DEFAULT_TRIAL_LIMITS = TrialLimits()

@@ -62,7 +62,7 @@ def test_a_linker_older_than_the_compiler_fails_and_says_so(
 
 
 def test_wrong_numbers_fail(libcuda: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FAKE_CUDA", "wrong=1")
+    monkeypatch.setenv("CUDA_FAKE", "wrong=1")
     steps = steps_of(monkeypatch, "13.0", "13.0", libcuda)
     assert {step.name for step in steps if step.result is SelfTestResult.FAILED} == {"run"}
 

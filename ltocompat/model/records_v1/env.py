@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ltocompat.model.records_v1.base import Document, Failure, Record
+from typing import Annotated
+
+from ltocompat.model.records_v1.base import Document, Failure, Record, described
 from ltocompat.model.records_v1.verdict import Target, VerdictWord
 
 
@@ -169,3 +171,7 @@ class Env(Document, tag="ltocompat/env/v1"):
     target: Target
     findings: tuple[Problem, ...]
     errors: tuple[Failure, ...]
+    sandbox: Annotated[
+        tuple[str, ...] | None,
+        described("What confines trials on this machine: Landlock, seccomp; null elsewhere."),
+    ]

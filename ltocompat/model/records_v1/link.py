@@ -42,7 +42,6 @@ class LinkTimes(Record):
     again: Annotated[
         Seconds | None, described("The whole link in a process that has linked before.")
     ]
-    cached: Annotated[Seconds | None, described("The same out of the library's cache.")]
 
 
 class Result(Record):
@@ -73,6 +72,9 @@ class Result(Record):
     linker: Linker
     registers: Annotated[
         Count | None, described("The most that a thread of one of the output's kernels takes.")
+    ]
+    sandbox: Annotated[
+        tuple[str, ...], described("What confined the linker's process: Landlock, seccomp.")
     ]
 
 

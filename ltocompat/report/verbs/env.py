@@ -76,7 +76,7 @@ def blocks(records: Iterable[Surroundings | Failure], options: Options) -> Itera
         loud = [problem for problem in record.problems if problem.verdict > Verdict.OK]
         if not options.quiet:
             yield Paragraph((_in_a_line(found), ": ", *_how_many(record.problems, options)))
-            yield _table(list(_facts(found)), record.problems)
+            yield _table([*_facts(found), *_sandbox(record.sandbox)], record.problems)
         tally = FindingTally(options)
         yield from tally.blocks(_findings(record), CellNames())
         if loud:
@@ -161,6 +161,12 @@ def _facts(found: Environment) -> Iterator[_Fact]:
     yield from _libraries(found)
     for name, value in found.variables:
         yield _Fact("variable", name, clip(value, _LONGEST_VARIABLE), (name,))
+
+
+def _sandbox(mechanisms: Sequence[str] | None) -> Iterator[_Fact]:
+    if mechanisms is not None:
+        held = ", ".join(mechanisms) or "none"
+        yield _Fact("trial sandbox", held, "confines trial links and loads")
 
 
 def _gpus(found: Environment) -> Iterator[tuple[str, str]]:

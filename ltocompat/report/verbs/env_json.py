@@ -49,6 +49,7 @@ def document(records: Iterable[Surroundings | Failure], _: Options) -> Iterator[
         target=target_value(found.target),
         findings=tuple(_problem(problem) for problem in found.problems),
         errors=failure_values(failures),
+        sandbox=found.sandbox,
     )
     yield encode(value) + "\n"
 

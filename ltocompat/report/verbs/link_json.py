@@ -64,13 +64,13 @@ def _result(linked: Linked) -> v1.Result:
             add=answer.seconds.add,
             complete=answer.seconds.complete,
             again=linked.again_seconds,
-            cached=linked.cached_seconds,
         ),
         output_size=answer.output_size,
         kernels=answer.kernels_in_output,
         confirmed=answer.confirmed,
         linker=_linker(linked.linker),
         registers=answer.registers,
+        sandbox=answer.sandbox,
     )
 
 

@@ -1,0 +1,149 @@
+"""What code can do that has taken over a linker: nothing but answer.
+
+The process is the real one; the library in it is built from ``hostile_nvjitlink.c``, which tries
+what its input says, either when it is loaded or when it is given an input.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from libraries_made import GCC, needs_gcc
+
+from ltocompat.trial.link_pool import Pool
+from ltocompat.trial.values import (
+    LANDLOCK,
+    SECCOMP,
+    InputKind,
+    Request,
+    TrialImpossible,
+    TrialInput,
+    TrialLimits,
+)
+
+pytestmark = [
+    needs_gcc,
+    pytest.mark.skipif(sys.platform != "linux", reason="Landlock and seccomp are Linux's"),
+]
+SOURCE = Path(__file__).parent / "hostile_nvjitlink.c"
+BOTH = (LANDLOCK, SECCOMP)
+
+FILES = ("read", "read-openat2", "list", "write", "make", "truncate", "unlink", "rename", "link")
+CHILDREN = ("fork", "vfork", "clone3", "leave-group")
+OTHERS = ("kill", "ptrace", "limits", "shm")
+NETWORK = ("tcp", "udp", "unix", "io_uring")
+EVERYTHING = (
+    *FILES,
+    "chmod",
+    "mkdir",
+    "x32",
+    "shell",
+    "shell-in-memory",
+    *CHILDREN,
+    *OTHERS,
+    *NETWORK,
+)
+REFUSED = {"EPERM", "EACCES", "ENOSYS"}
+
+
+def build(folder: Path, on_load: str = "") -> Path:
+    library = folder / "libnvJitLink.so.13"
+    flags = ["-shared", "-fPIC", "-w", f'-DON_LOAD="{on_load}"']
+    subprocess.run([GCC, *flags, "-o", library, SOURCE], check=True)
+    return library
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("library"))
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    path = tmp_path / "secret"
+    path.write_text("token")
+    path.chmod(0o600)
+    return path
+
+
+def attempts(library: Path, *what: str, mechanisms: tuple[str, ...] = BOTH) -> dict[str, set[str]]:
+    """What came of each attempt, in a process that served others and in one that did not."""
+    limits = TrialLimits(sandbox=mechanisms)
+    requests = [
+        Request((TrialInput("input", InputKind.LTOIR, text.encode()),), ("-arch=sm_90",), False)
+        for text in what
+    ]
+    came: dict[str, set[str]] = {}
+    with Pool(library, workers=1, limits=limits) as pool:
+        assert pool.sandbox == mechanisms
+        for text, answer in zip(what, pool.run(requests), strict=True):
+            # A refusal is asked again in a fresh process; both must have come to the same.
+            assert answer.confirmed, answer
+            came.setdefault(text.split(" ")[0], set()).add(answer.log.strip())
+    return came
+
+
+def children_of(parent: int, word: str) -> list[Path]:
+    """Folders in /proc of processes with this word on their command line."""
+    listed = Path(f"/proc/{parent}/task/{parent}/children").read_text(encoding="ascii").split()
+    folders = [Path("/proc", number) for number in listed]
+    return [folder for folder in folders if word.encode() in (folder / "cmdline").read_bytes()]
+
+
+def done(came: dict[str, set[str]]) -> set[str]:
+    return {what for what, results in came.items() if not results <= REFUSED}
+
+
+def with_path(path: Path, *what: str) -> list[str]:
+    return [f"{word} {path}" for word in what]
+
+
+def test_a_linker_that_was_taken_over_can_do_nothing(library: Path, secret: Path) -> None:
+    came = attempts(library, *with_path(secret, *EVERYTHING))
+    assert done(came) == set()
+    assert len(came) == len(EVERYTHING)
+    assert secret.read_text() == "token"
+    assert secret.stat().st_mode & 0o777 == 0o600
+
+
+def test_without_a_sandbox_it_could(library: Path, secret: Path) -> None:
+    # What proves that the attempts above are real ones.
+    came = attempts(library, *with_path(secret, "read", "fork", "tcp", "chmod"), mechanisms=())
+    assert done(came) == {"read", "fork", "tcp", "chmod"}
+
+
+@pytest.mark.parametrize("what", ["read", "write", "unlink", "chmod", "tcp", "shell", "mkdir"])
+def test_nor_can_it_when_it_is_loaded(what: str, tmp_path: Path, secret: Path) -> None:
+    library = build(tmp_path, f"{what} {secret}")
+    assert done(attempts(library, what)) == set()
+
+
+def test_seccomp_alone_holds_all_of_it(library: Path, secret: Path) -> None:
+    came = attempts(library, *with_path(secret, *EVERYTHING), mechanisms=(SECCOMP,))
+    assert done(came) == set()
+
+
+def test_landlock_alone_holds_files_and_programs_in_them(library: Path, secret: Path) -> None:
+    came = attempts(library, *with_path(secret, *FILES, "shell"), mechanisms=(LANDLOCK,))
+    assert done(came) == set()
+
+
+def test_a_trial_can_be_bound_to_a_sandbox(library: Path) -> None:
+    limits = TrialLimits(sandbox=(LANDLOCK,), require_sandbox=True)
+    with pytest.raises(TrialImpossible, match="seccomp can't confine a trial here"):
+        Pool(library, workers=1, limits=limits).__enter__()
+
+
+def test_it_sees_no_variable_of_the_user(monkeypatch: pytest.MonkeyPatch, library: Path) -> None:
+    monkeypatch.setenv("UPLOAD_TOKEN", "token")
+    with Pool(library, workers=1) as pool:
+        (child,) = children_of(os.getpid(), str(library))
+        environment = (child / "environ").read_bytes()
+        folder = os.readlink(child / "cwd")
+        assert pool.sandbox == BOTH
+    assert b"token" not in environment
+    assert folder.endswith(" (deleted)")
