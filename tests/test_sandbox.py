@@ -47,7 +47,7 @@ EVERYTHING = (
     *OTHERS,
     *NETWORK,
 )
-REFUSED = {"EPERM", "EACCES", "ENOSYS"}
+REFUSED = {"EPERM", "EACCES", "ENOSYS", "ENOENT"}  # nothing tried here is absent
 
 
 def build(folder: Path, on_load: str = "") -> Path:

@@ -29,10 +29,14 @@ from ltocompat.trial.values import TrialLimits
 _NO_DEVICE = 100
 _LAZY = 2  # CUmoduleLoadingMode
 _TYPES = {int: ctypes.c_int, float: ctypes.c_float}
-# What libcuda 580.159.04 opens on an H100 (strace, 2026-11-22). A socket it needs for the
-# multi-process service, which a system may rely on.
+# What libcuda 580.159.04 opens on an H100 (strace, 2026-11-22), to use and to read. It names its
+# threads below /proc/self, and needs a socket for the multi-process service.
+_MYSELF = "/proc/self"
 _DEVICES = ("/dev/nv*", "/dev/dri/*")
-_SYSTEM = ("/proc", "/sys/devices", "/sys/bus/pci", "/etc/nvidia", "/usr/share/nvidia")
+_TOLD_BY_THE_SYSTEM = (
+    *(f"/proc/{name}" for name in ("devices", "driver", "meminfo", "modules", "sys/vm", "version")),
+    *("/sys/bus/pci", "/sys/devices", "/sys/module/nvidia", "/etc/nvidia", "/usr/share/nvidia"),
+)
 _NEVER = (NETWORK & {"socket", "accept", "accept4"}) | QUEUES | CHANGING | SYSTEM
 
 
@@ -217,7 +221,7 @@ def _files() -> Files:
     """What a driver uses: its devices, what the kernel says of them, and its own libraries."""
     devices = tuple(path for pattern in _DEVICES for path in glob.glob(pattern))
     folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
-    return Files((*_SYSTEM, *filter(os.path.isabs, folders)), devices)
+    return Files((*_TOLD_BY_THE_SYSTEM, *filter(os.path.isabs, folders)), (*devices, _MYSELF))
 
 
 class LoadServer:
@@ -233,6 +237,7 @@ class LoadServer:
         self._limits = limits
         self._at(AT_START)
         calls = _bindings()
+        os.open(_MYSELF, os.O_PATH)  # as long as it is open, it is the folder that may be used
         held = sandbox.enter(limits, _files(), _NEVER, UNIX_SOCKETS)
         self._cuda = cuda = _Cuda(calls)
         return {

@@ -82,8 +82,10 @@ FOR_READING: Mapping[str, OnlyIf] = {
     "openat": OnlyIf(2, _WRITING, os.O_RDONLY),
 }
 UNIX_SOCKETS: Mapping[str, OnlyIf] = {"socket": OnlyIf(0, _WHOLE, 1)}
-# Their flags lie in memory, which no filter can read: libc then takes the older call.
-_AS_IF_MISSING = frozenset({"clone3", "openat2"})
+# What is not answered with EPERM. The flags of two calls lie in memory, which no filter can read:
+# libc then takes the older call. libcuda 580 unlinks the empty name of its abstract socket, and
+# starts only where that is not there (strace on an H100).
+_ERRORS = {"clone3": errno.ENOSYS, "openat2": errno.ENOSYS, "unlink": errno.ENOENT}
 
 
 def available() -> tuple[str, ...]:
@@ -208,7 +210,7 @@ def refuse(calls: Iterable[str], conditions: Mapping[str, OnlyIf]) -> bool:
 
 
 def _refusal(call: str, number: int, only_if: OnlyIf | None) -> list[bytes]:
-    code = _REFUSE | (errno.ENOSYS if call in _AS_IF_MISSING else errno.EPERM)
+    code = _REFUSE | _ERRORS.get(call, errno.EPERM)
     answer = [_INSTRUCTION.pack(_RETURN, 0, 0, code)]
     if only_if is not None:
         low_half = _ARGUMENTS + 8 * only_if.argument  # both processors are little-endian
