@@ -23,6 +23,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_l
 from ltocompat.model.image import ImageKind
 from ltocompat.model.requirement import PasteLine, Required, RouteFloor, Service
 from ltocompat.model.signature import ModuleSignature
+from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.rules.engine.collect_requirements import required
@@ -332,6 +333,34 @@ def test_the_inverse_holds_for_what_old_linkers_alone_serve_beside_unread_bytes(
     summary = artifact([ModuleGroup(entry, {}, 1, WHERE)], [], unread=True)
     hopper = [service.number for service, _ in rows(required(summary), 0, 1)].index(90)
     law(summary, hopper % STEP)
+
+
+CALLING_NOBODY = next(
+    image._replace(symbols=DeviceSymbols(("helper",), needed_by_kernels=("helper",)))
+    for group in GROUPS
+    for image in group.signature.images
+    if image.kind is ImageKind.SASS and image.relocatable and not image.in_fatbin
+)
+"""A relocatable cubin whose kernels no driver can load: what they call is defined nowhere."""
+
+
+def test_no_driver_is_printed_for_what_fails_whatever_its_version() -> None:
+    signature = ModuleSignature((CALLING_NOBODY,), None)
+    summary = artifact([ModuleGroup(signature, {}, 1, WHERE)], [])
+    for start in range(STEP):
+        passes_where_printed(summary, start)
+
+
+def test_what_modules_show_in_different_ways_is_told_once() -> None:
+    ptx = [group for group in GROUPS if [i.isa for i in group.signature.images] == ["9.5"]]
+    in_files, in_fatbins = (
+        [group for group in ptx if group.signature.images[0].in_fatbin is in_fatbin]
+        for in_fatbin in (False, True)
+    )
+    summary = artifact([in_files[0], in_fatbins[0]], [])
+    what_sets_a_floor_is_told(summary, 0)
+    (floor,) = {asked.evidence for asked in required(summary).asked if asked.rule == "PTX-01"}
+    assert floor == ".version 9.5; version in the fatbin entry"
 
 
 @pytest.mark.slow
