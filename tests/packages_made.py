@@ -34,10 +34,15 @@ Members = Mapping[str, bytes]
 
 
 def metadata(
-    name: str, version: str, requires: Sequence[str] = (), extras: Sequence[str] = ()
+    name: str,
+    version: str,
+    requires: Sequence[str] = (),
+    extras: Sequence[str] = (),
+    classifiers: Sequence[str] = (),
 ) -> bytes:
     lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
     lines += [f"Provides-Extra: {extra}" for extra in extras]
+    lines += [f"Classifier: {classifier}" for classifier in classifiers]
     lines += [f"Requires-Dist: {require}" for require in requires]
     return ("\n".join(lines) + "\n\nRequires-Dist: not-a-header\n").encode()
 
@@ -51,13 +56,14 @@ def wheel(
     version: str = "1.0",
     tag: str = LINUX,
     extras: Sequence[str] = (),
+    classifiers: Sequence[str] = (),
 ) -> Path:
     """A wheel; ``members`` by their paths."""
     stem = f"{name.replace('-', '_')}-{version}"
     path = folder / f"{stem}-{tag}.whl"
     files = {
         **members,
-        f"{stem}.dist-info/METADATA": metadata(name, version, requires, extras),
+        f"{stem}.dist-info/METADATA": metadata(name, version, requires, extras, classifiers),
         f"{stem}.dist-info/WHEEL": f"Wheel-Version: 1.0\nTag: {tag}\n".encode(),
         f"{stem}.dist-info/RECORD": b"",
     }

@@ -8,9 +8,17 @@ from typing import Annotated
 import typer
 
 from ltocompat.cli.formats import in_format
-from ltocompat.cli.options import Format, InstallLinkers, Paths, RequireSandbox, TrialLink
+from ltocompat.cli.options import (
+    Format,
+    InstallLinkers,
+    Paths,
+    RequireSandbox,
+    TrialLink,
+    choose,
+)
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
+from ltocompat.model.requirement import DESTINATIONS
 from ltocompat.report import Options
 from ltocompat.report.exit_of_verbs import RequireStatus
 
@@ -24,6 +32,15 @@ def require(
     trial_link: TrialLink = False,
     install_linkers: InstallLinkers = False,
     _require_sandbox: RequireSandbox = False,
+    paste_for: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="|".join(DESTINATIONS),
+            help="Print only the lines to paste there, as they go into the file.",
+            autocompletion=lambda: list(DESTINATIONS),
+        ),
+    ] = None,
     why: Annotated[
         bool, typer.Option("--why", help="Show which rules say so, and from which bytes.")
     ] = False,
@@ -37,7 +54,8 @@ def require(
 
     For example: ltocompat require libx.so
 
-    Lines to paste into requirements, conda recipes and containers come with it.
+    Lines to paste into requirements, conda recipes and containers come with it; alone with, say,
+    ltocompat require dist/x.whl --for conda
     """
     from ltocompat.commands import require as command
     from ltocompat.report.verbs.require import REPORT
@@ -51,5 +69,9 @@ def require(
         together=together,
     )
     view = Options(terminal_width(), why=why or verbose, quiet=quiet)
+    if paste_for is not None:
+        # A line that is broken can't be pasted.
+        where = choose("--for", paste_for, DESTINATIONS)
+        view = view._replace(width=None, paste_for=where)
     writing = in_format(form, REPORT, view, paths)
     return run_verb(command.run, options, writing, RequireStatus(), output)

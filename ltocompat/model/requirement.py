@@ -128,12 +128,16 @@ class Service:
     routes: tuple[RouteFloor, ...] = ()
 
 
+DESTINATIONS = ("pip", "conda", "container", "variant")
+"""Where lines go: requirements, a conda recipe, an image's environment, a variant wheel."""
+
+
 @dataclass(frozen=True, slots=True)
 class PasteLine:
     """A line for a file of the user's.
 
     Attributes:
-        where: ``pip``, ``conda``, ``container`` (an environment variable of the image).
+        where: one of ``DESTINATIONS``.
         text: the line, e.g. ``nvidia-nvjitlink>=13.3,<14``.
         note: what to know of it, empty when nothing.
     """

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.limits import MIB, Budget
+from ltocompat.packages.declared import of_conda
 from ltocompat.packages.members import member_of, members_of, zip_names
 from ltocompat.packages.metadata import ENDLESS
 from ltocompat.packages.values import Dependency, Kind, Package, normalized
@@ -44,6 +45,7 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
     if not isinstance(value.get("name"), str):
         problems.append(f"{_INDEX} has no name")
     subdir = value.get("subdir")
+    declared = (of_conda(each.name, each.versions, each.line) for each in requires)
     return Package(
         kind=Kind.CONDA,
         path=path,
@@ -52,6 +54,7 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
         requires=tuple(requires),
         platforms=(subdir,) if isinstance(subdir, str) else (),
         files=tuple(_files(found.get(_PATHS))),
+        declared=tuple(each for each in declared if each is not None),
         problems=tuple(problems),
     )
 

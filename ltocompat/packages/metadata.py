@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ltocompat.model.limits import MIB
+from ltocompat.packages.declared import Declared, of_classifiers
 from ltocompat.packages.values import Dependency, normalized
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class CoreMetadata:
         version: as written.
         requires: its dependencies.
         extras: names of its extras, normalized.
+        declared: what its classifiers say of CUDA.
         problems: what could not be read, one sentence each.
     """
 
@@ -41,6 +43,7 @@ class CoreMetadata:
     version: str = ""
     requires: tuple[Dependency, ...] = ()
     extras: tuple[str, ...] = ()
+    declared: tuple[Declared, ...] = ()
     problems: list[str] = field(default_factory=list)
 
 
@@ -51,6 +54,7 @@ def read_metadata(data: bytes) -> CoreMetadata:
         normalized(_one(headers, "Name")),
         _one(headers, "Version"),
         extras=tuple(normalized(text) for text in _all(headers, "Provides-Extra")),
+        declared=of_classifiers(_all(headers, "Classifier")[:_MOST_LINES]),
     )
     if not found.name:
         found.problems.append("METADATA has no Name")

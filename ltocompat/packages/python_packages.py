@@ -11,13 +11,18 @@ from dataclasses import replace
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.limits import MIB, Budget
+from ltocompat.packages.declared import of_variant
 from ltocompat.packages.members import member_of, zip_names
 from ltocompat.packages.metadata import MOST_BYTES, python_and_platforms, read_metadata, read_tags
 from ltocompat.packages.values import Kind, Package, installed_path, normalized
 
+_VARIANT = "variant.json"
 _METADATA = re.compile(r"([^/]+)\.dist-info/METADATA")
-# Behind name and version there may be a build tag, which begins with a digit (PEP 427).
-_FILE_NAME = re.compile(r"[^-]+-[^-]+(?:-\d[^-]*)?-([^-]+-[^-]+-[^-]+)\.whl", re.IGNORECASE)
+# Behind name and version there may be a build tag, which begins with a digit (PEP 427), and at the
+# end the label of a variant (PEP 825).
+_FILE_NAME = re.compile(
+    r"[^-]+-[^-]+(?:-\d[^-]*)?-([^-]+-[^-]+-[^-]+)(?:-([0-9a-z_.]{1,16}))?\.whl", re.IGNORECASE
+)
 
 
 def read_wheel(view: ByteView, path: str, budget: Budget) -> Package | None:
@@ -28,7 +33,7 @@ def read_wheel(view: ByteView, path: str, budget: Budget) -> Package | None:
     folders = [match[1] for match in map(_METADATA.fullmatch, names) if match]
     if not folders and not path.lower().endswith(".whl"):
         return None
-    problems = []
+    problems: list[str] = []
     if len(folders) != 1:
         problems.append(f"the wheel has {len(folders)} files *.dist-info/METADATA instead of one")
     stem = folders[0] if folders else ""
@@ -39,8 +44,13 @@ def read_wheel(view: ByteView, path: str, budget: Budget) -> Package | None:
     )
     files = tuple(installed_path(name) for name in names if not name.endswith("/"))
     metadata = _member(view, path, f"{stem}.dist-info/METADATA", budget)
+    variant = _member(view, path, f"{stem}.dist-info/{_VARIANT}", budget)
+    label = (named[2] or "") if named else ""
+    declared = of_variant(variant, label, problems)
     found = _package(Kind.WHEEL, path, stem, metadata, tags=tags, files=files)
-    return replace(found, problems=(*problems, *found.problems))
+    return replace(
+        found, declared=(*declared, *found.declared), problems=(*problems, *found.problems)
+    )
 
 
 def _package(
@@ -65,6 +75,7 @@ def _package(
         platforms=platforms,
         python=python,
         files=files,
+        declared=core_metadata.declared,
         problems=tuple(core_metadata.problems),
     )
 
@@ -88,7 +99,12 @@ def read_installed(folder: str) -> Package | None:
     metadata = _content(folder, "METADATA", MOST_BYTES)
     tags = read_tags(_content(folder, "WHEEL", MOST_BYTES))
     files = tuple(_files(_content(folder, "RECORD", _MOST_RECORD)))
-    return _package(Kind.INSTALLED, folder, stem, metadata, tags=tags, files=files)
+    problems: list[str] = []
+    declared = of_variant(_content(folder, _VARIANT, MOST_BYTES), "", problems)
+    found = _package(Kind.INSTALLED, folder, stem, metadata, tags=tags, files=files)
+    return replace(
+        found, declared=(*declared, *found.declared), problems=(*found.problems, *problems)
+    )
 
 
 def owner(path: str) -> Package | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ltocompat.model.image import Host
 from ltocompat.model.requirement import Required
 from ltocompat.model.signature import ModuleSignature
+from ltocompat.packages.declared import Declared
 from ltocompat.packages.promise import Promise
 
 
@@ -18,6 +19,11 @@ class Kind(enum.StrEnum):
     WHEEL = "wheel"
     CONDA = "conda"
     INSTALLED = "installed"
+
+    @property
+    def metadata(self) -> str:
+        """What ``require --for`` calls its metadata on drivers and GPUs."""
+        return "conda" if self is Kind.CONDA else "variant"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,7 @@ class Package:
             installed one those of its tags, of a conda package its subfolder (``linux-64``).
         python: version of Python that its tag names, e.g. ``3.11``; None for any.
         files: its files as installed: relative to site-packages, or to the prefix of conda.
+        declared: what it says of the drivers and GPUs that it is for.
         problems: what could not be read of the metadata, one sentence each.
     """
 
@@ -70,6 +77,7 @@ class Package:
     platforms: tuple[str, ...] = ()
     python: str | None = None
     files: tuple[str, ...] = ()
+    declared: tuple[Declared, ...] = ()
     problems: tuple[str, ...] = ()
 
     def __str__(self) -> str:

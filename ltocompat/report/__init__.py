@@ -58,6 +58,7 @@ class Options(NamedTuple):
         color: the reader sees colours.
         notes: notes are shown, too, not only counted.
         quiet: only what is wrong is shown.
+        paste_for: only the lines to paste there are shown; one of ``DESTINATIONS``.
         packages: artifacts are shown by the package that they belong to, worst first.
     """
 
@@ -73,6 +74,7 @@ class Options(NamedTuple):
     notes: bool = False
     quiet: bool = False
     packages: bool = False
+    paste_for: str = ""
 
 
 @dataclass(frozen=True, slots=True)

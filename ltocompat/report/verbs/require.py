@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -41,6 +42,9 @@ _MOST = 20
 
 def blocks(records: Iterable[Required | Failure], options: Options) -> Iterator[Block]:
     """For each artifact what it needs in a line, what to paste, and which GPUs it serves."""
+    if options.paste_for:
+        yield from _pasted(records, options.paste_for)
+        return
     empty = number = 0
     for record in records:
         if isinstance(record, Failure):
@@ -56,6 +60,50 @@ def blocks(records: Iterable[Required | Failure], options: Options) -> Iterator[
         yield Paragraph(("nothing was read",))
 
 
+# Properties of variant wheels are many, and few projects build any yet.
+_VARIANT = "variant"
+_GREATEST = ("NVIDIA_REQUIRE_CUDA", "cuda_version_lower_bound")
+_NUMBERS = re.compile(r"\d+")
+
+
+def _pasted(records: Iterable[Required | Failure], where: str) -> Iterator[Block]:
+    """The lines alone, as they go into a file; notes are comments there."""
+    lines = [
+        line
+        for record in records
+        if isinstance(record, Required)
+        for line in record.lines
+        if line.where == where
+    ]
+    for line in _together(lines):
+        if line.note and where != _VARIANT:
+            yield Entry((Code(f"# {line.note}"),))
+        yield Entry((Code(_as_pasted(line)),))
+    if not lines and where != _VARIANT:
+        yield Entry((f"# nothing to paste for {where}",))
+
+
+def _together(lines: Iterable[PasteLine]) -> list[PasteLine]:
+    """The lines of several artifacts: of what can be said once, what all of them need."""
+    found: dict[str, PasteLine] = {}
+    for line in lines:
+        key = next((word for word in _GREATEST if word in line.text), line.text)
+        before = found.get(key, line)
+        found[key] = max(before, line, key=lambda each: _numbers(each.text))
+    return list(found.values())
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(digits) for digits in _NUMBERS.findall(text)]
+
+
+def _as_pasted(line: PasteLine) -> str:
+    if line.where == "container":
+        name, _, value = line.text.partition("=")
+        return f'ENV {name}="{value}"'
+    return f"- {line.text}" if line.where == "conda" else line.text
+
+
 def has_nothing(required: Required) -> bool:
     """There is no device code, and nothing that hides some."""
     return not required.modules and not required.skipped
@@ -69,11 +117,14 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
         yield Entry((Toned(_runs_with(required), Tone.STRONG),))
     if options.quiet:
         return
-    if required.lines:
-        yield Items("to paste", tuple(_line(line) for line in required.lines))
+    lines = [line for line in required.lines if line.where != _VARIANT]
+    if lines:
+        yield Items("to paste", tuple(map(_line, lines)))
     if required.variants:
-        lines = (_variant(variant) for variant in required.variants)
-        yield Items("of these variants one is opened; above are the least versions", tuple(lines))
+        variants = (_variant(variant) for variant in required.variants)
+        yield Items(
+            "of these variants one is opened; above are the least versions", tuple(variants)
+        )
     if required.services:
         yield _gpu_table(required.services, why=options.why)
     if options.why:

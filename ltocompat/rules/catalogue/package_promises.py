@@ -1,10 +1,11 @@
-"""Packages: what their projects and metadata promise (PKG-09 to PKG-12)."""
+"""Packages: what projects and metadata promise (PKG-09 to PKG-12, PKG-14, PKG-15)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ltocompat.facts import drivers
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Level, Verdict
@@ -13,8 +14,11 @@ from ltocompat.rules.engine.shipped_needs import (
     need_of,
 )
 from ltocompat.rules.rule import Problem
+from ltocompat.rules.services import NEXT, capability, is_served, is_tegra, least_cuda, least_driver
 
 if TYPE_CHECKING:
+    from ltocompat.model.requirement import Required, Service
+    from ltocompat.packages.declared import Declared
     from ltocompat.packages.promise import Promise
     from ltocompat.packages.values import Dependency, Package, Shipped
 
@@ -175,3 +179,88 @@ def _admits(dependency: Dependency, other: Package) -> bool:
     return any(
         SpecifierSet(text).contains(version, prereleases=True) for text in dependency.versions
     )
+
+
+@FAMILY.of_package("PKG-14", Level.ERROR)
+def admitted_driver_refused(shipped: Shipped) -> Iterator[Problem]:
+    """A package's metadata admit drivers that its code does not load on."""
+    package, promise, required = shipped.package, shipped.promise, shipped.required
+    if promise is not None and promise.driver is not None:  # which PKG-10 holds against it
+        return
+    if any(platform.startswith("win") for platform in package.platforms):  # other numbers
+        return
+    floor = least_driver(required.driver_sass, required.services)
+    for declared in package.declared:
+        branch = None if declared.cuda is None else drivers.cuda_branch(declared.cuda)
+        if branch is None or floor is None or floor <= drivers.first_production(branch):
+            continue
+        yield Problem(
+            "PKG-14",
+            Verdict.FAIL if declared.binding else Verdict.UNDOCUMENTED,
+            f"drivers of CUDA {declared.cuda} are admitted ({drivers.first_production(branch)}), "
+            f"but {package.name} needs {floor}",
+            _cure_of_driver(declared, required),
+            declared.source,
+        )
+
+
+def _cure_of_driver(declared: Declared, required: Required) -> str:
+    cuda = least_cuda(required.driver_sass, required.services)
+    return (
+        "compile it with an older toolkit"
+        if cuda is None
+        else f"write {cuda} instead of {declared.cuda}, or compile it with an older toolkit"
+    )
+
+
+@FAMILY.of_package("PKG-15", Level.ERROR)
+def declared_gpu_not_served(shipped: Shipped) -> Iterator[Problem]:
+    """A package's metadata admit GPUs that nothing in it is for."""
+    package, services = shipped.package, shipped.required.services
+    if not any(each.how != "none" for each in services):
+        return  # a package without device code for any GPU promises none by itself
+    for declared in package.declared:
+        missing = [s for s in services if _is_admitted(s, declared) and not is_served(s)]
+        if missing:
+            least = missing[0].number in declared.gpus
+            listed = ", ".join(f"sm_{service.number}" for service in missing)
+            yield Problem(
+                "PKG-15",
+                Verdict.FAIL if least else Verdict.UNDOCUMENTED,
+                f"{listed} {'is' if len(missing) == 1 else 'are'} admitted, but nothing in "
+                f"{package.name} is for {'it' if len(missing) == 1 else 'them'} (error 209)",
+                "compile for them, or write what ltocompat require --for "
+                f"{package.kind.metadata} says",
+                declared.source,
+            )
+        elif declared.kind:
+            yield from _other_kind(shipped, declared)
+
+
+def _is_admitted(service: Service, declared: Declared) -> bool:
+    """Whether a package is installed for a GPU; GPUs of Jetson have packages of their own."""
+    if service.number in declared.gpus:
+        return True
+    later = declared.and_newer and service.number > min(declared.gpus, default=0)
+    below = declared.end is None or service.number < declared.end
+    return later and below and service.name != NEXT and not is_tegra(service)
+
+
+_WORDS = {"real": ImageKind.SASS, "virtual": ImageKind.PTX}
+
+
+def _other_kind(shipped: Shipped, declared: Declared) -> Iterator[Problem]:
+    """SASS is promised, and the GPU is served otherwise; or PTX is."""
+    kind = _WORDS[declared.kind]
+    there = {arch.number for arch in _architectures(shipped, kind)}
+    missing = [number for number in declared.gpus if number not in there]
+    if missing:
+        number = missing[0]
+        yield Problem(
+            "PKG-15",
+            Verdict.OK,
+            f"{str(kind).upper()} for compute capability {capability(number)} is declared, and "
+            f"{shipped.package.name} serves it by other code",
+            "write what ltocompat require --for variant says",
+            declared.source,
+        )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from ltocompat.facts import drivers, gpus
+from ltocompat.facts import gpus
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
@@ -15,7 +15,6 @@ from ltocompat.model.place import Place
 from ltocompat.model.requirement import (
     Asked,
     LinkerFloor,
-    PasteLine,
     Required,
     RouteFloor,
     Service,
@@ -28,6 +27,7 @@ from ltocompat.rules.catalogue import requirements_of, requirements_of_host
 from ltocompat.rules.engine.find_floors import Checked, LineFloors, line_floors, linkers
 from ltocompat.rules.engine.fold_floors import least_version
 from ltocompat.rules.engine.fold_variants import VariantParts, judged_apart
+from ltocompat.rules.engine.paste_lines import paste_lines
 from ltocompat.rules.engine.picked_code import linked_code, loaded_code
 from ltocompat.rules.engine.ways import ways
 from ltocompat.rules.linker_traits import traits_of
@@ -170,7 +170,7 @@ def required(summary: ArtifactSummary) -> Required:
         services=services,
         link_options=("-lto",) if tally.ltoir_is_linked else (),
         asked=tally.listed(),
-        lines=(*_linker_lines(linker, services), *_driver_lines(driver.sass, services)),
+        lines=tuple(paste_lines(settled, linker, driver.sass, services)),
         skipped=summary.skipped_count,
         no_nvjitlink=no_linker,
         variants=variants,
@@ -367,59 +367,3 @@ def _route(line: LineFloors, floor: LinkerFloor | None, inside: Release | None) 
 
 def _rules(findings: Iterable[Finding], least: Verdict) -> list[str]:
     return [finding.rule for finding in findings if finding.verdict >= least]
-
-
-def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> Iterator[PasteLine]:
-    if linker is None:
-        return
-    floor = linker.sure or linker.possible
-    suffix = "-cu12" if floor.major == _OLDEST_TOOLKIT.major else ""
-    how = "no trial could tell" if linker.tried else "--trial-link tells"
-    notes = [] if linker.exact else [f"perhaps {linker.possible} is enough; {how}"]
-    others: dict[str, list[str]] = {}
-    newest = max(release for release in linkers() if release.major < linker.ceiling)
-    for service in services:
-        for route in service.routes:
-            first, last = route.nvjitlink, route.last_nvjitlink
-            if first is None or route.driver is None:
-                continue
-            if first > floor:
-                others.setdefault(f"from {first}", []).append(_arch(service))
-            elif last is not None and last < newest:
-                others.setdefault(f"with {first} to {last}", []).append(_arch(service))
-    notes += [f"{', '.join(archs)} {versions}" for versions, archs in others.items()]
-    note = "; ".join(notes)
-    yield PasteLine("pip", f"nvidia-nvjitlink{suffix}>={floor},<{linker.ceiling}", note)
-    yield PasteLine("conda", f"libnvjitlink >={floor},<{linker.ceiling}", note)
-
-
-def _driver_lines(sass: DriverVersion | None, services: Sequence[Service]) -> Iterator[PasteLine]:
-    """For the driver that runs the SASS, else the PTX, else what is linked, on a GPU it serves."""
-    served = [service for service in services if service.driver is not None]
-    how = next((how for how in _HOW if any(service.how == how for service in served)), None)
-    floors = [service.driver for service in served if service.how == how and service.driver]
-    if not floors:
-        return
-    driver = max(min(floors), sass) if sass is not None and how == "sass" else min(floors)
-    cuda = _cuda(driver)
-    if cuda is None:
-        return
-    later: dict[DriverVersion, list[str]] = {}
-    for service in served:
-        if service.driver is not None and service.driver > driver:
-            later.setdefault(service.driver, []).append(_arch(service))
-    others = [f"; {', '.join(archs)} from {version}" for version, archs in later.items()]
-    note = f"driver {driver} or newer{''.join(others)}"
-    yield PasteLine("conda", f"__cuda >={cuda}", note)
-    yield PasteLine("container", f"NVIDIA_REQUIRE_CUDA=cuda>={cuda}", note)
-
-
-def _cuda(driver: DriverVersion) -> Release | None:
-    """The oldest CUDA release all of whose drivers that are known are this one or newer."""
-    branches = drivers.driver_branches()
-    enough = (branch for branch in branches if drivers.first_production(branch) >= driver)
-    return next((drivers.branch_cuda(branch) for branch in enough), None)
-
-
-def _arch(service: Service) -> str:
-    return f"sm_{service.number}"

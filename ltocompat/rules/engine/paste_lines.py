@@ -1,0 +1,120 @@
+"""Lines to paste into the metadata of a package, out of what an artifact requires."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ltocompat.model.arch import SmArch
+from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.image import ImageKind
+from ltocompat.model.requirement import LinkerFloor, PasteLine, Service
+from ltocompat.model.target import DriverVersion
+from ltocompat.rules import artifact_code
+from ltocompat.rules.engine.find_floors import linkers
+from ltocompat.rules.services import (
+    NEXT,
+    capability,
+    is_served,
+    is_tegra,
+    least_cuda,
+    least_driver,
+    served_range,
+)
+
+_LAST_WITH_SUFFIX = 12  # major of CUDA: nvidia-nvjitlink-cu12, nvidia-nvjitlink
+_VARIANT_KINDS = ((ImageKind.SASS, "real"), (ImageKind.PTX, "virtual"))
+
+
+def paste_lines(
+    summary: ArtifactSummary,
+    linker: LinkerFloor | None,
+    sass: DriverVersion | None,
+    services: Sequence[Service],
+) -> Iterator[PasteLine]:
+    """The lines of all destinations.
+
+    Args:
+        summary: the artifact.
+        linker: the least nvJitLink of it.
+        sass: the least driver for its SASS.
+        services: how it serves each GPU.
+    """
+    yield from _linker_lines(linker, services)
+    yield from _driver_lines(sass, services)
+    yield from _gpu_lines(services)
+    yield from _variant_lines(summary, sass, services)
+
+
+def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> Iterator[PasteLine]:
+    if linker is None:
+        return
+    floor = linker.sure or linker.possible
+    suffix = "-cu12" if floor.major == _LAST_WITH_SUFFIX else ""
+    how = "no trial could tell" if linker.tried else "--trial-link tells"
+    notes = [] if linker.exact else [f"perhaps {linker.possible} is enough; {how}"]
+    others: dict[str, list[str]] = {}
+    newest = max(release for release in linkers() if release.major < linker.ceiling)
+    for service in services:
+        for route in service.routes:
+            first, last = route.nvjitlink, route.last_nvjitlink
+            if first is None or route.driver is None:
+                continue
+            if first > floor:
+                others.setdefault(f"from {first}", []).append(_arch(service))
+            elif last is not None and last < newest:
+                others.setdefault(f"with {first} to {last}", []).append(_arch(service))
+    notes += [f"{', '.join(archs)} {versions}" for versions, archs in others.items()]
+    note = "; ".join(notes)
+    yield PasteLine("pip", f"nvidia-nvjitlink{suffix}>={floor},<{linker.ceiling}", note)
+    yield PasteLine("conda", f"libnvjitlink >={floor},<{linker.ceiling}", note)
+
+
+def _driver_lines(sass: DriverVersion | None, services: Sequence[Service]) -> Iterator[PasteLine]:
+    driver, cuda = least_driver(sass, services), least_cuda(sass, services)
+    if driver is None or cuda is None:
+        return
+    later: dict[DriverVersion, list[str]] = {}
+    for service in services:
+        if service.driver is not None and service.driver > driver:
+            later.setdefault(service.driver, []).append(_arch(service))
+    others = [f"; {', '.join(archs)} from {version}" for version, archs in later.items()]
+    note = f"driver {driver} or newer{''.join(others)}"
+    yield PasteLine("conda", f"__cuda >={cuda}", note)
+    yield PasteLine("container", f"NVIDIA_REQUIRE_CUDA=cuda>={cuda}", note)
+
+
+def _gpu_lines(services: Sequence[Service]) -> Iterator[PasteLine]:
+    """CEP 46: the version of __cuda_arch is the least compute capability of a machine's GPUs."""
+    served = served_range(services)
+    if served is None:
+        return
+    first, end = served
+    before = "" if end is None else f",<{capability(end)}"
+    note = "under run_constrained: not every client knows __cuda_arch"
+    yield PasteLine("conda", f"__cuda_arch >={capability(first)}{before}", note)
+
+
+def _variant_lines(
+    summary: ArtifactSummary, sass: DriverVersion | None, services: Sequence[Service]
+) -> Iterator[PasteLine]:
+    """Variant properties of wheels (PEP 825), as NVIDIA's provider knows them."""
+    cuda = least_cuda(sass, services)
+    if cuda is not None:
+        yield PasteLine("variant", f"nvidia :: cuda_version_lower_bound :: {cuda}")
+    served = {service.number for service in services if is_served(service)}
+    for kind, word in _VARIANT_KINDS:
+        found = artifact_code.archs(summary.groups, kind)
+        for number in sorted({arch.number for arch in found if _is_whole(arch, services)}):
+            if number in served:
+                yield PasteLine("variant", f"nvidia :: sm_arch :: {number}_{word}")
+
+
+def _is_whole(arch: SmArch, services: Sequence[Service]) -> bool:
+    """Whether all GPUs of its generation that are not older are served, as a property says."""
+    generation = [s for s in services if s.number // 10 == arch.number // 10 and s.name != NEXT]
+    others = [s for s in generation if s.number == arch.number or not is_tegra(s)]
+    return all(is_served(service) for service in others if service.number >= arch.number)
+
+
+def _arch(service: Service) -> str:
+    return f"sm_{service.number}"

@@ -1,0 +1,66 @@
+"""How an artifact serves GPUs, folded: the least driver of all, and the GPUs that are served."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ltocompat.facts import drivers, gpus
+from ltocompat.model.arch import Release
+from ltocompat.model.requirement import Service
+from ltocompat.model.target import DriverVersion
+
+_HOW = ("sass", "ptx", "link")
+NEXT = "next"
+"""The name of the generation after all that are known."""
+
+
+def least_driver(sass: DriverVersion | None, services: Iterable[Service]) -> DriverVersion | None:
+    """The driver that runs the SASS, else the PTX, else what is linked, on a GPU it serves."""
+    served = [service for service in services if service.driver is not None]
+    how = next((how for how in _HOW if any(service.how == how for service in served)), None)
+    floors = [service.driver for service in served if service.how == how and service.driver]
+    if not floors:
+        return None
+    return max(min(floors), sass) if sass is not None and how == "sass" else min(floors)
+
+
+def least_cuda(sass: DriverVersion | None, services: Iterable[Service]) -> Release | None:
+    """The oldest CUDA release all of whose drivers that are known are that one or newer."""
+    driver = least_driver(sass, services)
+    if driver is None:
+        return None
+    branches = drivers.driver_branches()
+    enough = (branch for branch in branches if drivers.first_production(branch) >= driver)
+    return next((drivers.branch_cuda(branch) for branch in enough), None)
+
+
+def served_range(services: Iterable[Service]) -> tuple[int, int | None] | None:
+    """The least GPU that is served, and the next one that is not; GPUs of Jetson are left out.
+
+    None where none is served; no end where GPUs to come are served, too.
+    """
+    first = None
+    for service in services:
+        if is_tegra(service):
+            continue
+        if is_served(service):
+            first = service.number if first is None else first
+        elif first is not None:
+            return first, service.number
+    return None if first is None else (first, None)
+
+
+def is_tegra(service: Service) -> bool:
+    """Whether it is a GPU of Jetson, whose packages are others."""
+    row = gpus.sm(service.number)
+    return row is not None and row.tegra
+
+
+def is_served(service: Service) -> bool:
+    """Whether a known driver brings code onto the GPU."""
+    return service.how != "none" and (service.name == NEXT or not service.beyond)
+
+
+def capability(number: int) -> str:
+    """``7.5``, ``12.0``."""
+    return f"{number // 10}.{number % 10}"

@@ -1,0 +1,201 @@
+"""What metadata say of drivers and GPUs, read and held against the bytes (PKG-14, PKG-15)."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from fatbin_writer import KINDS, EntrySpec, entry, region
+from generated_artifacts import ARTIFACTS
+from hypothesis import given, settings
+from packages_made import CUBIN_12_4, conda, judged, told, wheel
+from packaging.requirements import Requirement
+from samples import FOLDER
+
+from ltocompat.cli import run
+from ltocompat.model.arch import Release
+from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.requirement import Required
+from ltocompat.model.verdict import Verdict
+from ltocompat.packages.conda import alternatives
+from ltocompat.packages.declared import Declared, of_classifiers, of_conda, of_variant
+from ltocompat.packages.reading import package_of
+from ltocompat.packages.values import Kind, Package, Shipped, normalized
+from ltocompat.rules.engine.collect_requirements import required
+from ltocompat.rules.engine.judge_package import problems
+
+PTX_12_9 = (FOLDER / "ptx" / "nvrtc-12.9-compute_80.ptx").read_bytes()  # PTX 8.8, driver 575
+CUDA_12_4 = "Environment :: GPU :: NVIDIA CUDA :: 12 :: 12.4"
+FAIL, UNDOCUMENTED, OK = Verdict.FAIL, Verdict.UNDOCUMENTED, Verdict.OK
+# PEP 825, "Variant properties": what each part may be.
+PROPERTY = re.compile(r"nvidia :: (cuda_version_lower_bound|sm_arch) :: ([a-z0-9_.]+)")
+
+
+def variant(**features: list[str]) -> bytes:
+    """variant.json of a wheel with the label cu12."""
+    value: dict[str, Any] = {
+        "$schema": "https://variants-schema.wheelnext.dev/v0.0.3.json",
+        "default-priorities": {"namespace": ["nvidia"]},
+        "variants": {"cu12": {"nvidia": features}},
+    }
+    return json.dumps(value).encode()
+
+
+def variant_wheel(folder: Path, code: dict[str, bytes], **features: list[str]) -> Path:
+    inside = {**code, "libx-1.0.dist-info/variant.json": variant(**features)}
+    return wheel(folder, inside, tag="py3-none-manylinux_2_28_x86_64-cu12")
+
+
+def declared_of(path: Path) -> tuple[Declared, ...]:
+    package = package_of(str(path))
+    assert package is not None
+    assert package.problems == ()
+    return package.declared
+
+
+def test_the_oldest_release_that_classifiers_name_is_what_they_promise() -> None:
+    lines = [CUDA_12_4, CUDA_12_4.replace("12.4", "12.8"), "Environment :: GPU :: NVIDIA CUDA"]
+    (found,) = of_classifiers(lines)
+    assert (found.cuda, found.binding) == (Release(12, 4), False)
+    assert found.source == f"Classifier: {CUDA_12_4}"
+    assert of_classifiers(lines[2:]) == ()
+
+
+def test_properties_of_a_variant_wheel_are_read(tmp_path: Path) -> None:
+    bounds = {"cuda_version_lower_bound": ["12.8", "12.6"], "sm_arch": ["80_real", "90_virtual"]}
+    path = variant_wheel(tmp_path, {"libx/x.cubin": CUBIN_12_4}, **bounds)
+    driver, ampere, hopper = declared_of(path)
+    assert (driver.cuda, driver.binding) == (Release(12, 6), True)
+    assert [(each.gpus, each.kind) for each in (ampere, hopper)] == [
+        ((80,), "real"),
+        ((90,), "virtual"),
+    ]
+    package = package_of(str(path))
+    assert package is not None
+    assert package.platforms == ("manylinux_2_28_x86_64",)
+
+
+@pytest.mark.parametrize(
+    "data", [b"{", b"[]", b'{"variants": []}', b'{"variants": {"a": {"nvidia": {"sm_arch": 3}}}}']
+)
+def test_a_broken_variant_json_is_told(data: bytes) -> None:
+    told_problems: list[str] = []
+    assert of_variant(data, "cu12", told_problems) == ()
+    assert told_problems == ["variant.json is not as PEP 825 has it"]
+
+
+def test_virtual_packages_of_conda_are_read() -> None:
+    driver = of_conda(normalized("__cuda"), ("<13,>=12.4",), "depends: __cuda >=12.4,<13")
+    assert driver is not None
+    assert driver.cuda == Release(12, 4)
+    gpus = of_conda(normalized("__cuda_arch"), (">=7.5,<10.0",), "constrains: __cuda_arch")
+    assert gpus is not None
+    assert (gpus.gpus, gpus.end, gpus.and_newer) == ((75,), 100, True)
+    assert of_conda(normalized("__cuda"), ("",), "depends: __cuda") is None
+    assert of_conda("cuda-version", (">=12.4",), "depends: cuda-version >=12.4") is None
+
+
+def test_a_driver_that_metadata_admit_has_to_take_the_code(tmp_path: Path) -> None:
+    code = {"libx/x.ptx": PTX_12_9}
+    named = wheel(tmp_path, code, classifiers=[CUDA_12_4])
+    (problem,) = judged(named)
+    assert (problem.rule, problem.verdict) == ("PKG-14", UNDOCUMENTED)
+    assert problem.message == (
+        "drivers of CUDA 12.4 are admitted (550.54.14), but libx needs 575.51.03"
+    )
+    bound = variant_wheel(tmp_path, code, cuda_version_lower_bound=["12.4"])
+    assert told(judged(bound)) == {"PKG-14": FAIL}
+    assert told(judged(conda(tmp_path, code, ["__cuda >=12.4"]))) == {"PKG-14": FAIL}
+
+
+def test_metadata_that_ask_for_the_driver_break_no_promise(tmp_path: Path) -> None:
+    code = {"libx/x.ptx": PTX_12_9}
+    assert judged(wheel(tmp_path, code, classifiers=[CUDA_12_4.replace("12.4", "12.9")])) == ()
+    assert judged(variant_wheel(tmp_path, code, cuda_version_lower_bound=["12.9"])) == ()
+    assert judged(conda(tmp_path, code, ["__cuda"], ["__cuda >=12.9"])) == ()
+    sass = entry(EntrySpec(KINDS["sass"], CUBIN_12_4, 80))  # which serves sm_80 beside the PTX
+    both = region([sass, entry(EntrySpec(KINDS["ptx"], PTX_12_9, 80))])
+    assert judged(wheel(tmp_path, {"libx/x.fatbin": both}, classifiers=[CUDA_12_4])) == ()
+
+
+def test_a_gpu_that_metadata_admit_has_to_be_served(tmp_path: Path) -> None:
+    code = {"libx/x.cubin": CUBIN_12_4}  # SASS for sm_80
+    assert told(judged(variant_wheel(tmp_path, code, sm_arch=["80_real", "90_real"]))) == {
+        "PKG-15": FAIL
+    }
+    assert told(judged(conda(tmp_path, code, ["__cuda_arch >=7.5"]))) == {"PKG-15": FAIL}
+    later = judged(conda(tmp_path, code, ["__cuda_arch >=8.0"]))
+    assert told(later) == {"PKG-15": UNDOCUMENTED}
+    assert later[0].message.startswith("sm_90, sm_100, ")
+
+
+def test_gpus_that_are_served_break_no_promise(tmp_path: Path) -> None:
+    code = {"libx/x.cubin": CUBIN_12_4}
+    assert judged(variant_wheel(tmp_path, code, sm_arch=["80_real", "86_real"])) == judged(
+        variant_wheel(tmp_path, code, sm_arch=["86_real"])
+    )
+    assert told(judged(variant_wheel(tmp_path, code, sm_arch=["86_real"]))) == {"PKG-15": OK}
+    assert judged(variant_wheel(tmp_path, code, sm_arch=["80_real"])) == ()
+    assert judged(conda(tmp_path, code, ["__cuda_arch >=8.0,<9.0"])) == ()
+    assert judged(conda(tmp_path, {"libx/x.ptx": PTX_12_9}, ["__cuda_arch >=8.0"])) == ()
+
+
+def lines_for(answer: Required, where: str) -> list[str]:
+    return [line.text for line in answer.lines if line.where == where]
+
+
+@settings(max_examples=60, deadline=None)
+@given(ARTIFACTS)
+def test_what_require_prints_keeps_the_promise_that_it_makes(summary: ArtifactSummary) -> None:
+    """Paste: pasted into the metadata, no line is one that the code breaks."""
+    answer = required(summary)
+    declared: list[Declared] = []
+    for text in lines_for(answer, "conda"):
+        name, _, versions = text.partition(" ")
+        known = alternatives(versions)
+        assert known is not None
+        found = of_conda(normalized(name), known, text)
+        declared += [found] if found else []
+    features: dict[str, list[str]] = {}
+    for text in lines_for(answer, "variant"):
+        match = PROPERTY.fullmatch(text)
+        assert match is not None, text
+        features.setdefault(match[1], []).append(match[2])
+    broken: list[str] = []
+    declared += of_variant(variant(**features), "cu12", broken)
+    assert broken == []
+    package = Package(kind=Kind.CONDA, path="x", name="libx", declared=tuple(declared))
+    groups = tuple((group.signature, group.count) for group in summary.groups)
+    shipped = Shipped(package=package, required=answer, signatures=groups)
+    promised = [each for each in problems(shipped) if each.rule in ("PKG-14", "PKG-15")]
+    assert promised == []
+
+
+@pytest.mark.parametrize("where", ["pip", "conda", "container", "variant"])
+def test_lines_for_a_place_are_valid_there(where: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir"
+    cubin = FOLDER / "cubin" / "nvcc-13.0-sm_80.cubin"
+    assert run(["require", str(path), str(cubin), "--for", where]) == 0
+    text = capsys.readouterr().out
+    lines = [line for line in text.splitlines() if not line.startswith("# ")]
+    assert lines
+    if where == "pip":
+        assert {Requirement(line).name for line in lines} == {"nvidia-nvjitlink-cu12"}
+    elif where == "conda":
+        assert all(re.fullmatch(r"[a-z_]+ [\d.,<>=]+", each) for each in yaml.safe_load(text))
+    elif where == "container":  # the newest of both: a second ENV would replace the first
+        assert lines == ['ENV NVIDIA_REQUIRE_CUDA="cuda>=13.0"']
+    else:
+        assert lines[0] == "nvidia :: cuda_version_lower_bound :: 13.0"
+        assert all(map(PROPERTY.fullmatch, lines))
+
+
+def test_where_nothing_goes_a_comment_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    path = FOLDER / "cubin" / "nvcc-13.0-sm_80.cubin"
+    assert run(["require", str(path), "--for", "pip"]) == 0
+    assert capsys.readouterr().out == "# nothing to paste for pip\n"
+    assert run(["require", str(path), "--for", "npm"]) == 2
