@@ -6,7 +6,9 @@ that of CUDA 13.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -289,3 +291,27 @@ def test_a_policy_says_that_all_are_opened(
     for more, code in (("", 0), ("[audit]\nvariants = []\n", 1)):
         Path("ltocompat.toml").write_text(policy + more, "utf-8")
         assert run(["audit", str(path)]) == code, capsys.readouterr().out
+
+
+@needs_gcc
+@pytest.mark.parametrize("shape", SHAPES)
+def test_init_writes_the_variants_that_it_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], shape: str
+) -> None:
+    """The policy passes, needs no more than the best variant does, and has the same variants."""
+    monkeypatch.chdir(tmp_path)
+    path = wheel(tmp_path, both(tmp_path, shape))
+    assert run(["init", str(path)]) == 0
+    written = Path("ltocompat.toml").read_text("utf-8")
+    names = [shape.format(tag) for tag in ("12", "13")]
+    (patterns,) = [line for line in written.splitlines() if line.startswith("variants = ")]
+    (pattern,) = json.loads(patterns.removeprefix("variants = "))
+    assert all(fnmatchcase(name, pattern) for name in names)
+    assert 'driver = "580' not in written
+    assert run(["audit", str(path), "--format", "json"]) == 0
+    out = capsys.readouterr().out
+    (result,) = [r for r in json.loads(out[out.index("{") :])["results"] if r["gpu"] == "sm_80"]
+    assert [(v["version"], v["decides"]) for v in result["variants"]] == [
+        ("12", True),
+        ("13", False),
+    ]

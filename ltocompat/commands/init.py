@@ -257,6 +257,7 @@ def _first_target(found: Sequence[_Known]) -> DraftTarget:
         nvjitlink=_nvjitlink(found),
         system=system,
         gpus=tuple(sorted(set.intersection(*served), key=lambda name: int(name[3:]))),
+        variants=_variants(found),
     )
 
 
@@ -264,6 +265,12 @@ def _nvjitlink(found: Sequence[_Known]) -> Release | None:
     """The nvJitLink that surely does for all of them, or else may do."""
     linkers = [need.nvjitlink for _, need in found if need.nvjitlink is not None]
     return max((linker.sure or linker.possible for linker in linkers), default=None)
+
+
+def _variants(found: Sequence[_Known]) -> tuple[str, ...]:
+    """Patterns of all variants that are found, as the policy names them."""
+    every = (variant for summary, _ in found for variant in summary.variants)
+    return tuple(dict.fromkeys(pattern for variant in every for pattern in variant.pattern))
 
 
 def _served(how: str, name: str) -> bool:

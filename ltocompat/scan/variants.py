@@ -82,16 +82,33 @@ def named_variants(files: Iterable[_Members], patterns: Sequence[str]) -> tuple[
         found.setdefault(tagged.version if tagged else members[-1], []).append(members)
     if len(found) < 2:
         return ()
+    kinds = {version: _kinds(members) for version, members in found.items()}
+    every = frozenset[str]().union(*kinds.values())
+    repeated = {kind for kind in every if sum(kind in has for has in kinds.values()) > 1}
+    whole = {version for version, has in kinds.items() if repeated <= has}
     return tuple(
         Variant(
-            _titled([members[-1] for members in found[version]]),
+            _titled(list(dict.fromkeys(map(_shown, found[version])))),
             version,
             frozenset(found[version]),
             (),
             tuple(patterns),
+            version in whole or len(whole) < 2,
         )
         for version in sorted(found, key=_in_order)
     )
+
+
+def _shown(members: _Members) -> str:
+    """The folder of a version that a file is in, else the file."""
+    tagged = tagged_path(members[-1])
+    return (tagged.folder.rstrip("/") if tagged else "") or members[-1]
+
+
+def _kinds(files: Iterable[_Members]) -> _Names:
+    """What the files of a version are, whatever the version is."""
+    tagged = (tagged_path(members[-1]) for members in files)
+    return frozenset(_pattern(each) for each in tagged if each is not None)
 
 
 def _families(hosts: Sequence[Host]) -> list[_Family]:

@@ -46,6 +46,7 @@ class DraftTarget:
         gpus: architectures that all of them serve.
         trial: nvJitLinks are asked.
         no_code: there is no device code.
+        variants: patterns of the files of which their loaders open one.
         ignored: what is wrong today.
     """
 
@@ -55,6 +56,7 @@ class DraftTarget:
     gpus: tuple[str, ...] = ()
     trial: bool = False
     no_code: bool = False
+    variants: tuple[str, ...] = ()
     ignored: tuple[IgnoredFinding, ...] = ()
 
     def text(self, today: dt.date) -> str:
@@ -74,6 +76,7 @@ class DraftTarget:
             *([f"require-gpus = {gpus}"] if self.gpus else []),
             *(["trial-link = true"] if self.trial else []),
             *(['no-device-code = "pass"'] if self.no_code else []),
+            *([f"variants = {json.dumps(list(self.variants))}"] if self.variants else []),
         ]
         for finding in self.ignored:
             reason = json.dumps(f"there when the policy was written: {finding.message}")
