@@ -44,6 +44,7 @@ SILENT = {
     "IMG-02",
     "IMG-05",
     "IMG-06",
+    "IMG-07",
     "LTO-17",
     "PTX-07",
     "SASS-09",

@@ -126,6 +126,45 @@ def test_a_package_with_images_of_tests_alone_is_told_as_one_without_device_code
     assert run([*words, "--allow-empty"]) == 0
 
 
+def archive(member: str) -> bytes:
+    """A static library with one relocatable object of nvcc's, under this name (BSD's ar(5))."""
+    data = (FOLDER / "objects" / "nvcc-13.5-rdc-axpy.o").read_bytes()
+    name = member.encode().ljust(32, b"\0")
+    head = f"{'#1/32':<16}{0:<12}{0:<6}{0:<6}{644:<8}{len(name + data):<10}`\n"
+    return b"!<arch>\n" + head.encode() + name + data + b"\n" * (len(data) % 2)
+
+
+def of_archive(folder: Path, name: str, member: str, **more: bytes) -> Result:
+    members = {f"libx/lib/{name}": archive(member), **{f"libx/{n}": d for n, d in more.items()}}
+    (result, *_) = ltocompat.check(str(wheel(folder, members)), [H100])
+    return result
+
+
+def test_the_device_runtime_that_a_package_hands_out_decides_nothing_of_it(tmp_path: Path) -> None:
+    alone = of_archive(tmp_path, "libcudadevrt.a", "cuda_device_runtime.o")
+    assert alone.without_device_code
+    assert [finding.rule for finding in alone.findings] == ["IMG-07"]
+    beside = of_archive(tmp_path, "cudadevrt.lib", "cuda_device_runtime.obj", ptx=PTX_OF_TESTS)
+    assert beside.coverage.modules == 1
+    assert {"IMG-07"} <= {finding.rule for finding in beside.findings}
+
+
+def test_other_archives_and_a_device_runtime_that_is_named_are_judged(tmp_path: Path) -> None:
+    for name, member in (
+        ("libx.a", "cuda_device_runtime.o"),
+        ("libcudadevrt.a", "axpy.o"),
+    ):
+        result = of_archive(tmp_path, name, member)
+        assert result.coverage.modules, (name, member)
+        assert "IMG-07" not in {finding.rule for finding in result.findings}
+    path = wheel(tmp_path, {"libx/libcudadevrt.a": archive("cuda_device_runtime.o")})
+    (named, *_) = ltocompat.check(f"{path}::libx/libcudadevrt.a", [H100])
+    assert named.coverage.modules == 1
+    (tmp_path / "libcudadevrt.a").write_bytes(archive("cuda_device_runtime.o"))
+    (bare, *_) = ltocompat.check(tmp_path / "libcudadevrt.a", [H100])
+    assert bare.coverage.modules == 1
+
+
 def test_bitcode_in_a_package_is_said_to_be_not_judged(tmp_path: Path) -> None:
     code = {"libx/x.cubin": CUBIN_12_4}
     problems = judged(wheel(tmp_path, {**code, "libx/libdevice.10.bc": b"BC\xc0\xde"}))

@@ -54,6 +54,7 @@ class ArtifactSummary:
         one_link: all that can be linked is given to one link.
         link_trials: what linkers did with that link.
         test_groups: loose images of a package's own tests, on which no verdict of it rests.
+        device_runtime: objects of NVIDIA's libcudadevrt in a package, for links that others make.
         variants: files of which the artifact's loader opens one.
     """
 
@@ -67,6 +68,7 @@ class ArtifactSummary:
     one_link: bool = False
     link_trials: Trials = field(default_factory=dict)
     test_groups: list[ModuleGroup] = field(default_factory=list)
+    device_runtime: list[ModuleGroup] = field(default_factory=list)
     variants: tuple[Variant, ...] = ()
 
     @property

@@ -24,6 +24,9 @@ _MOST_SKIPPED = 20
 _LARGE = 16 << 10
 _MOST_HOSTS = 10_000
 _TESTS = frozenset({"test", "tests"})
+# The archive and the start of its object, on Linux and Windows (CUDA 12.0 to 13.5).
+_DEVICE_RUNTIME = frozenset({"libcudadevrt.a", "cudadevrt.lib"})
+_OF_DEVICE_RUNTIME = "cuda_device_runtime."
 _MOST_PLACES = 1 << 16  # of a group; the largest libraries have a few thousand modules
 
 _Alike = tuple[tuple[str, ...], ModuleSignature, tuple[tuple[TrialKey, TrialOutcome], ...]]
@@ -129,6 +132,7 @@ class SummaryBuilder:
         self._members = members
         self._groups: dict[tuple[object, ...], ModuleGroup] = {}
         self._of_tests: dict[tuple[object, ...], ModuleGroup] = {}
+        self._device_runtime: dict[tuple[object, ...], ModuleGroup] = {}
         self._inner: dict[tuple[object, ...], ModuleGroup] = {}
         self._inside: tuple[str, ...] = ()
         self._options: dict[tuple[str, ...], Image] = {}
@@ -165,6 +169,7 @@ class SummaryBuilder:
             self._hosts,
             self._apart,
             test_groups=list(self._of_tests.values()),
+            device_runtime=list(self._device_runtime.values()),
             variants=find_variants(self._hosts),
         )
 
@@ -188,7 +193,7 @@ class SummaryBuilder:
         # Of libraries in packages others are kept, too: their machine and search path count.
         needs = host.undefined_registrations or host.nvjitlink_imports or host.libraries
         in_package = host.linked and host.place.members and len(self._hosts) < _MOST_HOSTS
-        if needs or in_package:
+        if (needs or in_package) and not self._of_device_runtime(host.place.members):
             self._hosts.append(host)
         self._flush()
 
@@ -196,8 +201,16 @@ class SummaryBuilder:
         apart = self._inside if self._apart else _of_variant(self._inside)
         for group in self._inner.values():
             groups = self._of_tests if _of_tests(group) else self._groups
+            if self._of_device_runtime(group.example.members):
+                groups = self._device_runtime
             _count(groups, group, apart)
         self._inner = {}
+
+    def _of_device_runtime(self, members: tuple[str, ...]) -> bool:
+        """Whether this is NVIDIA's libcudadevrt inside of what was named."""
+        archives = members[len(self._members) : -1]
+        inside = any(name.rsplit("/", 1)[-1].lower() in _DEVICE_RUNTIME for name in archives)
+        return inside and members[-1].rsplit("/", 1)[-1].startswith(_OF_DEVICE_RUNTIME)
 
 
 def _of_tests(group: ModuleGroup) -> bool:

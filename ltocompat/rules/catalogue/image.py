@@ -97,6 +97,24 @@ def bitcode_not_judged(shipped: Shipped) -> Iterator[Problem]:
         )
 
 
+@FAMILY.of_artifact("IMG-07", Level.NOTE)
+def device_runtime_inside(summary: ArtifactSummary) -> Iterator[Problem]:
+    """No verdict on a package rests on NVIDIA's device runtime, which it hands out."""
+    groups = summary.device_runtime
+    if groups:
+        own = "" if summary.groups else ", and there is no other device code"
+        yield Problem(
+            "IMG-07",
+            Verdict.OK,
+            f"NVIDIA's device runtime is not judged{own}: a device link takes it where code asks "
+            "for it",
+            "name the archive to judge it",
+            "names of the archive and its object",
+            module_count=sum(group.count for group in groups),
+            example=groups[0].example,
+        )
+
+
 # A target that says too little leaves a half of the way unjudged (judge_artifact).
 FAMILY.declare("TGT-01", Level.WARNING)
 
