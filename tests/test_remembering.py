@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pickle
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,9 @@ from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.trial_answer import TrialOutcome, link_key
 from ltocompat.scan.summary_cache import SummaryCache
 from ltocompat.scan.walk import ScanSettings
+from ltocompat.targets.seal import Seal
 
+SEAL = Seal(b"a secret")
 SAMPLE = FOLDER / "fatbin-ltoir" / "nvfatbin-13.3-of-13.3-lto_80.fatbin"
 FILES = sorted(path for path in FOLDER.glob("*/*") if path.parent.name not in ("src", "recipes"))
 
@@ -28,7 +28,7 @@ def read(path: Path) -> list[ArtifactSummary]:
 
 @pytest.fixture
 def cache(tmp_path: Path) -> SummaryCache:
-    return SummaryCache(str(tmp_path / "summaries"))
+    return SummaryCache(str(tmp_path / "summaries"), SEAL)
 
 
 @every("path", FILES)
@@ -87,40 +87,53 @@ def test_a_crash_is_not_kept(outcome: str, kept: bool, cache: SummaryCache) -> N
     assert cache.get(key) == ([summary] if kept else None)
 
 
-class Evil:
-    def __reduce__(self) -> tuple[object, tuple[str]]:
-        return os.mkdir, ("evil",)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"no pickle",
-        pickle.dumps([Evil()]),
-        pickle.dumps([Path("x")]),
-        pickle.dumps("text"),
-        pickle.dumps([1]),
-        b"\x80\x04\x8c\x0fltocompat.model\x8c\x0bre.template\x93.",
-        b"\x80\x04\x8c\x0fltocompat.model\x8c\x09dataclass\x93.",
-    ],
-)
-def test_what_is_no_study_is_not_taken(
-    data: bytes, cache: SummaryCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_somebody_changed_is_not_taken(cache: SummaryCache, tmp_path: Path) -> None:
     key = cache.key(str(SAMPLE), "x")
     assert key is not None
     cache.keep(key, read(SAMPLE))
     (file,) = (tmp_path / "summaries").iterdir()
+    data = file.read_bytes()
+    for position in range(len(data)):
+        file.write_bytes(data[:position] + bytes([data[position] ^ 1]) + data[position + 1 :])
+        assert cache.get(key) is None
+        file.write_bytes(data[:position])
+        assert cache.get(key) is None
     file.write_bytes(data)
+    assert cache.get(key) == read(SAMPLE)
+
+
+def test_what_is_sealed_counts_for_its_own_file_alone(cache: SummaryCache, tmp_path: Path) -> None:
+    key, other = cache.key(str(SAMPLE), "x"), cache.key(str(SAMPLE), "y")
+    assert key is not None
+    assert other is not None
+    cache.keep(key, read(SAMPLE))
+    (file,) = (tmp_path / "summaries").iterdir()
+    file.rename(file.with_name(other.digest))
+    assert cache.get(other) is None
+
+
+def test_what_somebody_else_sealed_is_not_taken(cache: SummaryCache, tmp_path: Path) -> None:
+    key = cache.key(str(SAMPLE), "x")
+    assert key is not None
+    SummaryCache(str(tmp_path / "summaries"), Seal(b"another secret")).keep(key, read(SAMPLE))
     assert cache.get(key) is None
-    assert not (tmp_path / "evil").exists()
+
+
+@pytest.mark.parametrize("data", [b"", b"\xc1", b"\x01", b"\x90" * 1000, b"\x91" * 100000])
+def test_what_is_sealed_and_no_summary_is_not_taken(
+    data: bytes, cache: SummaryCache, tmp_path: Path
+) -> None:
+    key = cache.key(str(SAMPLE), "x")
+    assert key is not None
+    cache.keep(key, read(SAMPLE))
+    (file,) = (tmp_path / "summaries").iterdir()
+    file.write_bytes(SEAL.seal(key.digest.encode(), data) + data)
+    assert not cache.get(key)
 
 
 def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    cache = SummaryCache(str(tmp_path / "file" / "summaries"))
+    cache = SummaryCache(str(tmp_path / "file" / "summaries"), SEAL)
     key = cache.key(str(SAMPLE), "x")
     assert key is not None
     cache.keep(key, read(SAMPLE))

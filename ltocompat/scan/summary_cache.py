@@ -3,8 +3,8 @@
 A summary is kept under the SHA-256 of the file's bytes, its path (places are written with it), how
 it was read, and this very program (its version, and size and time of each of its files). Kept is
 only what any run would find again: nothing with a place that could not be read, which a limit may
-have caused, and nothing with a crash or a time-out. Whatever is wrong with what is kept, the file
-is read as if there were nothing.
+have caused, and nothing with a crash or a time-out. Whatever is wrong with what is kept, or without
+this user's seal, the file is read as if there were nothing.
 """
 
 from __future__ import annotations
@@ -12,38 +12,24 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import io
 import os
-import pickle
 import stat
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+import msgspec
 
 from ltocompat import model
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.version import VERSION
 from ltocompat.targets.linkers import Cache
+from ltocompat.targets.seal import SIZE, Seal
 
 _KEPT = 90 * 24 * 3600.0  # seconds
 _MOST_BYTES = 64 << 20  # of one file's summaries; those of libcuvs take 60 KB
 _THIN = b"!<thin>\n"  # an archive whose members are other files
-# Modules of values: a pickle that names anything else is none of ours.
-_VALUES = {
-    f"ltocompat.model.{name}"
-    for name in (
-        "arch",
-        "artifact_summary",
-        "image",
-        "place",
-        "signature",
-        "symbols",
-        "trial_answer",
-        "variant",
-    )
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +52,19 @@ class SummaryCache:
 
     Args:
         folder: need not exist yet.
+        seal: what is kept bears it.
     """
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, seal: Seal) -> None:
         self._folder = folder
+        self._seal = seal
 
     @classmethod
-    def of(cls, environ: Mapping[str, str] | None = None) -> SummaryCache:
-        """That of this user, beside the nvJitLinks for trials."""
-        return cls(os.path.join(os.path.dirname(Cache.of(environ).folder), "summaries-3"))
+    def of(cls, environ: Mapping[str, str] | None = None) -> SummaryCache | None:
+        """That of this user, beside the nvJitLinks for trials; None without a seal."""
+        folder = os.path.join(os.path.dirname(Cache.of(environ).folder), "summaries-4")
+        seal = Seal.of(environ)
+        return None if seal is None else cls(folder, seal)
 
     def key(self, path: str, how: str) -> Key | None:
         """What the summaries of a file are kept under; None for what is not one regular file.
@@ -101,14 +91,12 @@ class SummaryCache:
         """The summaries that are kept; None where there are none."""
         try:
             with open(self._file(key), "rb") as file:
-                data = file.read(_MOST_BYTES)
-            found = _Reader(io.BytesIO(data)).load()
-        except Exception:  # noqa: BLE001 - broken bytes can make a pickle raise anything
+                seal, data = file.read(SIZE), file.read(_MOST_BYTES)
+            if not self._seal.is_on(seal, key.digest.encode(), data):
+                return None
+            return msgspec.msgpack.decode(data, type=list[ArtifactSummary])
+        except (OSError, msgspec.MsgspecError):
             return None
-        sound = isinstance(found, list) and all(
-            isinstance(value, ArtifactSummary) for value in found
-        )
-        return found if sound else None
 
     def keep(self, key: Key, summaries: Sequence[ArtifactSummary]) -> None:
         """Keep summaries that were made of the file as it was when its key was."""
@@ -121,9 +109,10 @@ class SummaryCache:
             finally:
                 os.close(fd)
             if not changed:
-                os.makedirs(self._folder, exist_ok=True)
+                os.makedirs(self._folder, mode=0o700, exist_ok=True)
                 self._sweep()
-                _write(self._file(key), pickle.dumps(list(summaries), 5))
+                data = msgspec.msgpack.encode(list(summaries))
+                _write(self._file(key), self._seal.seal(key.digest.encode(), data) + data)
 
     def _file(self, key: Key) -> str:
         return os.path.join(self._folder, key.digest)
@@ -135,16 +124,6 @@ class SummaryCache:
             with contextlib.suppress(OSError):  # another run may sweep it just now
                 if entry.stat().st_mtime < oldest:
                     os.unlink(entry.path)
-
-
-class _Reader(pickle.Unpickler):
-    """Reads pickles of our own values; names of anything else, such as functions, are refused."""
-
-    def find_class(self, module: str, name: str, /) -> Any:  # noqa: ANN401 - any of our values
-        found = super().find_class(module, name) if module in _VALUES else None
-        if not isinstance(found, type) or found.__module__ != module:
-            raise pickle.UnpicklingError(f"{module}.{name} is no value of ours")
-        return found
 
 
 def _lasting(summary: ArtifactSummary) -> bool:

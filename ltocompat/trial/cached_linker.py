@@ -5,7 +5,7 @@ the exact version of the linker and the processor that it runs on, the options (
 one) and whether it was linked or only added; where the bytes lie makes no difference. Crashes and
 time-outs are no answers: they may come from the machine, and are asked again. Answers older than 90
 days are asked again, too, so that the file does not grow for ever. A cache that can't be read or
-written is as good as none.
+written is as good as none, and so is an answer without this user's seal.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ltocompat.model.closing import Closing
 from ltocompat.model.trial_answer import TrialOutcome
 from ltocompat.targets.linkers import Cache, Linker, Tool
+from ltocompat.targets.seal import Seal
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.logs import explain, first_line
 from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, TrialInput
@@ -34,15 +35,17 @@ LEFT_OUT = "left out"
 """nvlink ended well, with nothing of its inputs in its output: no word on any of them."""
 
 # Whatever changes the answer to the same question, as the reading of logs does, takes a new number.
-_FILE = "trials-1.sqlite"
+_FILE = "trials-2.sqlite"
 _DAY = 24 * 3600
 _KEPT = 90  # days
+_LONGEST = 1 << 20  # characters of an answer
 _PATIENCE = 5.0  # seconds to wait for another run that writes
 _PLACE = "\0"  # stands for the name of an input, which answers may repeat
 
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS answers "
-    "(question BLOB PRIMARY KEY, answer TEXT NOT NULL, day INTEGER NOT NULL) WITHOUT ROWID"
+    "(question BLOB PRIMARY KEY, answer TEXT NOT NULL, day INTEGER NOT NULL, seal BLOB NOT NULL)"
+    " WITHOUT ROWID"
 )
 
 # A probe's target: above the fragment's architecture, and known to all versions.
@@ -88,17 +91,21 @@ class TrialCache(Closing):
 
     Args:
         path: the file, which need not exist yet.
+        seal: what is kept bears it.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, seal: Seal) -> None:
         self._path = path
+        self._seal = seal
         self._file: sqlite3.Connection | None = None
         self._broken = False
 
     @classmethod
-    def of(cls, environ: Mapping[str, str] | None = None) -> TrialCache:
-        """That of this user, beside the nvJitLinks for trials."""
-        return cls(os.path.join(os.path.dirname(Cache.of(environ).folder), _FILE))
+    def of(cls, environ: Mapping[str, str] | None = None) -> TrialCache | None:
+        """That of this user, beside the nvJitLinks for trials; None without a seal."""
+        seal = Seal.of(environ)
+        folder = os.path.dirname(Cache.of(environ).folder)
+        return None if seal is None else cls(os.path.join(folder, _FILE), seal)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -109,18 +116,17 @@ class TrialCache(Closing):
 
     def get(self, question: Question) -> TrialOutcome | None:
         """The answer that is kept; None where there is none."""
-        rows: list[tuple[object]] = []
+        rows: list[tuple[object, object]] = []
         with _forgiving():
             if (file := self._opened()) is not None:
-                select = "SELECT answer FROM answers WHERE question = ?"
-                rows = file.execute(select, (question.digest,)).fetchall()
-        try:
-            match json.loads(rows[0][0]) if rows and isinstance(rows[0][0], str) else None:
-                case [str(who), str(outcome), None | str() as cause, str(reason)] if who:
-                    name = question.name
-                    return TrialOutcome(who, outcome, cause, reason.replace(_PLACE, name))
-        except (ValueError, RecursionError):
-            pass
+                select = (
+                    "SELECT answer, seal FROM answers WHERE question = ? AND length(answer) < ?"
+                )
+                rows = file.execute(select, (question.digest, _LONGEST)).fetchall()
+        match rows:
+            case [(str(text), bytes(seal))] if self._seal.is_on(seal, *_parts(question, text)):
+                who, outcome, cause, reason = json.loads(text)
+                return TrialOutcome(who, outcome, cause, reason.replace(_PLACE, question.name))
         return None
 
     def keep(self, answers: Mapping[Question, TrialOutcome]) -> None:
@@ -132,11 +138,13 @@ class TrialCache(Closing):
                 name, reason = question.name, answer.reason
                 anywhere = reason.replace(name, _PLACE) if name else reason
                 text = json.dumps([answer.who, answer.outcome, answer.cause, anywhere])
-                rows.append((question.digest, text, today))
+                rows.append(
+                    (question.digest, text, today, self._seal.seal(*_parts(question, text)))
+                )
         with _forgiving():
             if rows and (file := self._opened()) is not None:
                 with file:
-                    file.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", rows)
+                    file.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", rows)
 
     def _opened(self) -> sqlite3.Connection | None:
         if self._file is None and not self._broken:
@@ -146,11 +154,17 @@ class TrialCache(Closing):
         return self._file
 
 
+def _parts(question: Question, text: str) -> tuple[bytes, bytes]:
+    """What is sealed: an answer counts for its own question."""
+    return question.digest, text.encode("utf-8", "surrogatepass")
+
+
 def _open(path: str) -> sqlite3.Connection:
     import sqlite3  # some builds of Python lack it
 
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     file = sqlite3.connect(path, timeout=_PATIENCE)
+    file.execute("PRAGMA trusted_schema = OFF")
     with file:
         file.execute(_TABLE)
         file.execute("DELETE FROM answers WHERE day < ?", (int(time.time() // _DAY) - _KEPT,))

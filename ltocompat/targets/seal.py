@@ -1,0 +1,93 @@
+"""A secret of this user's, by which what was kept by earlier runs is known to be ours.
+
+Caches travel: a CI job restores what another job, of a stranger's branch, has stored. What is not
+sealed with the secret is as good as absent. It lies beside no cache, in
+``$XDG_STATE_HOME/ltocompat/seal.key``; who wants kept answers to count in another place sets
+LTOCOMPAT_CACHE_KEY there to a secret of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import os
+import secrets
+import stat
+import sys
+import tempfile
+from collections.abc import Mapping
+
+KEY_VARIABLE = "LTOCOMPAT_CACHE_KEY"
+SIZE = 32
+"""Bytes of a seal, and of the secret."""
+_FILE = "seal.key"
+_THE_FILE_ITSELF = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Seal:
+    """Seals bytes with a secret, and knows its own seals."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str] | None = None) -> Seal | None:
+        """That of this user, made when there is none; None where none can be kept to oneself."""
+        known = os.environ if environ is None else environ
+        if given := known.get(KEY_VARIABLE):
+            return cls(hashlib.sha256(os.fsencode(given)).digest())
+        with contextlib.suppress(OSError):
+            path = os.path.join(_folder(known), _FILE)
+            secret = _read(path) or _make(path)
+            return None if secret is None else cls(secret)
+        return None
+
+    def seal(self, *parts: bytes) -> bytes:
+        """The seal of these parts, in this order."""
+        digest = hmac.new(self._secret, digestmod="sha256")
+        for part in parts:
+            digest.update(len(part).to_bytes(8, "little") + part)
+        return digest.digest()
+
+    def is_on(self, seal: bytes, *parts: bytes) -> bool:
+        """Whether the parts were sealed so, with this secret."""
+        return hmac.compare_digest(seal, self.seal(*parts))
+
+
+def _folder(environ: Mapping[str, str]) -> str:
+    base = environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_STATE_HOME", "")
+    if not os.path.isabs(base):  # the XDG specification: others are to be ignored
+        base = os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".local", "state")
+    return os.path.join(base, "ltocompat")
+
+
+def _read(path: str) -> bytes | None:
+    """The secret; None where there is none, or one that others can read or have written."""
+    try:
+        file = os.open(
+            path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        )
+    except FileNotFoundError:
+        return None
+    try:
+        status = os.fstat(file)
+        ours = sys.platform == "win32" or (
+            status.st_uid == os.getuid() and not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+        )
+        secret = os.read(file, SIZE) if ours and stat.S_ISREG(status.st_mode) else b""
+        return secret if len(secret) == SIZE else None
+    finally:
+        os.close(file)
+
+
+def _make(path: str) -> bytes | None:
+    """A new secret; where another run makes one too, the last one counts from then on."""
+    folder = os.path.dirname(path)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    secret = secrets.token_bytes(SIZE)
+    part_fd, part = tempfile.mkstemp(dir=folder)  # nobody else can read it
+    with os.fdopen(part_fd, "wb") as file:
+        file.write(secret)
+    os.replace(part, path)
+    return _read(path)
