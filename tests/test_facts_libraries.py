@@ -35,6 +35,7 @@ def test_every_row_is_of_one_major_version_and_every_file_a_library() -> None:
         names = list(map(posixpath.basename, row.files))
         # A package that moved its files, or brings those of several architectures, has them twice.
         assert len(set(names)) * 3 >= len(names), row
+        assert all(row in packages_with(name) for name in names), row
 
 
 def test_whatever_a_package_asks_for_is_in_the_table_too() -> None:

@@ -448,12 +448,14 @@ def test_a_promised_nvjitlink_has_to_be_new_enough(tmp_path: Path, opening: byte
 def test_wheels_of_windows_are_held_to_the_same(tmp_path: Path) -> None:
     """Its library imports __nvJitLinkCreate_12_4 of nvJitLink_120_0.dll."""
     members = {"libx/x.dll": image()}
-    bare = wheel(tmp_path, members, ["nvidia-nvjitlink-cu12"], tag="py3-none-win_amd64")
+    runtime = "nvidia-cuda-runtime-cu12"
+    requires = ["nvidia-nvjitlink-cu12", runtime]
+    bare = wheel(tmp_path, members, requires, tag="py3-none-win_amd64")
     problems = judged(bare)
     # It also has the name of an NVRTC to open.
     assert told(problems) == {"NJL-06": FAIL, "PKG-01": OK}
     assert problems[0].remedy == "write Requires-Dist: nvidia-nvjitlink-cu12>=12.4,<13"
-    other = wheel(tmp_path, members, ["nvidia-nvjitlink-cu12>=12.4"], tag=LINUX)
+    other = wheel(tmp_path, members, ["nvidia-nvjitlink-cu12>=12.4", runtime], tag=LINUX)
     assert told(judged(other)) == {"PKG-06": FAIL, "PKG-01": OK}
     assert judged(other)[0].remedy == "tag it win_amd64"
 

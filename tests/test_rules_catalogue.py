@@ -48,6 +48,7 @@ SILENT = {
     "LTO-17",
     "PTX-07",
     "SASS-09",
+    "PKG-14",
     "TRIAL",
     "TRIAL-DISAGREES",
     "TGT-01",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import posixpath
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 
@@ -55,12 +56,17 @@ def library_packages() -> dict[str, tuple[LibraryPackage, ...]]:
     return {name: tuple(rows) for name, rows in found.items()}
 
 
-@functools.cache
+# The table is read for these names alone; most libraries need none.
+_LIKELY = re.compile(r"(?:lib)?(?:cu|nv|npp|nccl|mathdx|cal)", re.IGNORECASE)
+
+
 def packages_with(file: str) -> tuple[LibraryPackage, ...]:
     """The packages that bring a library by its file name, ``libcublas.so.12``.
 
     Windows doesn't tell letters of two cases apart.
     """
+    if not _LIKELY.match(file):
+        return ()
     return _by_file().get(_as_compared(file), ())
 
 

@@ -264,9 +264,10 @@ class Host:
         nvjitlink_imports: imported ``__nvJitLink*`` names, with their version suffixes.
         libraries: CUDA libraries needed, opened by name, or copied in.
         soname: the file name that a library gives itself (DT_SONAME, export directory).
-        needed: file names of all libraries that its loader brings, CUDA's or not.
+        needed: file names of all libraries that its loader brings, CUDA's or not; those that
+            Windows loads at a first call are left out.
         runpath: folders that its loader looks into first, as written (``$ORIGIN/../lib``):
-            DT_RUNPATH, or DT_RPATH where there is none.
+            DT_RUNPATH, or DT_RPATH where there is none. An empty one is the current folder.
         debug_size: bytes of its sections for a debugger of host code (``.debug_info`` ...).
         exports: names that it has for others, where the name of the file names a version of CUDA;
             not all of them where there are very many.

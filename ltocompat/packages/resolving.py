@@ -1,14 +1,15 @@
-"""From a package's dependencies to nvJitLink and NVRTC, through extras and metapackages."""
+"""From a package's dependencies to libraries of CUDA, through extras and metapackages."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
 from ltocompat.facts.libraries import library_packages, toolkit_majors, toolkit_packages
+from ltocompat.facts.toolkits import toolkit_pins
 from ltocompat.model.target import System
 from ltocompat.packages.values import Dependency, Kind, Package
 from ltocompat.targets.systems import MarkerEnvironment
@@ -33,6 +34,7 @@ _TOOLKIT = "cuda-toolkit"
 _MAY_BRING = re.compile(r"cuda|nvidia|cupy|torch|jax|tensorflow|numba|(?:-|_)cu1\d")
 _BRINGS_NOTHING = ("cuda-pathfinder", "cuda-version")
 _DEEPEST = 8
+_STEP = " -> "
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,11 @@ def ways_to(part: str, package: Package, others: Sequence[Package] = ()) -> tupl
         package: the package to start with.
         others: packages at hand, whose metadata is followed.
     """
-    search = _Search(part, package.kind, {other.name: other for other in others})
-    found = list(search.of_package(package, frozenset(), 0))
+    found = [
+        way
+        for reached in _Walk(package, others).dependencies()
+        for way in _ways_of(part, package.kind, reached)
+    ]
     limits = [
         allowed(part, _CONDA_VERSION, require.versions)
         for require in package.requires
@@ -156,62 +161,154 @@ def _environment(package: Package) -> MarkerEnvironment:
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
-    """What is the same all along the way."""
+class Lead:
+    """A package of NVIDIA's libraries that the metadata of a package lead to.
 
-    part: str
-    kind: Kind
-    others: dict[str, Package]
+    Attributes:
+        package: its name.
+        line: the line that it begins with, and what follows, as in ``Way``.
+        versions: alternative specifiers on it; empty where another package brings it, whose own
+            specifiers are not known.
+        extra: the extra that has to be asked for; None for none.
+    """
 
-    def of_package(self, package: Package, extras: frozenset[str], depth: int) -> Iterator[Way]:
-        """Ways out of a package; below the first one, ``extras`` are those that are asked for."""
-        environment = _environment(package)
-        for require in package.requires:
-            if environment.holds(require.marker):
-                yield from self._of(require, depth)
-                continue
-            for extra in package.extras if depth == 0 else sorted(extras):
-                if environment.with_extra(extra).holds(require.marker):
-                    of_extra = extra if depth == 0 else None
-                    for way in self._of(require, depth):
-                        yield replace(way, extra=of_extra)
+    package: str
+    line: str
+    versions: tuple[str, ...] = ()
+    extra: str | None = None
 
-    def _of(self, dependency: Dependency, depth: int) -> Iterator[Way]:
+
+def leads(package: Package, others: Sequence[Package] = ()) -> tuple[Lead, ...]:
+    """Every package with libraries of CUDA that a Python package installs, each way once.
+
+    Args:
+        package: the package to start with.
+        others: packages at hand, whose metadata is followed.
+    """
+    found = (
+        lead for reached in _Walk(package, others).dependencies() for lead in _leads_of(reached)
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _leads_of(reached: _Reached) -> Iterator[Lead]:
+    dependency, line, extra = reached.dependency, reached.line, reached.extra
+    if dependency.name in library_packages():
+        yield Lead(dependency.name, line, dependency.versions, extra)
+        found = come_with(dependency.name)
+    elif dependency.name == _TOOLKIT:
+        found = tuple(
+            name
+            for major in _toolkit_majors_in(dependency.versions)
+            for asked in sorted(dependency.asks)
+            for package in toolkit_packages(major, asked)
+            for name in (package, *come_with(package))
+        )
+    else:
+        found = ()
+    if not reached.followed:
+        yield from (Lead(name, f"{line}{_STEP}{name}", extra=extra) for name in found)
+
+
+def _toolkit_majors_in(alternatives: tuple[str, ...]) -> Iterator[int]:
+    """The majors of cuda-toolkit that specifiers admit."""
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import Version
+
+    versions = {Version(pin.toolkit) for pin in toolkit_pins()}
+    for major in toolkit_majors():
+        of_major = [version for version in versions if version.major == major]
+        if any(SpecifierSet(text).contains(v) for text in alternatives for v in of_major):
+            yield major
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """A dependency of a package, or of one that it depends on.
+
+    Attributes:
+        dependency: it.
+        line: the line that it begins with, and what follows.
+        extra: the extra of the first package that has to be asked for; None for none.
+        followed: its package is at hand, so that its own dependencies are walked, too.
+    """
+
+    dependency: Dependency
+    line: str
+    extra: str | None
+    followed: bool
+
+
+class _Walk:
+    """Through the dependencies of a package, and of those at hand that it depends on."""
+
+    def __init__(self, package: Package, others: Sequence[Package]) -> None:
+        self._package = package
+        self._others = {other.name: other for other in others}
+
+    def dependencies(self) -> Iterator[_Reached]:
+        """Every dependency that is installed, by each way to it; the nearest first."""
+        for dependency, extra in _installed(self._package, self._package.extras):
+            yield from self._behind(dependency, dependency.line, extra, 0)
+
+    def _behind(
+        self, dependency: Dependency, line: str, extra: str | None, depth: int
+    ) -> Iterator[_Reached]:
         if depth > _DEEPEST:
             return
-        if self._is_part(dependency.name):
-            yield Way(
-                dependency.name,
-                dependency.line,
-                allowed(self.part, dependency.name, dependency.versions),
-                only_limits=dependency.only_limits,
-            )
-        elif dependency.name in self.others:
-            beneath = self.of_package(self.others[dependency.name], dependency.asks, depth + 1)
-            yield from (
-                replace(way, line=f"{dependency.line} -> {_short(way.line)}") for way in beneath
-            )
-        elif self.kind is Kind.CONDA:
-            yield from self._of_metapackage(dependency)
-        elif dependency.name == _TOOLKIT:
-            by_package = allowed_by_toolkit(self.part, dependency.versions, dependency.asks)
-            for package, admitted in by_package.items():
-                yield Way(package, f"{dependency.line} -> {package}", admitted)
-        else:
-            for found in filter(self._is_part, come_with(dependency.name)):
-                yield Way(found, f"{dependency.line} -> {found}", allowed(self.part, found, ("",)))
+        other = self._others.get(dependency.name)
+        yield _Reached(dependency, line, extra, followed=other is not None)
+        if other is not None:
+            for following, _ in _installed(other, sorted(dependency.asks)):
+                way = f"{line}{_STEP}{_short(following.line)}"
+                yield from self._behind(following, way, extra, depth + 1)
 
-    def _of_metapackage(self, dependency: Dependency) -> Iterator[Way]:
-        if dependency.name in _CONDA_METAPACKAGES:
-            name = _CONDA[self.part]
-            admitted = allowed_by_metapackage(self.part, dependency.versions)
-            line = f"{dependency.line} -> {name}"
-            yield Way(name, line, admitted, only_limits=dependency.only_limits)
 
-    def _is_part(self, name: str) -> bool:
-        if self.kind is Kind.CONDA:
-            return name == _CONDA[self.part]
-        return _WHEELS[self.part].fullmatch(name) is not None
+def _installed(package: Package, extras: Iterable[str]) -> Iterator[tuple[Dependency, str | None]]:
+    """What a package depends on always, and by which of these extras."""
+    environment = _environment(package)
+    for require in package.requires:
+        if environment.holds(require.marker):
+            yield require, None
+            continue
+        for extra in extras:
+            if environment.with_extra(extra).holds(require.marker):
+                yield require, extra
+
+
+def _ways_of(part: str, kind: Kind, reached: _Reached) -> Iterator[Way]:
+    """The ways to a part that begin with a dependency."""
+    dependency, line, extra = reached.dependency, reached.line, reached.extra
+    if _is_part(part, kind, dependency.name):
+        admitted = allowed(part, dependency.name, dependency.versions)
+        yield Way(dependency.name, line, admitted, extra, only_limits=dependency.only_limits)
+    elif reached.followed:
+        return
+    elif kind is Kind.CONDA and dependency.name in _CONDA_METAPACKAGES:
+        name = _CONDA[part]
+        admitted = allowed_by_metapackage(part, dependency.versions)
+        way = f"{line}{_STEP}{name}"
+        yield Way(name, way, admitted, extra, only_limits=dependency.only_limits)
+    elif kind is not Kind.CONDA:
+        for package, admitted in _behind(part, dependency).items():
+            yield Way(package, f"{line}{_STEP}{package}", admitted, extra)
+
+
+def _behind(part: str, dependency: Dependency) -> dict[str, Allowed]:
+    """What a dependency on a package of NVIDIA's admits of a part, by the package that has it."""
+    if dependency.name == _TOOLKIT:
+        return allowed_by_toolkit(part, dependency.versions, dependency.asks)
+    return {
+        name: allowed(part, name, ("",))
+        for name in come_with(dependency.name)
+        if _WHEELS[part].fullmatch(name)
+    }
+
+
+def _is_part(part: str, kind: Kind, name: str) -> bool:
+    if kind is Kind.CONDA:
+        return name == _CONDA[part]
+    return _WHEELS[part].fullmatch(name) is not None
 
 
 def _short(line: str) -> str:

@@ -240,9 +240,12 @@ class ElfHost:
 
     @property
     def runpath(self) -> tuple[str, ...]:
-        """DT_RUNPATH; where there is one, loaders ignore DT_RPATH (ld.so(8))."""
+        """DT_RUNPATH; where there is one, loaders ignore DT_RPATH (ld.so(8)).
+
+        An element may be empty; a text without any is ignored (glibc, elf/dl-load.c).
+        """
         text = self._text_of("DT_RUNPATH") or self._text_of("DT_RPATH") or ""
-        return tuple(folder for folder in text.split(":") if folder)
+        return tuple(text.split(":")) if text else ()
 
     def symbols(self) -> Symbols:
         """From .symtab and .dynsym."""

@@ -8,7 +8,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.elf import ELF_MAGIC
 from ltocompat.files.objects.elf_host import read_elf
 from ltocompat.files.objects.libraries import libraries_of
-from ltocompat.files.objects.structure import ObjectReader, Section, Symbols, guarded
+from ltocompat.files.objects.structure import DELAYED, ObjectReader, Section, Symbols, guarded
 from ltocompat.files.objects.wrappers import Registration, read_registration
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import CudaLibrary, Host
@@ -84,7 +84,7 @@ class ObjectFile:
         with guarded(problems, "the needed libraries"):
             libraries = libraries_of(self._view, self._budget, self._structure)
         with guarded(problems, "the needed libraries"):
-            needed = tuple(row.file for row in self._structure.needed())
+            needed = tuple(row.file for row in self._structure.needed() if row.evidence != DELAYED)
             runpath = self._structure.runpath
         names: list[str] = []
         with guarded(problems, "the exported names"):

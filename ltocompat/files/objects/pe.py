@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.coff import MACHINES, SCN_DATA, SCN_EXECUTE, read_sections
 from ltocompat.files.objects.relocations import pointer_at
-from ltocompat.files.objects.structure import Needed, Section, Symbols, guarded, short_text
+from ltocompat.files.objects.structure import (
+    DELAYED,
+    Needed,
+    Section,
+    Symbols,
+    guarded,
+    short_text,
+)
 from ltocompat.model.limits import Budget
 
 _FILE_HEADER = struct.Struct("<HHIIIHH")
@@ -44,7 +51,7 @@ class _ImportTable:
 
 _IMPORT_TABLES = (
     _ImportTable(1, 20, 12, (0, 16), "import table"),
-    _ImportTable(13, 32, 4, (16,), "delay-load import table"),
+    _ImportTable(13, 32, 4, (16,), DELAYED),
 )
 
 

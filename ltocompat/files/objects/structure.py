@@ -135,6 +135,10 @@ NVJITLINK_PREFIXES = ("__nvJitLink", "nvJitLink")
 SYMBOL_PREFIXES = tuple(name.encode() for name in REGISTRATION_PREFIXES + NVJITLINK_PREFIXES)
 
 
+DELAYED = "delay-load import table"
+"""The evidence for a library that a PE image loads when it calls it first, not before."""
+
+
 class Needed(NamedTuple):
     """A library that the loader brings, by file name, and the table that says so."""
 

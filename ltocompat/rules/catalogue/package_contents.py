@@ -1,10 +1,11 @@
-"""Packages: names, tags and RUNPATHs against what is inside (PKG-05 to PKG-08, PKG-13)."""
+"""Packages: names, tags and RUNPATHs against what is inside (PKG-05 to PKG-08, PKG-13, 14)."""
 
 from __future__ import annotations
 
 import os
 import posixpath
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
@@ -19,6 +20,7 @@ from ltocompat.packages.resolving import ways_to
 from ltocompat.packages.values import Kind, installed_path
 from ltocompat.rules import floors
 from ltocompat.rules.catalogue.family import Family
+from ltocompat.rules.engine.needed_libraries import folders, needed_libraries
 from ltocompat.rules.engine.shipped_needs import (
     LIBRARIES,
     Strength,
@@ -181,9 +183,6 @@ def _machine_of_tag(platform: str) -> tuple[str, str] | None:
     return None
 
 
-# Folders of the wheels of 12.x, relative to site-packages; those of 13.x share one.
-_FOLDERS_OF_12 = {"nvjitlink": "nvidia/nvjitlink/lib", "nvrtc": "nvidia/cuda_nvrtc/lib"}
-_FOLDER_OF_13 = "nvidia/cu13/lib"
 # Of conda's two, one has links to the other (conda-forge, recipe of libnvjitlink).
 _FOLDER_OF_CONDA = "lib"
 _TARGETS_OF_CONDA = re.compile(r"targets/[^/]+/lib")
@@ -193,28 +192,52 @@ _ORIGIN = ("$ORIGIN", "${ORIGIN}")
 
 @FAMILY.of_package("PKG-07", Level.WARNING)
 def runpath_misses_dependency(shipped: Shipped) -> Iterator[Problem]:
-    """A library doesn't look where the dependency that brings nvJitLink or NVRTC puts it."""
-    for part, library in LIBRARIES.items():
-        need = need_of(part, shipped)
-        ways = () if need is None else ways_of(need, shipped)
-        if need is None or need.strength is not Strength.LOADED or not ways:
-            continue
-        always = any(extra is None for _, extra in ways)
-        verdict = Verdict.UNKNOWN if always and not _has_pathfinder(shipped) else Verdict.OK
-        for host in shipped.hosts:
-            files = [o.file for o in host.libraries if o.name == library and o.how == "needed"]
-            folder = _brought_to(part, shipped.package, files[0]) if files and files[0] else None
-            if host.format != "ELF" or folder is None:
-                continue
+    """A library doesn't look where the dependency that brings a library of CUDA puts it."""
+    if shipped.package.kind is Kind.CONDA:
+        yield from _runpath_misses_conda(shipped)
+        return
+    loader = _may_load_first(shipped.package)
+    seen = set()
+    for library in needed_libraries(shipped, compilers=True):
+        wanted = folders(library)
+        for host in library.hosts if wanted else ():
             here = posixpath.dirname(_installed_at(host, shipped.package))
-            if not _is_reached(folder, [_resolved_runpath(text, here) for text in host.runpath]):
-                yield _runpath_problem(host, files[0] or "", folder, here, verdict)
+            searched = {_resolved_runpath(text, here) for text in host.runpath}
+            if host.format == "ELF" and not searched & wanted:
+                verdict = Verdict.OK if loader or not library.always else Verdict.UNKNOWN
+                folder = min(wanted, key=lambda path: (not path.startswith("nvidia/"), path))
+                if folder not in seen:  # one RUNPATH leads to all that is there
+                    yield _runpath_problem(host, library.file, folder, here, verdict)
+                seen.add(folder)
                 break
 
 
-def _has_pathfinder(shipped: Shipped) -> bool:
-    """Whether it depends on NVIDIA's loader of libraries."""
-    return any(require.name == _PATHFINDER_PACKAGE for require in shipped.package.requires)
+def _may_load_first(package: Package) -> bool:
+    """Whether Python code may load libraries before the loader looks for them.
+
+    It is NVIDIA's loader of libraries that the package depends on, or a module of its own: one that
+    only makes a folder a package is empty.
+    """
+    modules = (posixpath.basename(file) for file in package.files if file.endswith(".py"))
+    pathfinder = any(require.name == _PATHFINDER_PACKAGE for require in package.requires)
+    return pathfinder or any(module != "__init__.py" for module in modules)
+
+
+def _runpath_misses_conda(shipped: Shipped) -> Iterator[Problem]:
+    for part, library in LIBRARIES.items():
+        need = need_of(part, shipped)
+        if need is None or need.strength is not Strength.LOADED or not ways_of(need, shipped):
+            continue
+        for host in shipped.hosts:
+            files = [o.file for o in host.libraries if o.name == library and o.how == "needed"]
+            if host.format != "ELF" or not files or not files[0]:
+                continue
+            here = posixpath.dirname(_installed_at(host, shipped.package))
+            searched = [_resolved_runpath(text, here) for text in host.runpath]
+            if not any(t == _FOLDER_OF_CONDA or _TARGETS_OF_CONDA.fullmatch(t) for t in searched):
+                verdict = Verdict.UNKNOWN
+                yield _runpath_problem(host, files[0], _FOLDER_OF_CONDA, here, verdict)
+                break
 
 
 def _runpath_problem(host: Host, file: str, folder: str, here: str, verdict: Verdict) -> Problem:
@@ -230,19 +253,6 @@ def _runpath_problem(host: Host, file: str, folder: str, here: str, verdict: Ver
         f"link with -Wl,-rpath,'{wanted}'",
         shown,
     )
-
-
-def _brought_to(part: str, package: Package, file: str) -> str | None:
-    """Where a dependency puts a file."""
-    major = major_of(file)
-    if package.kind is Kind.CONDA:
-        return _FOLDER_OF_CONDA
-    return _FOLDERS_OF_12[part] if major == 12 else _FOLDER_OF_13 if major == 13 else None
-
-
-def _is_reached(folder: str, searched: list[str]) -> bool:
-    conda = folder == _FOLDER_OF_CONDA
-    return any(text == folder or (conda and _TARGETS_OF_CONDA.fullmatch(text)) for text in searched)
 
 
 def _path_in_package(host: Host) -> str:
@@ -263,6 +273,66 @@ def _resolved_runpath(entry: str, here: str) -> str:
             rest = entry[len(origin) :].lstrip("/")
             return posixpath.normpath(posixpath.join(here, rest))
     return entry
+
+
+# What stands in front of these is a folder of the system, or of a toolkit that is installed there.
+_OF_SYSTEMS = re.compile(r"/(?:(?:usr|lib|lib64|etc)(?:/|$)|opt/(?!conda|python|_internal|rh/))")
+# conda writes the prefix into these when it installs, and only then.
+_PLACEHOLDER_OF_CONDA = re.compile(r"placehold", re.IGNORECASE)
+_TOKENS = ("$ORIGIN", "${ORIGIN}", "$LIB", "${LIB}", "$PLATFORM", "${PLATFORM}")
+_ANYBODYS = re.compile(r"/(?:tmp|var/tmp|dev/shm)(?:/|$)")
+
+
+@FAMILY.of_package("PKG-14", Level.WARNING)
+def runpath_of_build_machine(shipped: Shipped) -> Iterator[Problem]:
+    """RUNPATH names the current folder, or one of the machine that built the package."""
+    for kind, (wrong, verdict) in _WRONG_FOLDERS.items():
+        found = [
+            (host, folder)
+            for host in shipped.hosts
+            if host.linked
+            for folder in host.runpath
+            if _kind_of_folder(folder, shipped.package) == kind
+        ]
+        if not found:
+            continue
+        host, folder = found[0]
+        count = len({host.place for host, _ in found})
+        more = f" (and {count - 1} more)" if count > 1 else ""
+        name = posixpath.basename(_path_in_package(host))
+        kept = [text for text in host.runpath if not _kind_of_folder(text, shipped.package)]
+        fix = f"--set-rpath {shlex.quote(':'.join(kept))}" if kept else "--remove-rpath"
+        yield Problem(
+            "PKG-14",
+            verdict,
+            f"RUNPATH of {name}{more} has {wrong.format(folder=folder)}",
+            f"link without it, or run patchelf {fix} {shlex.quote(name)}",
+            ":".join(host.runpath),
+        )
+
+
+_WRONG_FOLDERS = {
+    "current": (
+        "{folder!r}, so that libraries come from the folder that a program is started in",
+        Verdict.UNDOCUMENTED,
+    ),
+    "anybody": (
+        "{folder}, so that libraries come from where anybody may put them",
+        Verdict.UNDOCUMENTED,
+    ),
+    "build": ("{folder}, a folder of the machine that built it", Verdict.OK),
+}
+
+
+def _kind_of_folder(folder: str, package: Package) -> str | None:
+    """What is wrong with an element of RUNPATH: a key of ``_WRONG_FOLDERS``, or None."""
+    if folder.startswith(_TOKENS) or _OF_SYSTEMS.match(folder):
+        return None
+    if package.kind is Kind.CONDA and _PLACEHOLDER_OF_CONDA.search(folder):
+        return None
+    if not folder.startswith("/"):
+        return "current"
+    return "anybody" if _ANYBODYS.match(folder) else "build"
 
 
 @FAMILY.of_package("PKG-08", Level.WARNING)

@@ -1,4 +1,4 @@
-"""Packages: the libraries that their metadata bring (NJL-06, PKG-01 to PKG-04)."""
+"""Packages: the nvJitLink and NVRTC that their metadata bring (NJL-06, PKG-01 to PKG-04)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.packages.resolving import not_at_hand
+from ltocompat.rules import library_problems
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.engine.shipped_needs import (
     LIBRARIES,
@@ -71,11 +72,12 @@ def nvjitlink_allowed_too_old(shipped: Shipped) -> Iterator[Problem]:
 
 @FAMILY.of_package("PKG-01", Level.ERROR)
 def dependency_missing(shipped: Shipped) -> Iterator[Problem]:
-    """A package needs nvJitLink or NVRTC, and its metadata leads to none."""
+    """A package needs a library of CUDA, and its metadata leads to none."""
     for part in LIBRARIES:
         need = need_of(part, shipped)
         if need is not None:
             yield from _missing_library(need, shipped)
+    yield from library_problems.missing(shipped)
 
 
 def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
@@ -110,7 +112,8 @@ def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
 
 @FAMILY.of_package("PKG-02", Level.WARNING)
 def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
-    """A dependency on nvJitLink or NVRTC admits a major whose library has another name."""
+    """A dependency on a library of CUDA admits a major whose library has another name."""
+    yield from library_problems.of_other_names(shipped)
     for part in LIBRARIES:
         need = need_of(part, shipped)
         if need is None:
@@ -158,7 +161,8 @@ def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
 
 @FAMILY.of_package("PKG-04", Level.ERROR)
 def dependency_of_another_major(shipped: Shipped) -> Iterator[Problem]:
-    """The metadata name an nvJitLink or NVRTC of another major than the libraries ask for."""
+    """The metadata name a library of CUDA of another major than the libraries ask for."""
+    yield from library_problems.of_another_major(shipped)
     for part in LIBRARIES:
         need = need_of(part, shipped)
         if need is None:

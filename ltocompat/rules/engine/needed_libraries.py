@@ -1,0 +1,187 @@
+"""The libraries of CUDA that a Python package's own libraries need, and what brings them."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ltocompat.facts.libraries import (
+    LibraryPackage,
+    folders_of,
+    library_packages,
+    packages_with,
+)
+from ltocompat.model.image import Host
+from ltocompat.model.library_name import library_name
+from ltocompat.packages.resolving import Lead, leads
+from ltocompat.packages.values import Kind, Shipped
+from ltocompat.rules.linker_imports import short
+from ltocompat.targets.versions.packages import suffix_major
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+
+_COMPILERS = ("libnvJitLink", "libnvrtc", "libnvrtc-builtins")
+_SUFFIX = re.compile(r"-cu\d\d$")
+# A smaller cuDNN under the same file names, and copies of libraries that others have.
+_OF_JIT = re.compile(r"-jit-|cufftmp")
+_FIRST_WITHOUT_SUFFIX = 13
+_STEM = re.compile(r"(?:64)?_[\d._]+\.dll|\.so[\d.]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class NeededLibrary:
+    """A library of CUDA that loaders look for outside of the package.
+
+    Attributes:
+        file: its file name, as it is needed: ``libcublas.so.12``.
+        hosts: the libraries and programs that need it.
+        packages: the packages of NVIDIA's that bring it, by name and major version.
+        leads: the ways from the package's metadata to one that brings it.
+        leads_to_others: the ways that only lead to other versions of these packages, or to those
+            for another major of CUDA, whose files have other names.
+    """
+
+    file: str
+    hosts: tuple[Host, ...]
+    packages: tuple[LibraryPackage, ...]
+    leads: tuple[Lead, ...]
+    leads_to_others: tuple[Lead, ...]
+
+    @property
+    def always(self) -> bool:
+        """Whether it comes without any extra."""
+        return any(lead.extra is None for lead in self.leads)
+
+    @property
+    def named(self) -> str:
+        """What needs it, as the start of a sentence: ``libx.so needs libcublas.so.12``."""
+        place = self.hosts[0].place
+        return f"{short(place.members[-1] if place.members else place.path)} needs {self.file}"
+
+    @property
+    def stem(self) -> str:
+        """Its name without a version: ``libcublas``."""
+        return _STEM.sub("", self.file)
+
+
+def needed_libraries(shipped: Shipped, *, compilers: bool = False) -> tuple[NeededLibrary, ...]:
+    """What the libraries of a package need and the package doesn't bring; none for conda.
+
+    Args:
+        shipped: the package.
+        compilers: nvJitLink and NVRTC, too, of which other rules know which release it has to be.
+    """
+    if shipped.package.kind is Kind.CONDA:
+        return ()
+    own = {posixpath.basename(file).lower() for file in shipped.package.files}
+    own |= {host.soname.lower() for host in shipped.hosts if host.soname}
+    by_file: dict[str, list[Host]] = {}
+    for host in shipped.hosts:
+        for file in host.needed if host.linked else ():
+            if file.lower() not in own and (compilers or library_name(file) not in _COMPILERS):
+                by_file.setdefault(file, []).append(host)
+    wanted = {file: found for file in by_file if (found := packages_with(file))}
+    every_lead = leads(shipped.package, shipped.others) if wanted else ()
+    return tuple(
+        _with_leads(file, tuple(by_file[file]), packages, every_lead)
+        for file, packages in wanted.items()
+    )
+
+
+def _with_leads(
+    file: str,
+    hosts: tuple[Host, ...],
+    packages: tuple[LibraryPackage, ...],
+    found: tuple[Lead, ...],
+) -> NeededLibrary:
+    kin = {_kin(package.name) for package in packages}
+    near = [lead for lead in found if _kin(lead.package) in kin]
+    right = [lead for lead in near if _brings(lead, file)]
+    others = [lead for lead in near if lead not in right]
+    return NeededLibrary(file, hosts, packages, tuple(right), tuple(others))
+
+
+def _brings(lead: Lead, file: str) -> bool:
+    """Whether a version that is admitted brings a file; versions that nobody has read may."""
+    rows = admitted(lead, file)
+    if rows:
+        return any(folders_of(row, file) for row in rows)
+    return any(package.name == lead.package for package in packages_with(file))
+
+
+def admitted(lead: Lead, file: str) -> tuple[LibraryPackage, ...]:
+    """The majors of a package that a way to it admits, on the system that a file is for."""
+    from packaging.specifiers import SpecifierSet
+
+    windows = file.lower().endswith(".dll")
+    specifiers = [SpecifierSet(text) for text in lead.versions or ("",)]
+    return tuple(
+        row
+        for row in library_packages().get(lead.package, ())
+        if any(platform.startswith("win") == windows for platform in row.platforms)
+        and any(_admits(specifier, row) for specifier in specifiers)
+    )
+
+
+def folders(library: NeededLibrary) -> frozenset[str]:
+    """Where pip may put a library, relative to site-packages."""
+    rows = [row for lead in library.leads for row in admitted(lead, library.file)]
+    return frozenset(folder for row in rows for folder in folders_of(row, library.file))
+
+
+def admits_later_major(lead: Lead) -> bool:
+    """Whether a way admits a major of CUDA that is not published yet.
+
+    Packages without -cu12 or the like in their names change their file names with it.
+    """
+    from packaging.specifiers import SpecifierSet
+
+    if suffix_major(lead.package) is not None:
+        return False
+    newest = max(row.major for row in library_packages()[lead.package])
+    beyond = f"{newest + 1}.0"
+    return any(SpecifierSet(text).contains(beyond) for text in lead.versions)
+
+
+def _kin(package: str) -> str:
+    """Its name for all majors of CUDA."""
+    return _SUFFIX.sub("", package)
+
+
+def _admits(specifier: SpecifierSet, row: LibraryPackage) -> bool:
+    """Whether it admits any version of the row's major.
+
+    Not all versions are in the table: those that the specifier itself names may be published, too,
+    and what comes right behind them.
+    """
+    from packaging.version import Version
+
+    named = [Version(each.version.removesuffix(".*")) for each in specifier]
+    tried = [Version(row.first), Version(row.last)]
+    tried += [each for version in named for each in (version, Version(f"{version.base_version}.1"))]
+    return any(version.major == row.major and version in specifier for version in tried)
+
+
+def to_require(library: NeededLibrary, majors: frozenset[int]) -> tuple[str, ...]:
+    """The requirements of which one brings a library: ``nvidia-cudnn-cu12>=9,<10``.
+
+    Args:
+        library: it.
+        majors: those of CUDA that the package is for, as far as anything says so; without any of
+            these, the requirements for every major are given.
+    """
+    rows = [row for row in library.packages if not _OF_JIT.search(row.name)] or library.packages
+    right = [row for row in rows if cuda_major(row.name) in majors] or rows
+    return tuple(dict.fromkeys(f"{row.name}{_range(row)}" for row in right))
+
+
+def cuda_major(package: str) -> int:
+    """The major of CUDA that a package of NVIDIA's is for."""
+    return suffix_major(package) or _FIRST_WITHOUT_SUFFIX
+
+
+def _range(row: LibraryPackage) -> str:
+    return f">={row.major},<{row.major + 1}" if row.major else "<1"

@@ -1,0 +1,132 @@
+"""What PKG-01, PKG-02 and PKG-04 say of the libraries of CUDA other than nvJitLink and NVRTC."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ltocompat.facts.libraries import folders_of
+from ltocompat.model.verdict import Verdict
+from ltocompat.packages.resolving import leads, not_at_hand
+from ltocompat.packages.values import Shipped
+from ltocompat.rules.engine.needed_libraries import (
+    NeededLibrary,
+    admits_later_major,
+    admitted,
+    cuda_major,
+    needed_libraries,
+    to_require,
+)
+from ltocompat.rules.rule import Problem
+
+# Who needs these is loaded by a program that has torch, whatever the metadata say.
+_OF_TORCH = re.compile(r"(?:lib)?(?:torch|c10)(?:_\w+)?\.(?:so|dll)")
+_TORCH = "torch"
+
+
+def missing(shipped: Shipped) -> Iterator[Problem]:
+    """PKG-01: libraries that nothing in the metadata brings; one for each package to depend on."""
+    found = needed_libraries(shipped)
+    brought = {library.stem for library in found if library.leads}
+    seen = set()
+    for library in found:
+        # Of those that come in other versions PKG-04 speaks.
+        if library.always or library.leads_to_others or library.packages in seen:
+            continue
+        seen.add(library.packages)
+        if library.leads:
+            yield _only_with_extra(library, shipped)
+        else:
+            yield _never_brought(library, shipped, variant=library.stem in brought)
+
+
+def _only_with_extra(library: NeededLibrary, shipped: Shipped) -> Problem:
+    extras = ", ".join(dict.fromkeys(str(lead.extra) for lead in library.leads))
+    return Problem(
+        "PKG-01",
+        Verdict.OK,
+        f"{library.named}, which comes only with the extra {extras}",
+        f"have users install it with {shipped.package.name}[{extras}], or "
+        f"{_advice(library, shipped)}",
+        library.leads[0].line,
+    )
+
+
+def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -> Problem:
+    remedy = _advice(library, shipped)
+    unknown = not_at_hand(shipped.package, shipped.others)
+    others = leads(shipped.package, shipped.others)
+    verdict = Verdict.OK
+    if variant:
+        text = f"{library.named}, which nothing in the metadata brings; another major is brought"
+    elif _TORCH in unknown or _is_beside_torch(library):
+        text = f"{library.named}, which torch beside it has to bring: alone it fails to load"
+        remedy += ", unless every torch that is admitted brings it"
+    elif unknown:
+        verdict = Verdict.UNKNOWN
+        more = f" or {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        text = f"{library.named}, and whether {unknown[0]}{more} brings it is not known here"
+        remedy += ", or give them by --with"
+    elif any(lead.extra is None for lead in others):
+        verdict = Verdict.FAIL
+        text = f"{library.named}, but nothing in the metadata brings it"
+    elif others:
+        text = f"{library.named}, which no extra brings, as they do other libraries of CUDA"
+        remedy += " into one of them"
+    else:
+        verdict = Verdict.UNKNOWN
+        text = f"{library.named}, and nothing in the metadata brings any library of CUDA"
+        remedy += ", or tell users to install a CUDA toolkit"
+    return Problem("PKG-01", verdict, text, remedy, f"dependencies of {shipped.package}")
+
+
+def _is_beside_torch(library: NeededLibrary) -> bool:
+    return all(any(map(_OF_TORCH.fullmatch, host.needed)) for host in library.hosts)
+
+
+def _advice(library: NeededLibrary, shipped: Shipped) -> str:
+    majors = frozenset(cuda_major(lead.package) for lead in leads(shipped.package, shipped.others))
+    lines = to_require(library, majors)
+    if len(lines) == 1:
+        return f"write Requires-Dist: {lines[0]}"
+    return f"write Requires-Dist: with that of {', '.join(lines)} which is for your CUDA"
+
+
+def of_other_names(shipped: Shipped) -> Iterator[Problem]:
+    """PKG-02: dependencies that also admit versions whose file has another name."""
+    for library in needed_libraries(shipped):
+        for lead in (lead for lead in library.leads if lead.versions):
+            other = [
+                row for row in admitted(lead, library.file) if not folders_of(row, library.file)
+            ]
+            newer = admits_later_major(lead)
+            if not other and not newer:
+                continue
+            major = (
+                other[0].major if other else max(r.major for r in admitted(lead, library.file)) + 1
+            )
+            yield Problem(
+                "PKG-02",
+                Verdict.UNDOCUMENTED,
+                f"{lead.package} admits {major}.x, but {library.named}, which is the file of "
+                "another major",
+                _advice(library, shipped),
+                lead.line,
+            )
+
+
+def of_another_major(shipped: Shipped) -> Iterator[Problem]:
+    """PKG-04: dependencies on the right library, of which none brings the file that is needed."""
+    found = needed_libraries(shipped)
+    brought = {library.stem for library in found if library.leads}
+    for library in found:
+        if library.leads or not library.leads_to_others:
+            continue
+        lead = library.leads_to_others[0]
+        yield Problem(
+            "PKG-04",
+            Verdict.OK if library.stem in brought else Verdict.FAIL,
+            f"{library.named}, but {lead.package} here never has it",
+            _advice(library, shipped),
+            lead.line,
+        )

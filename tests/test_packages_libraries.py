@@ -1,0 +1,257 @@
+"""PKG-01, 02, 04 and 07 for libraries of CUDA, PKG-14 for RUNPATH: on made wheels, both systems."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from every_case import every
+from libraries_made import build, needs_gcc
+from packages_made import judged, library, metadata, told, wheel
+from test_hosts_windows import image
+
+from ltocompat.model.verdict import Verdict
+from ltocompat.packages.reading import package_of
+from ltocompat.packages.values import Package
+from ltocompat.rules.rule import Problem
+
+FAIL, UNKNOWN, OK = Verdict.FAIL, Verdict.UNKNOWN, Verdict.OK
+UNDOCUMENTED = Verdict.UNDOCUMENTED
+WINDOWS = "py3-none-win_amd64"
+PLACE = "libx/lib64/libx.so"
+# What leads from there to each folder.
+LEADS = (
+    "$ORIGIN/../../nvidia/cublas/lib:$ORIGIN/../../nvidia/cu13/lib:$ORIGIN/../../nvidia/cudnn/lib"
+)
+pytestmark = needs_gcc
+
+
+@functools.cache
+def _needing(needs: tuple[str, ...], runpath: str | None) -> bytes:
+    with TemporaryDirectory() as folder:
+        return library(Path(folder), needs=needs, runpath=runpath)
+
+
+def needing(*needs: str, runpath: str | None = LEADS) -> bytes:
+    """A library that needs others."""
+    return _needing(needs, runpath)
+
+
+def of(folder: Path, needs: str, *requires: str, **options: object) -> tuple[Problem, ...]:
+    """The problems of a wheel with one library that needs another."""
+    members = {PLACE: needing(needs)}
+    return judged(wheel(folder, members, requires, **options))  # type: ignore[arg-type]
+
+
+def dll(name: str) -> bytes:
+    """Needs this library, and nvJitLink."""
+    wanted = name.encode()
+    assert len(wanted) == len(b"cudart64_12.dll")
+    return image().replace(b"cudart64_12.dll", wanted)
+
+
+@every(
+    "case",
+    [
+        ("libcublas.so.12", "nvidia-cublas-cu12", {}),
+        ("libcublas.so.12", "nvidia-cublas-cu12>=12.4,<13", {}),
+        ("libcublas.so.12", "nvidia-cudnn-cu12>=9", {}),  # which brings cuBLAS
+        ("libcublas.so.12", "cuda-toolkit[cublas]==12.*", {}),
+        ("libcublas.so.13", "cuda-toolkit[cusolver]>=13,<14", {}),
+        ("libcublas.so.13", "nvidia-cublas>=13,<14", {}),
+        ("libcublas.so.13", "nvidia-cublas", {"PKG-02": UNDOCUMENTED}),
+        ("libcublas.so.12", "nvidia-cublas>=13", {"PKG-04": FAIL}),
+        ("libcublas.so.13", "nvidia-cublas-cu12", {"PKG-04": FAIL}),
+        ("libcublas.so.12", "cuda-toolkit[cublas]>=13,<14", {"PKG-04": FAIL}),
+        ("libcublas.so.12", "nvidia-cuda-runtime-cu12", {"PKG-01": FAIL}),
+        ("libcublas.so.12", "cuda-toolkit[cudart]==12.*", {"PKG-01": FAIL}),
+        ("libcublas.so.12", "numpy", {"PKG-01": UNKNOWN}),
+        ("libcublas.so.12", "cupy-cuda12x", {"PKG-01": UNKNOWN}),
+        ("libcublas.so.12", "torch", {"PKG-01": OK}),
+        ("libcudnn.so.9", "nvidia-cudnn-cu12>=9", {}),
+        ("libcudnn.so.9", "nvidia-cudnn-cu12", {"PKG-02": UNDOCUMENTED}),
+        ("libcudnn.so.9", "nvidia-cudnn-cu12==9.1.0.70", {}),
+        ("libcudnn.so.9", "nvidia-cudnn-cu12<9", {"PKG-04": FAIL}),
+        ("libcudnn.so.8", "nvidia-cudnn-cu12~=9.1", {"PKG-04": FAIL}),
+        ("libcudnn.so.9", "nvidia-cudnn-cu12>99", {}),  # of which nobody knows the files
+        ("libz.so.1", "numpy", {}),
+        ("libcuda.so.1", "numpy", {}),  # comes with the driver
+        ("libcublas-6b43fd57.so.12", "numpy", {}),  # a copy of its own
+    ],
+)
+def test_what_metadata_bring_is_held_against_what_loaders_need(
+    tmp_path: Path, case: tuple[str, str, dict[str, Verdict]]
+) -> None:
+    needs, requires, expected = case
+    assert told(of(tmp_path, needs, requires)) == expected
+
+
+@every(
+    "case",
+    [
+        ("cublas64_12.dll", "nvidia-cublas-cu12", {}),
+        ("CUBLAS64_12.DLL", "nvidia-cublas-cu12", {}),
+        ("cublas64_12.dll", "nvidia-cublas", {"PKG-04": FAIL}),
+        ("cublas64_13.dll", "nvidia-cublas>=13,<14", {}),
+        ("cublas64_13.dll", "nvidia-cuda-runtime", {"PKG-01": FAIL}),
+        ("cusolver_12.dll", "nvidia-cuda-runtime", {}),  # no name of NVIDIA's
+    ],
+)
+def test_windows_is_held_to_its_own_names(
+    tmp_path: Path, case: tuple[str, str, dict[str, Verdict]]
+) -> None:
+    needs, requires, expected = case
+    linker = "nvidia-nvjitlink-cu12>=12.4,<13"
+    compiler = "nvidia-cuda-nvrtc-cu12>=12,<13"
+    path = wheel(tmp_path, {"libx/x.dll": dll(needs)}, [linker, compiler, requires], tag=WINDOWS)
+    assert told(judged(path)) == expected
+
+
+def test_the_printed_line_cures_what_prints_it(tmp_path: Path) -> None:
+    for needs, requires in (
+        ("libcublas.so.12", "nvidia-cuda-runtime-cu12"),
+        ("libcublas.so.12", "nvidia-cublas>=13"),
+        ("libcublas.so.13", "nvidia-cublas"),
+        ("libcudnn.so.9", "nvidia-cuda-runtime>=13,<14"),
+        ("libcudnn.so.9", "nvidia-cudnn-cu12"),
+        ("libcudss.so.0", "nvidia-cuda-runtime>=13,<14"),
+        ("libcufft.so.11", "nvidia-cuda-runtime-cu12"),
+    ):
+        (problem, *_) = of(tmp_path, needs, requires)
+        before, line = problem.remedy.split("write Requires-Dist: ")
+        assert not before
+        again = of(tmp_path, needs, line)
+        assert not {"PKG-01", "PKG-02", "PKG-04"} & told(again).keys(), (needs, requires, line)
+
+
+def test_what_the_package_brings_itself_is_not_asked_of_others(tmp_path: Path) -> None:
+    host = needing("libcublas.so.12")
+    own = build(tmp_path / "own" / "libcublas.so.12").read_bytes()
+    assert judged(wheel(tmp_path, {PLACE: host, "libx/libcublas.so.12": own}, ["numpy"])) == ()
+    renamed = {PLACE: host, "libx/lib64/libcublas-of-x.so": own}
+    assert judged(wheel(tmp_path, renamed, ["numpy"])) == ()  # by its SONAME
+
+
+def test_an_extra_that_brings_it_is_told(tmp_path: Path) -> None:
+    requires = ["nvidia-cublas-cu12; extra == 'ctk'"]
+    (problem,) = of(tmp_path, "libcublas.so.12", *requires, extras=["ctk"])
+    assert (problem.rule, problem.verdict) == ("PKG-01", OK)
+    assert problem.remedy.startswith("have users install it with libx[ctk]")
+    (problem,) = of(tmp_path, "libnccl.so.2", *requires, extras=["ctk"])
+    assert (problem.rule, problem.verdict) == ("PKG-01", OK)
+    assert problem.remedy == "write Requires-Dist: nvidia-nccl-cu12>=2,<3 into one of them"
+
+
+def test_whoever_needs_the_libraries_of_torch_has_torch_beside_it(tmp_path: Path) -> None:
+    """As torchcodec does, whose metadata name no torch."""
+    host = needing("libcudart.so.12", "libtorch.so")
+    (problem,) = judged(wheel(tmp_path, {PLACE: host}, ["nvidia-npp-cu12"]))
+    assert (problem.rule, problem.verdict) == ("PKG-01", OK)
+    assert "torch beside it has to bring: alone it fails to load" in problem.message
+
+
+def test_one_of_two_majors_is_enough_where_the_package_has_files_for_both(tmp_path: Path) -> None:
+    members = {f"libx/libx_cuda{major}0.so": needing(f"libcublas.so.{major}") for major in (12, 13)}
+    path = wheel(tmp_path, members, ["nvidia-cublas-cu12", "nvidia-cuda-runtime-cu12"])
+    verdicts = {problem.rule: problem.verdict for problem in judged(path)}
+    assert verdicts == {"PKG-04": OK, "PKG-07": UNKNOWN}
+
+
+def test_metadata_beside_are_followed(tmp_path: Path) -> None:
+    def beside(name: str, *requires: str) -> Package:
+        found = package_of(str(wheel(tmp_path, {}, requires, name=name)))
+        assert found is not None
+        return found
+
+    path = wheel(tmp_path, {PLACE: needing("libcublas.so.12")}, ["liby-cu12"])
+    assert told(judged(path)) == {"PKG-01": UNKNOWN}
+    assert judged(path, others=[beside("liby-cu12", "nvidia-cublas-cu12")]) == ()
+    lacking = beside("liby-cu12", "nvidia-cuda-runtime-cu12")
+    assert told(judged(path, others=[lacking])) == {"PKG-01": FAIL}
+
+
+@every(
+    "case",
+    [
+        ("$ORIGIN/../../nvidia/cublas/lib", (), {}),
+        ("${ORIGIN}/../../nvidia/cublas/lib/", (), {}),
+        ("$ORIGIN/../../nvidia/cu13/lib", (), {"PKG-07": UNKNOWN}),
+        (None, (), {"PKG-07": UNKNOWN}),
+        (None, ("libx/__init__.py",), {"PKG-07": UNKNOWN}),
+        (None, ("libx/load.py",), {"PKG-07": OK}),  # which may load it first
+    ],
+)
+def test_runpath_leads_to_where_pip_puts_it(
+    tmp_path: Path, case: tuple[str | None, tuple[str, ...], dict[str, Verdict]]
+) -> None:
+    runpath, modules, expected = case
+    members = {PLACE: needing("libcublas.so.12", runpath=runpath)}
+    members |= dict.fromkeys(modules, b"")
+    problems = judged(wheel(tmp_path, members, ["nvidia-cublas-cu12"]))
+    assert told(problems) == expected
+    if problems:
+        assert problems[0].remedy == "link with -Wl,-rpath,'$ORIGIN/../../nvidia/cublas/lib'"
+
+
+@every(
+    "case",
+    [
+        ("$ORIGIN", None, ""),
+        ("$ORIGIN/../lib:${ORIGIN}:$LIB", None, ""),
+        ("/usr/local/cuda/lib64:/usr/lib", None, ""),
+        ("/opt/rocm/lib", None, ""),
+        ("$ORIGIN::/usr/lib", UNDOCUMENTED, "$ORIGIN:/usr/lib"),
+        ("$ORIGIN:", UNDOCUMENTED, "$ORIGIN"),
+        ("lib:$ORIGIN", UNDOCUMENTED, "$ORIGIN"),
+        ("/tmp/build/lib", UNDOCUMENTED, ""),  # noqa: S108 - a name in a file
+        ("/home/runner/work/lib", OK, ""),
+        ("/__w/_temp/conda_environment_1/lib:$ORIGIN", OK, "$ORIGIN"),
+        ("/opt/conda/lib", OK, ""),
+        ("/croot/x_1/_h_env_placehold_placehold/lib", OK, ""),
+    ],
+)
+def test_runpath_names_no_folder_of_its_build(
+    tmp_path: Path, case: tuple[str, Verdict | None, str]
+) -> None:
+    runpath, expected, kept = case
+    path = wheel(tmp_path, {PLACE: library(tmp_path / "build", runpath=runpath)})
+    problems = judged(path)
+    assert told(problems) == ({} if expected is None else {"PKG-14": expected})
+    if problems:
+        how = f"--set-rpath {kept}" if kept else "--remove-rpath"
+        assert (
+            problems[0].remedy.replace("'", "") == f"link without it, or run patchelf {how} libx.so"
+        )
+
+
+def test_the_loader_looks_into_the_current_folder_for_an_empty_element(tmp_path: Path) -> None:
+    """The oracle of PKG-14: a library that lies where the program is started is loaded."""
+    found = build(tmp_path / "here" / "liby.so", source="int y(void) { return 7; }")
+    host = build(tmp_path / "x" / "libx.so", needs=[found], runpath="$ORIGIN:")
+    program = build(tmp_path / "program", program=True)
+    for folder, loaded in (("here", True), ("x", False)):
+        done = subprocess.run(
+            [str(program), str(host)],
+            env={"LD_DEBUG": "files"},
+            cwd=tmp_path / folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ("calling fini: liby.so" in done.stderr) is loaded
+    path = wheel(tmp_path, {PLACE: host.read_bytes()})
+    assert told(judged(path)) == {"PKG-14": UNDOCUMENTED}
+
+
+def test_installed_packages_are_held_to_the_same(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    for name, data in {
+        PLACE: needing("libcublas.so.12", runpath="$ORIGIN"),
+        "libx-1.0.dist-info/METADATA": metadata("libx", "1.0", ["nvidia-cublas-cu12"]),
+        "libx-1.0.dist-info/RECORD": f"{PLACE},,\n".encode(),
+    }.items():
+        (site / name).parent.mkdir(parents=True, exist_ok=True)
+        (site / name).write_bytes(data)
+    assert told(judged(site / PLACE)) == {"PKG-07": UNKNOWN}
