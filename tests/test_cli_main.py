@@ -34,7 +34,6 @@ BANNED = (
     "ltocompat.facts",
     "lz4",
     "rich",
-    "tabulate",
     "zstandard",
 )
 

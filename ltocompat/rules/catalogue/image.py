@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ltocompat.facts import gpus
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.verdict import Level, Route, Verdict
-from ltocompat.packages.values import Shipped
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import Always
 from ltocompat.rules.rule import Component, Problem, Requirement, Subject
+
+if TYPE_CHECKING:
+    from ltocompat.packages.values import Shipped
 
 FAMILY = Family("image")
 
