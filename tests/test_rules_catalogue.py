@@ -17,10 +17,10 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.model.version import RULES_URL, rule_url
 from ltocompat.rules import catalogue
-from ltocompat.rules.catalogue import FAMILIES, RULES, requirements_of, rule
+from ltocompat.rules.catalogue import FAMILIES, OF_CODE, RULES, requirements_of, rule
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.prose import LeftOut, family_prose, rules_left_out
-from ltocompat.rules.rule import Rule
+from ltocompat.rules.rule import Rule, nothing
 
 ROOM = Path(catalogue.__file__).parent
 # The catalogue as it was planned: every ID has to be a rule, or to be left out with a why.
@@ -88,6 +88,12 @@ def test_every_module_of_the_catalogue_is_a_family_with_a_table_of_prose() -> No
     modules = {path.stem for path in ROOM.glob("*.py")} - {"__init__", "family"}
     tables = {path.stem for path in (ROOM / "prose").glob("*.toml")} - {"left_out"}
     assert modules == tables == {family.name for family in FAMILIES}
+
+
+def test_rules_of_modules_and_host_files_are_in_families_of_code_alone() -> None:
+    others = [rule for family in FAMILIES if family not in OF_CODE for rule in family.rules]
+    assert others
+    assert all(rule.requirements is nothing and rule.of_host is None for rule in others)
 
 
 @every("family", FAMILIES)

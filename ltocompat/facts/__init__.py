@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
+import pkgutil
 import tomllib
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 from ltocompat.model.arch import Release
@@ -14,8 +14,9 @@ from ltocompat.model.arch import Release
 @functools.cache
 def table(name: str) -> dict[str, Any]:
     """The file ``name.toml`` beside this module: arrays of rows by name."""
-    text = resources.files(__package__).joinpath(f"{name}.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    # importlib.resources would take as long to import as a table to read.
+    data = pkgutil.get_data(__name__, f"{name}.toml")
+    return tomllib.loads((data or b"").decode("utf-8"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,13 +123,13 @@ class ReadingStatus(ExitStatus["Record | Extracted"]):
 
     def take(self, record: Record | Extracted) -> None:
         """Let an unread place count, and note what there is."""
-        from ltocompat.commands.extract import Extracted
-        from ltocompat.model.image import Artifact, Module, Skipped
+        from ltocompat.model.image import Artifact, Host, Skipped
 
         if isinstance(record, Skipped):
             self._unread = True
             self.worsen(NOTHING_JUDGED)
-        self._found |= isinstance(record, Module | Extracted)
+        # The others are modules, and images that were extracted.
+        self._found |= not isinstance(record, Artifact | Host | Skipped)
         self._files += isinstance(record, Artifact)
 
     def fail(self, failure: Failure, messages: Writable) -> None:

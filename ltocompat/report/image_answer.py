@@ -97,7 +97,7 @@ class ImageAnswer:
         if not 0 < len(self._signatures) <= _MOST_SIGNATURES:
             return ""
         # Imported here: rules are loaded when there is something to say.
-        from ltocompat.rules.engine.collect_requirements import driver_floors
+        from ltocompat.rules.engine.driver_floors import driver_floors
 
         groups = [
             ModuleGroup(signature, {}, 1, place, inner=False)

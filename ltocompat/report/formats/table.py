@@ -127,7 +127,9 @@ def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Op
         [_wrap(*cell) for cell in zip(row, widths, columns, strict=True)]
         for row in (heads, rules, *cells)
     ]
-    sizes = [max(len(line) for cell in cells for line in cell) for cells in zip(*wrapped)]
+    sizes = [
+        max(len(line) for cell in cells for line in cell) for cells in zip(*wrapped, strict=True)
+    ]
     return "".join(
         line
         for row, painting in zip(wrapped, tones, strict=True)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
-from ltocompat.facts import gpus
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
@@ -20,15 +18,22 @@ from ltocompat.model.requirement import (
     Service,
     VariantFloors,
 )
-from ltocompat.model.target import DriverVersion, Gpu
+from ltocompat.model.target import Gpu
 from ltocompat.model.trial_answer import narrowed
 from ltocompat.model.verdict import Finding, Route, Verdict
 from ltocompat.rules.catalogue import requirements_of, requirements_of_host
+from ltocompat.rules.engine.driver_floors import (
+    DriverFloors,
+    archs_in_use,
+    how,
+    least_drivers,
+    loaded,
+    of_any_gpu,
+)
 from ltocompat.rules.engine.find_floors import Checked, LineFloors, line_floors, linkers
-from ltocompat.rules.engine.fold_floors import least_version
 from ltocompat.rules.engine.fold_variants import VariantParts, judged_apart
 from ltocompat.rules.engine.paste_lines import paste_lines
-from ltocompat.rules.engine.picked_code import linked_code, loaded_code
+from ltocompat.rules.engine.picked_code import linked_code
 from ltocompat.rules.engine.ways import ways
 from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.rule import (
@@ -40,9 +45,6 @@ from ltocompat.rules.rule import (
     Unbounded,
 )
 
-# Architectures that no toolkit since 12.0 targets are left out: nothing made today serves them.
-_OLDEST_TOOLKIT = Release(12, 0)
-_NEXT = "next"
 _HOW = ("sass", "ptx", "link")
 _LISTED = (Component.DRIVER, Component.LINKER)
 _NO_LINKER = "no nvJitLink that is known links all of it"
@@ -89,13 +91,12 @@ class _Tally:
         kinds = {image.kind for image in subject.picked}
         self.ltoir_is_linked |= linked and ImageKind.LTOIR in kinds
         for requirement in requirements_of(subject):
-            if requirement.constraint.of_gpu or requirement.component not in _LISTED:
+            if requirement.component not in _LISTED or not of_any_gpu(requirement):
                 continue
             if requirement.component is Component.LINKER:
                 self.linkers.append(requirement.constraint)
             elif not linked:
-                how = str(subject.picked[0].kind) if subject.picked else "none"
-                self.drivers.setdefault(how, []).append(requirement.constraint)
+                self.drivers.setdefault(how(subject), []).append(requirement.constraint)
             self.count(requirement, group.example, group.count, id(group))
 
     def add_host(self, requirement: Requirement, host: Host) -> None:
@@ -159,7 +160,7 @@ def required(summary: ArtifactSummary) -> Required:
     linker, no_linker = _linker_floor(summary, rows, tally, asks_linker=asks_linker)
     services = tuple(_service(row, linker, summary) for row in rows)
     variants = tuple(_variant_floors(parts) for parts in judged_apart(summary))
-    driver = _of_least(variants, _driver_floors(tally))
+    driver = _of_least(variants, least_drivers(tally.drivers))
     return Required(
         path=summary.path,
         modules=summary.modules,
@@ -191,10 +192,10 @@ def _variant_floors(parts: VariantParts) -> VariantFloors:
     )
 
 
-def _of_least(variants: Sequence[VariantFloors], whole: _DriverFloors) -> _DriverFloors:
+def _of_least(variants: Sequence[VariantFloors], whole: DriverFloors) -> DriverFloors:
     """What the variant that asks least of a driver does; what all do, where none asks anything."""
     found = [
-        (each.driver, _DriverFloors(each.driver_sass, each.driver_ptx, each.ptx_beyond))
+        (each.driver, DriverFloors(each.driver_sass, each.driver_ptx, each.ptx_beyond))
         for each in variants
         if each.driver is not None
     ]
@@ -212,44 +213,14 @@ def _settled(group: ModuleGroup) -> ModuleGroup:
 
 def _gpus() -> Iterator[tuple[Gpu, str]]:
     """Every architecture in use, then one after all that are known."""
-    for row in gpus.sms():
-        if row.last_toolkit is None or row.last_toolkit >= _OLDEST_TOOLKIT:
-            yield find_gpu(f"sm_{row.number}"), row.name
-    yield find_gpu(f"sm_{10 * (gpus.newest_sm() // 10 + 1)}"), _NEXT
-
-
-def driver_floors(
-    groups: Sequence[ModuleGroup],
-) -> tuple[DriverVersion | None, DriverVersion | None, bool]:
-    """The least drivers for SASS and for PTX, and whether some PTX is beyond all that are known.
-
-    They are those of ``required``.
-    """
-    tally = _Tally()
-    for gpu, _ in _gpus():
-        for group in groups:
-            for subject in _loaded(group, gpu):
-                tally.add(subject, group)
-    return _driver_floors(tally)
-
-
-class _DriverFloors(NamedTuple):
-    """The least drivers for SASS and for PTX, and whether no known one is enough for the PTX."""
-
-    sass: DriverVersion | None
-    ptx: DriverVersion | None
-    beyond: bool
-
-
-def _driver_floors(tally: _Tally) -> _DriverFloors:
-    sass, ptx = (least_version(tally.drivers.get(how, ())) for how in ("sass", "ptx"))
-    return _DriverFloors(sass.sure, ptx.sure, ptx.unbounded is Unbounded.NONE_KNOWN)
+    for number, name in archs_in_use():
+        yield find_gpu(f"sm_{number}"), name
 
 
 def _subjects(groups: Iterable[ModuleGroup], row: _Row) -> Iterator[tuple[Subject, ModuleGroup]]:
     """What rules look at on the way of each module to a GPU, by each of its routes."""
     for group in groups:
-        for subject in (*_loaded(group, row.gpu), *_linked(group, row)):
+        for subject in (*loaded(group, row.gpu), *_linked(group, row)):
             yield subject, group
 
 
@@ -276,14 +247,6 @@ def _add_what_older_linkers_would_take(
 
 def _linker_before(release: Release) -> Release | None:
     return max((other for other in linkers() if other < release), default=None)
-
-
-def _loaded(group: ModuleGroup, gpu: Gpu) -> Iterator[Subject]:
-    """What rules look at where a driver loads a module."""
-    if Route.LOAD in ways(group.signature):
-        code = loaded_code(group.signature, gpu)
-        if code.subject and code.images and (group.named or not code.without_kernels):
-            yield code.subject
 
 
 def _linked(group: ModuleGroup, row: _Row) -> Iterator[Subject]:

@@ -1,0 +1,76 @@
+"""The least drivers of the code that drivers load, whatever the GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ltocompat.facts import gpus
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.artifact_summary import ModuleGroup
+from ltocompat.model.target import DriverVersion, Gpu
+from ltocompat.model.verdict import Route
+from ltocompat.rules.catalogue import requirements_of
+from ltocompat.rules.engine.fold_floors import least_version
+from ltocompat.rules.engine.picked_code import loaded_code
+from ltocompat.rules.engine.ways import ways
+from ltocompat.rules.rule import Component, Constraint, Requirement, Subject, Unbounded
+
+# Architectures that no toolkit since 12.0 targets are left out: nothing made today serves them.
+OLDEST_TOOLKIT = Release(12, 0)
+_NEXT = "next"
+
+
+class DriverFloors(NamedTuple):
+    """The least drivers for SASS and for PTX, and whether no known one is enough for the PTX."""
+
+    sass: DriverVersion | None
+    ptx: DriverVersion | None
+    beyond: bool
+
+
+def driver_floors(groups: Sequence[ModuleGroup]) -> DriverFloors:
+    """What modules need of a driver: the same as ``required`` says."""
+    asked: dict[str, list[Constraint]] = {}
+    for number, _ in archs_in_use():
+        row = gpus.sm(number)
+        # Which models there are changes nothing that is asked of a driver.
+        gpu = Gpu(f"sm_{number}", SmArch(number), None, row is not None and row.tegra)
+        for group in groups:
+            for subject in loaded(group, gpu):
+                for requirement in requirements_of(subject):
+                    if requirement.component is Component.DRIVER and of_any_gpu(requirement):
+                        asked.setdefault(how(subject), []).append(requirement.constraint)
+    return least_drivers(asked)
+
+
+def archs_in_use() -> Iterator[tuple[int, str]]:
+    """Every architecture in use by number and name, then one after all that are known."""
+    for row in gpus.sms():
+        if row.last_toolkit is None or row.last_toolkit >= OLDEST_TOOLKIT:
+            yield row.number, row.name
+    yield 10 * (gpus.newest_sm() // 10 + 1), _NEXT
+
+
+def loaded(group: ModuleGroup, gpu: Gpu) -> Iterator[Subject]:
+    """What rules look at where a driver loads a module."""
+    if Route.LOAD in ways(group.signature):
+        code = loaded_code(group.signature, gpu)
+        if code.subject and code.images and (group.named or not code.without_kernels):
+            yield code.subject
+
+
+def of_any_gpu(requirement: Requirement) -> bool:
+    """Whether it holds whatever the GPU, so that it stands outside the GPUs' rows."""
+    return not requirement.constraint.of_gpu
+
+
+def how(subject: Subject) -> str:
+    """How the code is used: ``sass``, ``ptx``, ..., or ``none``."""
+    return str(subject.picked[0].kind) if subject.picked else "none"
+
+
+def least_drivers(asked: Mapping[str, Sequence[Constraint]]) -> DriverFloors:
+    """The least drivers, of what each use of code asks of them."""
+    sass, ptx = (least_version(asked.get(use, ())) for use in ("sass", "ptx"))
+    return DriverFloors(sass.sure, ptx.sure, ptx.unbounded is Unbounded.NONE_KNOWN)
