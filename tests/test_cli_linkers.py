@@ -92,7 +92,7 @@ def test_an_nvlink_is_installed_with_its_libnvvm(home: Path, capsys: Captured) -
     assert run(["linkers", "install", "nvlink=14.1", "--allow-unknown"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("2 wheels to download, of unknown size\nnvlink 14.1.2: installed, ")
-    assert sorted(os.listdir(folder)) == ["libnvvm.so.5", "nvlink", "origin.json"]
+    assert sorted(os.listdir(folder)) == ["libnvvm.so.5", "nvlink", "origin.json", "seal"]
     assert os.access(folder / "nvlink", os.X_OK)
     assert run(["linkers", "list"]) == 0
     assert "nvlink     14.1.2" in capsys.readouterr().out

@@ -21,7 +21,15 @@ from package_writer import zip_of
 
 from ltocompat.facts import LinkerWheel, linker_wheels
 from ltocompat.model.errors import LtocompatError, Missing, UsageError
-from ltocompat.targets.linkers import Cache, Machine, Tool, installed, remove, resolve
+from ltocompat.targets.linkers import (
+    Cache,
+    Machine,
+    Tool,
+    installed,
+    installed_files,
+    remove,
+    resolve,
+)
 from ltocompat.targets.linkers.installing import Fetch, _environment, fetch, install_one
 from ltocompat.targets.linkers.machine import program_path
 from ltocompat.targets.linkers.version_request import VersionRequest, choose
@@ -74,7 +82,8 @@ def test_only_the_library_is_kept(cache: Cache) -> None:
 
     linker = install_one(known(), cache, pip)
     assert words == ["nvidia-nvjitlink-cu12==12.4.127"]
-    assert left(cache) == ["12.4.127", "12.4.127/libnvJitLink.so.12", "12.4.127/origin.json"]
+    files = ["libnvJitLink.so.12", "origin.json", "seal"]
+    assert left(cache) == ["12.4.127", *(f"12.4.127/{name}" for name in files)]
     assert Path(linker.path).read_bytes() == LIBRARY
     assert (linker.version, linker.found_via, linker.for_trials) == (
         "12.4.127",
@@ -181,7 +190,53 @@ def test_the_first_of_two_parallel_installs_wins(cache: Cache) -> None:
 
     linker = install_one(known(), cache, slow)
     assert installed(cache) == (linker,)
-    assert len(left(cache)) == 3
+    assert len(left(cache)) == 4
+
+
+def swap_bytes(path: Path) -> None:
+    """Other bytes of the same size, with the times of before."""
+    before = path.stat()
+    path.write_bytes(bytes(reversed(path.read_bytes())))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def write_anew(path: Path) -> None:
+    """As a cache that was restored: the same bytes in another file."""
+    data = path.read_bytes()
+    path.unlink()
+    path.write_bytes(data)
+
+
+def let_others_write(path: Path) -> None:
+    path.chmod(0o666)
+
+
+def be_a_link(path: Path) -> None:
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to("elsewhere")
+
+
+@pytest.mark.parametrize("change", [swap_bytes, write_anew, let_others_write, be_a_link])
+def test_a_library_that_somebody_may_have_changed_is_not_ours(
+    change: Callable[[Path], None], cache: Cache
+) -> None:
+    # This one is a stand-in, whose sum no table has: its seal alone vouches for it.
+    linker = install_one(known(), cache, bringing(WHEEL))
+    change(Path(linker.path))
+    assert installed(cache) == ()
+    assert install_one(known(), cache, bringing(WHEEL)) == linker
+
+
+def test_a_library_with_the_sum_of_the_release_needs_no_seal(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linker = install_one(known(), cache, bringing(WHEEL))
+    write_anew(Path(linker.path))
+    sums = frozenset({hashlib.sha256(LIBRARY).hexdigest()})
+    monkeypatch.setattr(installed_files, "_known_sums", lambda *_: sums)
+    assert installed(cache) == (linker,)
+    swap_bytes(Path(linker.path))
+    assert installed(cache) == ()
 
 
 def test_a_damaged_copy_is_replaced_and_what_is_not_ours_is_not(cache: Cache) -> None:
@@ -193,7 +248,7 @@ def test_a_damaged_copy_is_replaced_and_what_is_not_ours_is_not(cache: Cache) ->
     origin.unlink()
     with pytest.raises(LtocompatError, match="not ours and in the way"):
         install_one(known(), cache, bringing(WHEEL))
-    assert left(cache) == ["12.4.127", "12.4.127/libnvJitLink.so.12"]
+    assert left(cache) == ["12.4.127", "12.4.127/libnvJitLink.so.12", "12.4.127/seal"]
 
 
 def test_a_killed_install_is_swept_a_day_later(cache: Cache) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from ltocompat.commands.check import check
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import Image, ImageKind, Maker, Role
 from ltocompat.model.place import Place
-from ltocompat.targets.linkers import Linker, Tool
+from ltocompat.targets.linkers import Cache, Linker, Tool
 from ltocompat.targets.linkers.cache import InstallOrigin
 from ltocompat.trial.diagnosis import sharpened
 from ltocompat.trial.link_pool import Pool
@@ -298,16 +297,14 @@ def compiled(program: Path, source: str) -> None:
 @pytest.fixture
 def refusing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache for trials whose nvlink 13.5.37 refuses everything."""
-    folder = tmp_path / "ltocompat" / "nvlink" / "13.5.37"
-    folder.mkdir(parents=True)
-    program = folder / "nvlink"
-    compiled(program, REFUSING)
     processor = {"x86_64": "x86-64", "aarch64": "AArch64"}[platform.machine()]
-    origin = InstallOrigin(
-        "13.5.37", "nvlink", program.stat().st_size, "", "w.whl", "test", processor
-    )
-    (folder / "origin.json").write_text(json.dumps(asdict(origin)))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cache = Cache.of(tool=Tool.NVLINK)
+    with cache.part() as part:
+        program = Path(part) / "nvlink"
+        compiled(program, REFUSING)
+        size = program.stat().st_size
+        cache.keep(part, InstallOrigin("13.5.37", "nvlink", size, "", "w", "test", processor))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -18,6 +19,7 @@ from dataclasses import asdict, dataclass, field
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
+from ltocompat.targets.linkers.installed_files import SEALED, are_sound, keep_seal
 from ltocompat.targets.linkers.linker import Linker, Tool, version_numbers
 
 _ORIGIN = "origin.json"
@@ -38,6 +40,7 @@ class InstallOrigin:
         evidence: how its version is known.
         machine: processor that it runs on.
         others: name and bytes of each further file: the libnvvm of nvlink.
+        sums: name and SHA-256 of each of these.
     """
 
     version: str
@@ -48,6 +51,13 @@ class InstallOrigin:
     evidence: str
     machine: str
     others: Mapping[str, int] = field(default_factory=dict)
+    sums: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """SHA-256 of each file by its name."""
+        named = {self.library: self.sha256, **dict.fromkeys(self.others, ""), **self.sums}
+        return {os.path.basename(name): digest for name, digest in named.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +84,7 @@ class Cache:
     def size_of(self, linker: Linker) -> int:
         """Bytes that the files of one of ``installed`` take."""
         folder = os.path.dirname(linker.path)
-        names = (name for name in os.listdir(folder) if name != _ORIGIN)
+        names = (name for name in os.listdir(folder) if name not in {_ORIGIN, SEALED})
         return sum(os.path.getsize(os.path.join(folder, name)) for name in names)
 
     @contextmanager
@@ -100,6 +110,8 @@ class Cache:
             if self._read(origin.version) is None:
                 if os.path.exists(os.path.join(final, _ORIGIN)):
                     self._drop(final)  # ours, and damaged
+                _let_nobody_else_write(part)
+                keep_seal(part, origin.version, origin.files)
                 _rename_unless_there(part, final)
         except OSError as error:
             raise self._unwritable(error) from error
@@ -136,6 +148,8 @@ class Cache:
             if origin.version != name or not whole:
                 return None
             numbers = version_numbers(origin.version)
+            if not are_sound(folder, self.tool, origin.version, origin.files):
+                return None
         except (OSError, ValueError, TypeError, LtocompatError):
             return None
         return Linker(
@@ -162,6 +176,12 @@ class Cache:
             f"the cache {self.folder!r} can't be written: {error.strerror}; free it, or set "
             "XDG_CACHE_HOME to another folder"
         )
+
+
+def _let_nobody_else_write(folder: str) -> None:
+    """Whatever the user's umask is."""
+    for path in (folder, *(os.path.join(folder, name) for name in os.listdir(folder))):
+        os.chmod(path, os.stat(path).st_mode & ~(stat.S_IWGRP | stat.S_IWOTH))
 
 
 def _size_in(folder: str, name: str) -> int:

@@ -297,6 +297,7 @@ def _origin(wanted: VersionRequest, files: list[_File], kept: str) -> InstallOri
         evidence,
         identity.machine,
         {other.name: other.size for other in others},
+        {other.name: other.sha256 for other in others},
     )
 
 
