@@ -29,6 +29,7 @@ from ltocompat.model.errors import LimitExceeded, UnreadableInput
 from ltocompat.model.image import Artifact, Compression, Host, ImageKind, Module, Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Budget, Limits
 from ltocompat.model.place import Place
+from ltocompat.scan import slices, workers
 from ltocompat.scan.describe import Detail, describe_module
 
 Stored = StoredModule | Skipped | Host
@@ -46,11 +47,13 @@ class ScanSettings:
         detail: what to read beyond the headers.
         limits: what one file may cost.
         progress: called with path, bytes done and bytes in all of the file at hand.
+        jobs: how many processes may read at the same time; None: one a core.
     """
 
     detail: Detail = field(default_factory=Detail)
     limits: Limits = DEFAULT_LIMITS
     progress: Callable[[str, int, int], None] | None = None
+    jobs: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +142,35 @@ def files(place: Place, limits: Limits) -> Iterator[Place | Skipped]:
 def records_of_view(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Record]:
     """The records of one file whose bytes are at hand; ``place`` names it, or a place in it."""
     counted = _Count(Place(place.path), settings.limits)
-    for stored in stored_in_file(view, place, settings):
-        for record in _described(stored, settings.detail):
-            if counted.passes(record):
-                yield record
+    for record in _records(view, place, settings):
+        if counted.passes(record):
+            yield record
     yield from counted.rest()
     yield counted.artifact(view.size)
+
+
+def _records(
+    view: ByteView, place: Place, settings: ScanSettings
+) -> Iterator[Module | Skipped | Host]:
+    """What lies in a file, by several processes where that is sooner done."""
+    jobs = 1
+    if place == Place(place.path) and view.size >= slices.LARGE:
+        jobs = workers.available(settings.jobs)
+    budget = Budget(settings.limits)
+    host = read_host(view, budget) if jobs > 1 and container_of(view) is None else None
+    if host is None:
+        for stored in stored_in_file(view, place, settings):
+            yield from _described(stored, settings.detail)
+        return
+    yield from (Skipped(place, problem) for problem in host.problems)
+    sliced = slices.SlicedFile(view, place, host, budget, settings.detail)
+    for record in sliced.records(jobs):
+        if settings.progress is not None and isinstance(record, Module):
+            settings.progress(place.path, record.place.offset or 0, view.size)
+        yield record
+    described = _needing(host, place)
+    if described is not None:
+        yield described
 
 
 def batches_of_view(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Batch]:

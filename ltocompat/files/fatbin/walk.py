@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ltocompat.files import codec
@@ -97,20 +97,20 @@ class _Accounting:
         else:
             sections = []
         self._sections = sections
-        self._covered: list[tuple[int, int]] = []
+        self.covered: list[tuple[int, int]] = []
 
     def cover(self, start: int, end: int) -> None:
         """Book the bytes from ``start`` to ``end`` (file offsets)."""
-        if self._covered and start <= self._covered[-1][1]:
-            start, end = self._covered[-1][0], max(end, self._covered[-1][1])
-            self._covered.pop()
-        self._covered.append((start, end))
+        if self.covered and start <= self.covered[-1][1]:
+            start, end = self.covered[-1][0], max(end, self.covered[-1][1])
+            self.covered.pop()
+        self.covered.append((start, end))
 
     def gaps(self) -> Iterator[tuple[int, int]]:
         """Offset and size of every stretch of a fatbin section that is neither covered nor zero."""
         for begin, end in self._sections:
             at = begin
-            for first, last in (*self._covered, (end, end)):
+            for first, last in (*self.covered, (end, end)):
                 if last <= at or at >= end:
                     continue
                 if first > at and not self._zero(at, min(first, end)):
@@ -146,10 +146,10 @@ class _Hit(NamedTuple):
 class _Scanner:
     """Hits in file order; the caller moves on past what it understood with ``skip_to``."""
 
-    def __init__(self, view: ByteView) -> None:
+    def __init__(self, view: ByteView, start: int) -> None:
         self._view = view
-        self._position = 0
-        self._window_end = 0
+        self._position = start
+        self._window_end = start
         self._hits: deque[_Hit] = deque()
 
     @property
@@ -161,8 +161,12 @@ class _Scanner:
         """Go on at ``offset``; never backwards."""
         self._position = max(self._position, offset)
 
-    def __iter__(self) -> Iterator[_Hit]:
+    def until(self, stop: int) -> Iterator[_Hit]:
+        """Hits in front of ``stop``."""
         while (hit := self._adjacent() or self._next()) is not None:
+            if hit.offset >= stop:
+                self._hits.appendleft(hit)
+                return
             self._position = hit.offset + 1
             yield hit
 
@@ -219,16 +223,26 @@ class FatbinWalk:
         place: its place.
         host: what it is around the device code, None for a file that is device code itself.
         budget: account of the file.
+        start: offset where it begins, bytes; what is found there doesn't depend on it.
+
+    Attributes:
+        first: offset of the first thing that was looked at; None before that.
     """
 
     def __init__(
-        self, view: ByteView, place: Place, host: ObjectFile | None, budget: Budget
+        self,
+        view: ByteView,
+        place: Place,
+        host: ObjectFile | None,
+        budget: Budget,
+        start: int = 0,
     ) -> None:
         self._view = view
         self._place = place
         self._host = host
         self._budget = budget
-        self._scanner = _Scanner(view)
+        self.first: int | None = None
+        self._scanner = _Scanner(view, start)
         self._accounting = _Accounting(view, host)
         self._prelinked = host.registration().prelinked if host else {}
         self._claimed = {offset for offsets in self._prelinked.values() for offset in offsets}
@@ -238,15 +252,44 @@ class FatbinWalk:
         """How far the walk has come, bytes."""
         return self._scanner.position
 
+    @property
+    def covered(self) -> list[tuple[int, int]]:
+        """What was accounted for, from offset to offset."""
+        return self._accounting.covered
+
     def __iter__(self) -> Iterator[StoredModule | Skipped]:
         try:
-            for hit in self._scanner:
-                self._budget.check_time()
-                yield from self._at(hit)
+            yield from self.until(self._view.size)
         except LimitExceeded as error:
-            left = self._view.size - self.position
-            yield Skipped(self._place, f"the rest is not read: {error}", left, error.limit)
-            return
+            yield self.rest(error)
+        else:
+            yield from self.gaps()
+
+    def until(self, stop: int) -> Iterator[StoredModule | Skipped]:
+        """What begins in front of ``stop``, from where the walk has come to.
+
+        Raises:
+            LimitExceeded: the time for this file is used up.
+        """
+        for hit in self._scanner.until(stop):
+            if self.first is None:
+                self.first = hit.offset
+            self._budget.check_time()
+            yield from self._at(hit)
+
+    def go_on(self, position: int, covered: Iterable[tuple[int, int]]) -> None:
+        """Leave out what another walk has read up to ``position``, and accounted for."""
+        self._scanner.skip_to(position)
+        for start, end in covered:
+            self._accounting.cover(start, end)
+
+    def rest(self, error: LimitExceeded) -> Skipped:
+        """What is left of the file once a limit was hit."""
+        left = self._view.size - self.position
+        return Skipped(self._place, f"the rest is not read: {error}", left, error.limit)
+
+    def gaps(self) -> Iterator[Skipped]:
+        """Bytes of fatbin sections that nothing accounts for, once all was read."""
         for offset, size in self._accounting.gaps():
             reason = f"{size} bytes of a fatbin section belong to no region"
             yield Skipped(self._place.at(offset), reason, size)

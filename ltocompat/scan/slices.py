@@ -1,0 +1,131 @@
+"""One large file, cut into slices that several processes read.
+
+All that a walk knows is its position, so that a slice can be read without what lies before it. It
+begins anywhere, at best at a region: where the one before turns out to reach into it, beyond what
+was first found there, it is read again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.fatbin import StoredModule
+from ltocompat.files.fatbin.walk import FatbinWalk
+from ltocompat.files.objects import ObjectFile
+from ltocompat.model.errors import LimitExceeded
+from ltocompat.model.image import Module, Skipped
+from ltocompat.model.limits import MIB, Budget
+from ltocompat.model.place import Place
+from ltocompat.scan import workers
+from ltocompat.scan.describe import Detail, describe_module
+
+LARGE = 64 * MIB
+"""Below this size in bytes a file is read sooner than processes are started."""
+
+_SLICES = 4  # for each worker: some take longer than others
+_STEP = 4 * MIB
+
+
+class Slice(NamedTuple):
+    """What came of one slice.
+
+    Attributes:
+        records: the modules and skipped places.
+        first: offset of the first thing that was looked at, None where there is nothing.
+        end: where the last of them ends, bytes from the start of the file.
+        covered: what was accounted for, from offset to offset.
+        decoded: bytes that images were decoded to.
+    """
+
+    records: list[Module | Skipped]
+    first: int | None
+    end: int
+    covered: list[tuple[int, int]]
+    decoded: int
+
+
+class SlicedFile(NamedTuple):
+    """A file to be read in slices.
+
+    Attributes:
+        view: its bytes.
+        place: its place.
+        host: what it is around the device code.
+        budget: its account.
+        detail: what to read beyond the headers.
+    """
+
+    view: ByteView
+    place: Place
+    host: ObjectFile | None
+    budget: Budget
+    detail: Detail
+
+    def records(self, jobs: int) -> Iterator[Module | Skipped]:
+        """The modules and skipped places, in file order, by so many processes."""
+        spans = list(pairwise(self.cuts(jobs * _SLICES)))
+        yield from self.joined(spans, workers.in_order(self.read, spans, jobs))
+
+    def cuts(self, number: int) -> list[int]:
+        """Offsets that part the file into about so many slices, at regions where there are any."""
+        regions = sorted(self.host.registration().regions) if self.host else []
+        size = self.view.size
+        step = max(size // number, _STEP)
+        found = {0, size}
+        for wanted in range(step, size, step):
+            nearest = bisect_left(regions, wanted)
+            region = regions[nearest] if nearest < len(regions) else size
+            found.add(min(region, wanted + step // 2, size))
+        return sorted(found)
+
+    def read(self, span: tuple[int, int]) -> Slice | None:
+        """A slice by itself; None where a limit is in the way."""
+        budget = Budget(self.budget.limits, deadline=self.budget.deadline)
+        walk = FatbinWalk(self.view, self.place, self.host, budget, span[0])
+        records: list[Module | Skipped] = []
+        skipped = 0
+        try:
+            for stored in walk.until(span[1]):
+                described = self._described(stored)
+                records += described
+                skipped += sum(isinstance(record, Skipped) for record in described)
+                if skipped > budget.limits.skipped:  # a flood, which is folded as it comes
+                    return None
+        except LimitExceeded:
+            return None
+        return Slice(records, walk.first, walk.position, walk.covered, budget.decoded)
+
+    def joined(
+        self, spans: Iterable[tuple[int, int]], slices: Iterable[Slice | None]
+    ) -> Iterator[Module | Skipped]:
+        """What one process finds, from slices that were read by themselves."""
+        walk = FatbinWalk(self.view, self.place, self.host, self.budget)
+        try:
+            for span, part in zip(spans, slices, strict=True):
+                if part is not None and self._fits(part, walk.position):
+                    self.budget.decoded += part.decoded
+                    walk.go_on(part.end, part.covered)
+                    yield from part.records
+                else:
+                    for stored in walk.until(span[1]):
+                        yield from self._described(stored)
+        except LimitExceeded as error:
+            yield walk.rest(error)
+        else:
+            yield from walk.gaps()
+
+    def _fits(self, part: Slice, position: int) -> bool:
+        """Whether a walk that has come to ``position`` finds the same, and within the limits."""
+        decoded = self.budget.decoded + part.decoded
+        in_front = part.first is None or position <= part.first
+        return in_front and decoded <= self.budget.limits.total_bytes
+
+    def _described(self, stored: StoredModule | Skipped) -> Sequence[Module | Skipped]:
+        if isinstance(stored, Skipped):
+            return (stored,)
+        module, unread = describe_module(stored, self.detail)
+        return (module, *unread)

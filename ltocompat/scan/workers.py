@@ -1,0 +1,275 @@
+"""Work that forked processes share; its results come in order, as one process would give them.
+
+A worker is a copy of this process, so that it knows all that was read before. What it can't do
+(an error, a limit, its death) is done again here: errors and answers are those of one process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import pickle
+import select
+import signal
+import struct
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from ltocompat.model.limits import MIB
+
+I = TypeVar("I")  # noqa: E741 - an item
+R = TypeVar("R")
+
+_NUMBER = struct.Struct("<q")
+_NO_RESULT = -1
+_QUEUED = 2  # tasks that a worker has at hand, so that it never waits for the next one
+_MOST_KEPT = 64 * MIB  # results whose turn has not come, bytes
+_READ = MIB
+_PIPE_SIZE = MIB
+_CGROUPS = Path("/sys/fs/cgroup")
+
+_inside = False
+"""This process is a worker."""
+
+
+def available(jobs: int | None = None) -> int:
+    """How many processes may read at the same time; 1: this one alone.
+
+    Args:
+        jobs: what the user allows; None: as many as there are cores for this process.
+    """
+    if sys.platform != "linux" or _inside or jobs == 1:
+        return 1
+    # A fork copies no thread but its own, and what another one holds stays locked.
+    if len(os.listdir("/proc/self/task")) > 1 or _is_worker_of_others():
+        return 1
+    return jobs or _cores()
+
+
+def _is_worker_of_others() -> bool:
+    """Whether a pool of processes started this one: its cores are busy with its siblings."""
+    multiprocessing = sys.modules.get("multiprocessing")
+    return multiprocessing is not None and multiprocessing.parent_process() is not None
+
+
+def _cores() -> int:
+    """Cores that this process may run on, and that its control group lets it use."""
+    cores = len(os.sched_getaffinity(0))
+    return max(1, min([cores, *_quotas()]))
+
+
+def _quotas() -> Iterator[int]:
+    """Cores that control groups (version 2) allow, rounded up."""
+    with contextlib.suppress(OSError, ValueError):
+        own = Path("/proc/self/cgroup").read_text().rpartition("::")[2].strip().lstrip("/")
+        for folder in (_CGROUPS / own, *(_CGROUPS / own).parents):
+            if not folder.is_relative_to(_CGROUPS):
+                return
+            with contextlib.suppress(OSError):
+                quota, period = (folder / "cpu.max").read_text().split()
+                if quota != "max":
+                    yield -(-int(quota) // int(period))
+
+
+def in_order(
+    work: Callable[[I], R],
+    items: Sequence[I],
+    workers: int,
+    order: Sequence[int] | None = None,
+) -> Iterator[R]:
+    """What ``work`` gives for each item, in the order of the items.
+
+    Args:
+        work: does one item; what it gives has to be picklable.
+        items: what there is to do.
+        workers: how many processes do it.
+        order: numbers of the items in the order in which they are begun; None: as they come.
+
+    Raises:
+        Exception: what ``work`` raises.
+    """
+    if workers < 2 or len(items) < 2:
+        yield from map(work, items)
+        return
+    with contextlib.closing(_Pool(work, items, min(workers, len(items)), order)) as pool:
+        for number, item in enumerate(items):
+            result = pool.result(number)
+            yield work(item) if result is None else pickle.loads(result)  # noqa: S301 - our own
+
+
+class _Pool:
+    """Workers, and what they have done."""
+
+    def __init__(
+        self,
+        work: Callable[[I], object],
+        items: Sequence[I],
+        workers: int,
+        order: Sequence[int] | None,
+    ) -> None:
+        self._todo = deque(range(len(items)) if order is None else order)
+        self._done: dict[int, bytes | None] = {}
+        self._kept = 0
+        self._workers: dict[int, _Worker] = {}  # by the pipe that their results come from
+        try:
+            for _ in range(workers):
+                worker = _Worker(work, items, tuple(self._workers.values()))
+                self._workers[worker.results] = worker
+        except OSError:  # no process, no pipe: there are fewer then
+            pass
+        except BaseException:
+            self.close()
+            raise
+
+    def result(self, number: int) -> bytes | None:
+        """What was done for an item, pickled; None where it has to be done here."""
+        while number not in self._done:
+            self._hand_out(number)
+            if not self._workers:
+                return None
+            self._receive()
+        result = self._done.pop(number)
+        self._kept -= len(result or b"")
+        return result
+
+    def close(self) -> None:
+        """End all workers, whatever they do."""
+        for worker in self._workers.values():
+            worker.end()
+        self._workers.clear()
+
+    def _hand_out(self, wanted: int) -> None:
+        """Keep every worker busy; with too much in memory, with what is wanted next alone."""
+        for worker in list(self._workers.values()):
+            while len(worker.numbers) < _QUEUED and self._todo:
+                if self._kept > _MOST_KEPT:
+                    if wanted not in self._todo:
+                        return
+                    self._todo.remove(wanted)
+                    self._todo.appendleft(wanted)
+                number = self._todo.popleft()
+                if not worker.give(number):
+                    self._todo.appendleft(number)
+                    self._lose(worker)
+                    break
+
+    def _receive(self) -> None:
+        poll = select.poll()
+        for pipe in self._workers:
+            poll.register(pipe, select.POLLIN)
+        for pipe, _ in poll.poll():
+            worker = self._workers[pipe]
+            if not worker.receive():
+                self._lose(worker)
+                continue
+            for number, result in worker.complete():
+                self._done[number] = result
+                self._kept += len(result or b"")
+
+    def _lose(self, worker: _Worker) -> None:
+        """A worker died: what it was to do is done here."""
+        self._done |= dict.fromkeys(worker.numbers)
+        del self._workers[worker.results]
+        worker.end()
+
+
+class _Worker:
+    """One forked process, seen from here.
+
+    Attributes:
+        results: the pipe that its results come from.
+        numbers: the items that it was given and has not done, in order.
+    """
+
+    def __init__(
+        self, work: Callable[[I], object], items: Sequence[I], others: Sequence[_Worker]
+    ) -> None:
+        self.numbers: deque[int] = deque()
+        self._buffer = bytearray()
+        tasks, self._tasks = os.pipe()
+        self.results, results = os.pipe()
+        _widen(results)
+        self._process = os.fork()
+        if self._process == 0:
+            # Whoever has the other end of a pipe keeps its reader waiting.
+            for worker in (self, *others):
+                os.close(worker.results)
+                os.close(worker._tasks)  # noqa: SLF001 - of another one
+            _run(work, items, tasks, results)
+        os.close(tasks)
+        os.close(results)
+
+    def give(self, number: int) -> bool:
+        """Give it an item to do; False where it is dead."""
+        try:
+            os.write(self._tasks, _NUMBER.pack(number))
+        except BrokenPipeError:
+            return False
+        self.numbers.append(number)
+        return True
+
+    def receive(self) -> bool:
+        """Take what it has sent; False where it has ended."""
+        data = os.read(self.results, _READ)
+        self._buffer += data
+        return bool(data)
+
+    def complete(self) -> Iterator[tuple[int, bytes | None]]:
+        """Items that it has done since, and what it gave for each."""
+        while len(self._buffer) >= _NUMBER.size:
+            size = _NUMBER.unpack_from(self._buffer)[0]
+            end = _NUMBER.size + max(size, 0)
+            if len(self._buffer) < end:
+                return
+            result = None if size == _NO_RESULT else bytes(self._buffer[_NUMBER.size : end])
+            del self._buffer[:end]
+            yield self.numbers.popleft(), result
+
+    def end(self) -> None:
+        """Kill it, and let go of it."""
+        os.close(self._tasks)
+        os.close(self.results)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._process, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._process, 0)
+
+
+def _widen(pipe: int) -> None:
+    """Room for a result in the pipe, so that its worker can begin the next one."""
+    import fcntl
+
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
+
+
+def _run(work: Callable[[I], object], items: Sequence[I], tasks: int, results: int) -> None:
+    """The life of a worker: do what comes until nothing does; never returns."""
+    global _inside  # noqa: PLW0603 - of this process
+    try:
+        _inside = True
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        gc.freeze()  # what was there before stays shared with the parent
+        while task := os.read(tasks, _NUMBER.size):
+            _send(results, _done(work, items[_NUMBER.unpack(task)[0]]))
+    finally:
+        # The parent's buffers, handlers and files are none of its business.
+        os._exit(0)
+
+
+def _done(work: Callable[[I], object], item: I) -> bytes | None:
+    try:
+        return pickle.dumps(work(item), pickle.HIGHEST_PROTOCOL)
+    except Exception:  # noqa: BLE001 - the parent does it again, and says what is wrong
+        return None
+
+
+def _send(pipe: int, result: bytes | None) -> None:
+    size = _NO_RESULT if result is None else len(result)
+    data = memoryview(_NUMBER.pack(size) + (result or b""))
+    while data:
+        data = data[os.write(pipe, data) :]
