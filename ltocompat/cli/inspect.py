@@ -12,11 +12,13 @@ from ltocompat.cli.options import (
     Archs,
     Format,
     InstallLinkers,
+    Jobs,
     Kinds,
     MadeBy,
     Paths,
     RequireSandbox,
     choose,
+    jobs_of,
 )
 from ltocompat.cli.output import Output, terminal_width
 from ltocompat.cli.run_verb import run_verb
@@ -72,6 +74,7 @@ def inspect(
     verbose: Annotated[
         bool, typer.Option("-v", "--verbose", help="Show what says which libraries are needed.")
     ] = False,
+    jobs: Jobs = None,
     form: Format = None,
 ) -> int:
     """List the LTO-IR, PTX and SASS in files, and who made it.
@@ -119,6 +122,7 @@ def inspect(
         trial_link=trial_link,
         install_linkers=install_linkers,
         where=where or None,
+        jobs=jobs_of(jobs),
         progress=output.progress,
     )
     writing = in_format(form, REPORT, view, paths)

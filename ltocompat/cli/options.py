@@ -53,6 +53,14 @@ MadeBy = Annotated[
         autocompletion=lambda: [*map(str, Role), "unknown"],
     ),
 ]
+Jobs = Annotated[
+    str | None,
+    typer.Option(
+        "--jobs",
+        metavar="NUMBER",
+        help="Processes that read large files at the same time (default: one a core).",
+    ),
+]
 _ONE_OF_SEVERAL = "repeat it for several, at most one of them without a file (default: table)."
 
 
@@ -272,3 +280,16 @@ def with_values(arguments: Sequence[str]) -> list[str]:
         if word == OPTION and following.startswith("-"):
             done.append(THIS_MACHINE)
     return done
+
+
+def jobs_of(text: str | None) -> int | None:
+    """The number of processes that ``--jobs`` asks for.
+
+    Raises:
+        UsageError: it is no number from 1 on.
+    """
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdecimal() and 0 < int(text[:9]) < 10_000):
+        raise UsageError(f"--jobs takes a number of processes, not {text!r}; --jobs 1 is one")
+    return int(text)

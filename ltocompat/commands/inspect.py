@@ -6,10 +6,10 @@ import functools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ltocompat.commands.failures import OnError, answers, with_failures
+from ltocompat.commands.failures import OnError, answers
 from ltocompat.files.byteview import ByteView, MemorySource
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter
@@ -35,6 +35,7 @@ class InspectOptions:
     install_linkers: bool = False
     where: ImageFilter | None = None
     limits: Limits = DEFAULT_LIMITS
+    jobs: int | None = None
     progress: Callable[[Progress], None] | None = None
 
 
@@ -46,6 +47,7 @@ def inspect(
     install_linkers: bool = False,
     where: ImageFilter | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    jobs: int | None = None,
     progress: Callable[[Progress], None] | None = None,
     on_error: OnError | None = None,
 ) -> Iterator[Record]:
@@ -60,6 +62,7 @@ def inspect(
         install_linkers: install nvJitLinks that are needed and not at hand, for trials.
         where: leave out images that don't match, and modules without a match.
         limits: what one file may cost.
+        jobs: how many processes may read at the same time; None: one a core.
         progress: called as reading goes on.
         on_error: gets what goes wrong with one of the paths, while the others go on; None: the
             error is raised.
@@ -75,7 +78,7 @@ def inspect(
         Missing: an nvJitLink that must be asked is not at hand.
     """
     options = InspectOptions(
-        paths, kernels, hashes, trial_link, install_linkers, where, limits, progress
+        paths, kernels, hashes, trial_link, install_linkers, where, limits, jobs, progress
     )
     return answers(run(options), on_error)
 
@@ -112,25 +115,21 @@ def run(options: InspectOptions) -> Iterator[Record | Failure]:
         Missing: an nvJitLink that must be asked is not at hand.
     """
     detail = Detail(options.kernels, options.hashes)
-    settings = walk.ScanSettings(detail, options.limits, reporter(options.progress))
+    progress = reporter(options.progress)
+    jobs = 1 if options.trial_link else options.jobs  # linkers are asked by one process
+    settings = walk.ScanSettings(detail, options.limits, progress, jobs)
     texts = [os.fspath(path) for path in options.paths]
-    if not options.trial_link and parallel.worth_it(texts):
-        sent = replace(settings, progress=None)
-        work = functools.partial(_records_of, settings=sent, where=options.where)
-        yield from with_failures(functools.partial(parallel.read, texts, work, settings.progress))
-        return
     with ExitStack() as stack:
         narrower = stack.enter_context(_narrower(options)) if options.trial_link else None
-        for text in texts:
+        work = functools.partial(
+            _inspect, settings=settings, where=options.where, narrower=narrower
+        )
+        found = parallel.read(work, texts, parallel.path_of_text, settings, in_slices=True)
+        for records in found:
             try:
-                yield from _inspect(Place.parse(text), settings, options.where, narrower)
+                yield from records
             except LtocompatError as error:
                 yield Failure.of(error)
-
-
-def _records_of(text: str, settings: walk.ScanSettings, where: ImageFilter | None) -> list[Record]:
-    """The records of one path, in a process of its own."""
-    return list(_inspect(Place.parse(text), settings, where))
 
 
 def _narrower(options: InspectOptions) -> MakerNarrower:
@@ -153,11 +152,12 @@ def _records(
 
 
 def _inspect(
-    place: Place,
+    text: str,
     settings: walk.ScanSettings,
     where: ImageFilter | None,
-    narrower: MakerNarrower | None = None,
+    narrower: MakerNarrower | None,
 ) -> Iterator[Record]:
+    place = Place.parse(text)
     found = False
     for record in _records(place, settings, narrower):
         found = found or isinstance(record, Module | Skipped)

@@ -106,25 +106,16 @@ def summaries(
         UsageError: nothing lies at a place.
     """
     texts = [os.fspath(path) for path in paths]
-    if not reading.alone and parallel.worth_it(texts):
-        # A callback can't follow into another process.
-        sent = replace(reading, settings=replace(reading.settings, progress=None))
-        work = functools.partial(_read_in_process, reading=sent)
-        yield from parallel.read(texts, work, reading.settings.progress, on_error)
-        return
-    reader = _Reader(reading)
-    for text in texts:
+    if reading.alone:
+        reading = replace(reading, settings=replace(reading.settings, jobs=1))
+    work, settings = _Reader(reading).of_path, reading.settings
+    for found in parallel.read(work, texts, parallel.path_of_text, settings):
         try:
-            yield from reader.of_path(text)
+            yield from found
         except LtocompatError as error:
             if on_error is None:
                 raise
             on_error(error)
-
-
-def _read_in_process(text: str, reading: ScanOptions) -> list[ArtifactSummary]:
-    """The summaries of one path, in a process of its own."""
-    return list(_Reader(reading).of_path(text))
 
 
 class _Reader:
@@ -163,13 +154,20 @@ class _Reader:
     def _files(self, place: Place) -> Iterator[ArtifactSummary]:
         """One summary for each file at a place; last, one of what is no file and can't be read."""
         outside = SummaryBuilder(apart=self._reading.apart)
-        for found in walk.files(place, self._reading.settings.limits):
-            if isinstance(found, Skipped):
-                outside.skip(found)
-            else:
-                yield self._file(found, named=found == place)
+        work = functools.partial(self._found, top=place)
+        settings = self._reading.settings
+        found = walk.files(place, settings.limits)
+        for results in parallel.read(work, found, walk.path_of_found, settings):
+            for result in results:
+                if isinstance(result, Skipped):
+                    outside.skip(result)
+                else:
+                    yield result
         if outside.skipped:
             yield outside.summary(place.path)
+
+    def _found(self, found: Place | Skipped, top: Place) -> Iterator[ArtifactSummary | Skipped]:
+        yield found if isinstance(found, Skipped) else self._file(found, named=found == top)
 
     def _file(self, file: Place, *, named: bool) -> ArtifactSummary:
         """The summary of one file: whatever is remembered while it is read ends with it."""

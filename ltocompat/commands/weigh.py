@@ -6,10 +6,10 @@ import functools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ltocompat.commands.demangle import demangled
-from ltocompat.commands.failures import OnError, answers, with_failures
+from ltocompat.commands.failures import OnError, answers
 from ltocompat.model.arch import SmArch
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter
@@ -74,19 +74,15 @@ def run(options: WeighOptions) -> Iterator[Weight | Failure]:
     """The weights; a path that can't be read is a ``Failure`` among them."""
     settings = walk.ScanSettings(limits=options.limits, progress=reporter(options.progress))
     texts = [os.fspath(path) for path in options.paths]
-    if parallel.worth_it(texts):
-        sent = replace(settings, progress=None)
-        work = functools.partial(_weights_of, settings=sent, kernels=options.kernels)
-        yield from with_failures(functools.partial(parallel.read, texts, work, settings.progress))
-        return
-    for text in texts:
+    work = functools.partial(_weights_of, settings=settings, kernels=options.kernels)
+    for weights in parallel.read(work, texts, parallel.path_of_text, settings):
         try:
-            yield from _weights_of(text, settings, kernels=options.kernels)
+            yield from weights
         except LtocompatError as error:
             yield Failure.of(error)
 
 
-def _weights_of(text: str, settings: walk.ScanSettings, *, kernels: bool) -> list[Weight]:
+def _weights_of(text: str, settings: walk.ScanSettings, *, kernels: bool) -> Iterator[Weight]:
     """The weight of one path, which may be read in a process of its own."""
     place = Place.parse(text)
     weigher = Weigher(kernels=kernels)
@@ -98,7 +94,7 @@ def _weights_of(text: str, settings: walk.ScanSettings, *, kernels: bool) -> lis
         raise UsageError(
             f"nothing lies at {place}; list what does with: ltocompat inspect --images {place.path}"
         )
-    return [weight_of(text, measured)]
+    yield weight_of(text, measured)
 
 
 def weight_of(path: str, measured: Measured) -> Weight:

@@ -1,75 +1,103 @@
-"""Several large paths read at the same time, each by a process of its own."""
+"""Several paths, or the files of a folder, read at the same time by workers."""
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeVar
 
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import MIB
 from ltocompat.model.place import Place
+from ltocompat.scan import slices, workers
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from ltocompat.scan.walk import ScanSettings
+
+I = TypeVar("I")  # noqa: E741 - an item
+R = TypeVar("R")
 OnError = Callable[[LtocompatError], None]
 
-# Below this, handing a path to a process and its answer back takes longer than reading it.
+# Below this, handing files to a process and its answers back takes longer than reading them.
 _WORTH_A_PROCESS = 16 * MIB
-
-
-def worth_it(texts: Sequence[str]) -> bool:
-    """Whether processes would be done sooner: several cores, and at least two large paths.
-
-    Only on Linux: elsewhere a new process would run the caller's own program from its beginning.
-    """
-    if sys.platform != "linux" or len(texts) < 2 or "-" in texts or _cores() < 2:
-        return False
-    return sorted(map(_size, texts))[-2] > _WORTH_A_PROCESS
+_PROGRAMS = (b"\x7fELF", b"MZ")
 
 
 def read(
-    texts: Sequence[str],
-    work: Callable[[str], list[T]],
-    progress: Callable[[str, int, int], None] | None,
-    on_error: OnError | None,
-) -> Iterator[T]:
-    """What ``work`` finds for each path, in the order of the paths.
+    work: Callable[[I], Iterable[R]],
+    items: Iterable[I],
+    path_of: Callable[[I], str | None],
+    settings: ScanSettings,
+    *,
+    in_slices: bool = False,
+) -> Iterator[Iterable[R]]:
+    """What ``work`` gives for each item, in the order of the items.
 
     Args:
-        texts: the paths.
-        work: reads one of them; it runs in another process, and so do its arguments and results.
-        progress: called with the path, how many are done, and how many there are.
-        on_error: gets what goes wrong with a path; None: it is raised.
+        work: reads one item; what it yields has to be picklable.
+        items: what to read.
+        path_of: the file or folder that it takes for an item, None where it takes none.
+        settings: how to read, and by how many processes.
+        in_slices: it reads large programs and libraries by several processes itself.
     """
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
+    most = workers.available(settings.jobs)
+    if most < 2:
+        yield from map(work, items)
+        return
+    for here, group in groupby(items, lambda item: _for_us(path_of(item), in_slices=in_slices)):
+        if here:
+            yield from map(work, group)
+        else:
+            yield from _shared(work, list(group), path_of, settings, most)
 
-    workers = min(_cores(), len(texts))
+
+def _shared(
+    work: Callable[[I], Iterable[R]],
+    items: list[I],
+    path_of: Callable[[I], str | None],
+    settings: ScanSettings,
+    most: int,
+) -> Iterator[Iterable[R]]:
+    sizes = [_size(path_of(item)) for item in items]
+    if sum(sizes) - max(sizes) < _WORTH_A_PROCESS:
+        yield from map(work, items)
+        return
     # The largest first, so that none is left for one core at the end.
-    order = sorted(range(len(texts)), key=lambda number: _size(texts[number]), reverse=True)
-    with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
-        todo = {number: pool.submit(work, texts[number]) for number in order}
-        for number, text in enumerate(texts):
-            try:
-                yield from todo[number].result()
-            except LtocompatError as error:
-                if on_error is None:
-                    raise
-                on_error(error)
-            if progress is not None:
-                progress(text, number + 1, len(texts))
+    order = sorted(range(len(items)), key=sizes.__getitem__, reverse=True)
+    results = workers.in_order(lambda item: list(work(item)), items, most, order)
+    for item, size, found in zip(items, sizes, results, strict=True):
+        yield work(item) if found is None else found
+        settings.report(path_of(item) or "", size, size)
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-
-
-def _size(text: str) -> int:
-    path = Place.parse(text).path
-    if os.path.isdir(path):
-        return _WORTH_A_PROCESS + 1
+def _for_us(path: str | None, *, in_slices: bool) -> bool:
+    """Whether this process reads it: what can be read once, and what it reads in slices."""
     try:
-        return os.stat(path).st_size
-    except OSError:
+        if path is None or os.path.isdir(path):
+            return False
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            return True
+        if not in_slices or status.st_size < slices.LARGE:
+            return False
+        with open(path, "rb") as file:
+            return file.read(4).startswith(_PROGRAMS)
+    except (OSError, ValueError):
+        return False
+
+
+def _size(path: str | None) -> int:
+    """Bytes to read; a folder counts as much as is worth a process."""
+    try:
+        if path is None:
+            return 0
+        return _WORTH_A_PROCESS if os.path.isdir(path) else os.stat(path).st_size
+    except (OSError, ValueError):
         return 0
+
+
+def path_of_text(text: str) -> str:
+    """The path of a place as a user writes it; of standard input one that is no file."""
+    return os.devnull if text == "-" else Place.parse(text).path

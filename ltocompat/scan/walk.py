@@ -8,6 +8,7 @@ decoding beside gains.
 
 from __future__ import annotations
 
+import functools
 import os
 import stat
 import sys
@@ -29,7 +30,7 @@ from ltocompat.model.errors import LimitExceeded, UnreadableInput
 from ltocompat.model.image import Artifact, Compression, Host, ImageKind, Module, Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Budget, Limits
 from ltocompat.model.place import Place
-from ltocompat.scan import slices, workers
+from ltocompat.scan import parallel, slices, workers
 from ltocompat.scan.describe import Detail, describe_module
 
 Stored = StoredModule | Skipped | Host
@@ -54,6 +55,11 @@ class ScanSettings:
     limits: Limits = DEFAULT_LIMITS
     progress: Callable[[str, int, int], None] | None = None
     jobs: int | None = None
+
+    def report(self, path: str, done: int, total: int) -> None:
+        """Tell how far it is; workers don't."""
+        if self.progress is not None and not workers.inside():
+            self.progress(path, done, total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +93,28 @@ def take(place: Place, settings: ScanSettings) -> Iterator[Record]:
     Raises:
         UnreadableInput: the path can't be opened.
     """
-    for found in files(place, settings.limits):
-        if isinstance(found, Skipped):
-            yield found
-            continue
-        try:
-            with opened(found.path, settings.limits) as view:
-                yield from records_of_view(view, found, settings)
-        except UnreadableInput as error:
-            if found == place:
-                raise
-            yield Skipped(found, str(error))
+    work = functools.partial(_take_file, top=place, settings=settings)
+    found = files(place, settings.limits)
+    for records in parallel.read(work, found, path_of_found, settings, in_slices=True):
+        yield from records
+
+
+def _take_file(found: Place | Skipped, top: Place, settings: ScanSettings) -> Iterator[Record]:
+    if isinstance(found, Skipped):
+        yield found
+        return
+    try:
+        with opened(found.path, settings.limits) as view:
+            yield from records_of_view(view, found, settings)
+    except UnreadableInput as error:
+        if found == top:
+            raise
+        yield Skipped(found, str(error))
+
+
+def path_of_found(found: Place | Skipped) -> str | None:
+    """The file that has to be read of what ``files`` gave."""
+    return None if isinstance(found, Skipped) else found.path
 
 
 def take_batches(place: Place, settings: ScanSettings) -> Iterator[Batch]:
@@ -165,8 +182,8 @@ def _records(
     yield from (Skipped(place, problem) for problem in host.problems)
     sliced = slices.SlicedFile(view, place, host, budget, settings.detail)
     for record in sliced.records(jobs):
-        if settings.progress is not None and isinstance(record, Module):
-            settings.progress(place.path, record.place.offset or 0, view.size)
+        if isinstance(record, Module):
+            settings.report(place.path, record.place.offset or 0, view.size)
         yield record
     described = _needing(host, place)
     if described is not None:
@@ -269,7 +286,7 @@ def stored_in_file(view: ByteView, place: Place, settings: ScanSettings) -> Iter
     whole = place == top
     for stored in _stored(view, top, place, budget, settings):
         if settings.progress is not None and not isinstance(stored, Skipped):
-            settings.progress(place.path, _reached(stored, budget), view.size)
+            settings.report(place.path, _reached(stored, budget), view.size)
         if whole:
             yield stored
             continue

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import pickle
 import select
 import signal
 import struct
@@ -33,7 +32,11 @@ _PIPE_SIZE = MIB
 _CGROUPS = Path("/sys/fs/cgroup")
 
 _inside = False
-"""This process is a worker."""
+
+
+def inside() -> bool:
+    """Whether this process is a worker, of whom nobody wants to hear."""
+    return _inside
 
 
 def available(jobs: int | None = None) -> int:
@@ -78,27 +81,23 @@ def _quotas() -> Iterator[int]:
 def in_order(
     work: Callable[[I], R],
     items: Sequence[I],
-    workers: int,
+    number: int,
     order: Sequence[int] | None = None,
-) -> Iterator[R]:
-    """What ``work`` gives for each item, in the order of the items.
+) -> Iterator[R | None]:
+    """What ``work`` gives for each item, in the order of the items; None: do it yourself.
 
     Args:
         work: does one item; what it gives has to be picklable.
         items: what there is to do.
-        workers: how many processes do it.
+        number: how many workers do it.
         order: numbers of the items in the order in which they are begun; None: as they come.
-
-    Raises:
-        Exception: what ``work`` raises.
     """
-    if workers < 2 or len(items) < 2:
-        yield from map(work, items)
-        return
-    with contextlib.closing(_Pool(work, items, min(workers, len(items)), order)) as pool:
-        for number, item in enumerate(items):
-            result = pool.result(number)
-            yield work(item) if result is None else pickle.loads(result)  # noqa: S301 - our own
+    import pickle
+
+    with contextlib.closing(_Pool(work, items, min(number, len(items)), order)) as pool:
+        for item in range(len(items)):
+            result = pool.result(item)
+            yield None if result is None else pickle.loads(result)  # noqa: S301 - our own
 
 
 class _Pool:
@@ -262,6 +261,8 @@ def _run(work: Callable[[I], object], items: Sequence[I], tasks: int, results: i
 
 
 def _done(work: Callable[[I], object], item: I) -> bytes | None:
+    import pickle
+
     try:
         return pickle.dumps(work(item), pickle.HIGHEST_PROTOCOL)
     except Exception:  # noqa: BLE001 - the parent does it again, and says what is wrong

@@ -1,0 +1,142 @@
+"""A file read in slices, by any number of processes and cut anywhere, is what one process reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+from samples import FOLDER
+
+from ltocompat.files.archives import container_of
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.objects import read_host
+from ltocompat.model.image import Module, Skipped
+from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
+from ltocompat.model.place import Place
+from ltocompat.scan import workers
+from ltocompat.scan.describe import Detail
+from ltocompat.scan.slices import SlicedFile
+from ltocompat.scan.walk import ScanSettings, records_of_view
+
+PLACE = Place("input")
+HOSTS = [
+    (FOLDER / "objects" / name).read_bytes()
+    for name in ("libaxpy-no-device-link.so", "nvcc-13.0-rdc-sass+ptx", "nvcc-13.5-rdc-axpy.o")
+]
+CUBIN = (FOLDER / "cubin" / "nvcc-13.0-sm_80.cubin").read_bytes()
+LTOIR = (FOLDER / "ltoir" / "nvrtc-13.0-lto_80.ltoir").read_bytes()
+PTX = b".version 8.4\n.target sm_80\n".ljust(200)
+SPECS = [
+    EntrySpec(KINDS["sass"], CUBIN, compression="zstd"),
+    EntrySpec(KINDS["sass"], CUBIN),
+    EntrySpec(KINDS["ptx"], PTX, compression="lz4"),
+    EntrySpec(KINDS["ltoir"], LTOIR),
+    # An image that holds what looks like a fatbin, which no walk enters from its beginning.
+    EntrySpec(0x300, region([entry(EntrySpec(KINDS["ptx"], PTX))]) * 3),
+]
+REGIONS = st.lists(st.sampled_from(SPECS), max_size=3).map(
+    lambda specs: region([entry(spec) for spec in specs])
+)
+PIECES = st.one_of(
+    REGIONS,
+    REGIONS,
+    st.just(region([concatenated(SPECS[:2], "zstd")])),
+    st.sampled_from([CUBIN, LTOIR, b"\x28\xb5\x2f\xfd", b"\x7fELF\x02\x01\x01", b"MZ"]),
+    st.binary(max_size=90),
+    st.integers(1, 200).map(bytes),
+    # A header that says more than there is.
+    REGIONS.map(lambda data: data[:8] + (1 << 40).to_bytes(8, "little") + data[16:]),
+)
+
+
+@st.composite
+def files(draw: st.DrawFn) -> bytes:
+    """Pieces one behind the other, at times behind a host file, changed somewhere, or cut short."""
+    host = draw(st.sampled_from([b"", b"", *HOSTS]))
+    data = bytearray(host + b"".join(draw(st.lists(PIECES, min_size=1, max_size=6))))
+    for _ in range(draw(st.integers(0, 2))):
+        if data:
+            at = draw(st.integers(0, len(data) - 1))
+            data[at] = draw(st.integers(0, 255))
+    return bytes(data[: draw(st.integers(len(data) * 3 // 4, len(data)))])
+
+
+def sliced(data: bytes, limits: Limits = DEFAULT_LIMITS) -> SlicedFile:
+    view, budget = ByteView.of(data), Budget(limits)
+    return SlicedFile(view, PLACE, read_host(view, budget), budget, Detail())
+
+
+def spans(data: bytes, cuts: Iterable[int]) -> list[tuple[int, int]]:
+    return list(pairwise(sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})))
+
+
+def is_plain(data: bytes) -> bool:
+    return bool(data) and container_of(ByteView.of(data)) is None
+
+
+def whole(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Sequence[object]:
+    """What one process finds; of problems of a host file nothing is said by slices."""
+    view = ByteView.of(data)
+    host = read_host(view, Budget(limits))
+    problems = () if host is None else host.problems
+    found = records_of_view(view, PLACE, ScanSettings(limits=limits, jobs=1))
+    return [
+        record
+        for record in found
+        if isinstance(record, Module)
+        or (isinstance(record, Skipped) and record.reason not in problems)
+    ]
+
+
+CUTS = st.lists(st.integers(0, 1 << 20), max_size=5)
+NESTED = region([entry(SPECS[4]), entry(SPECS[0])]) + region([entry(SPECS[1])])
+
+
+TWICE = region([entry(SPECS[0])]) * 2  # 3,240 bytes each, decoded
+
+
+@settings(max_examples=150)
+@given(files(), CUTS)
+@example(NESTED, [100, 160, 400])
+@example(HOSTS[0], [5000, 9000])
+def test_slices_cut_anywhere_are_the_whole(data: bytes, cuts: list[int]) -> None:
+    assume(is_plain(data))
+    expected = whole(data)
+    file, parts = sliced(data), spans(data, cuts)
+    assert list(file.joined(parts, map(file.read, parts))) == expected
+
+
+@given(files(), CUTS, st.integers(0, 20_000))
+@example(NESTED, [160, 700], 3000)
+@example(TWICE, [len(TWICE) // 2], 5000)
+def test_limits_count_over_all_slices(data: bytes, cuts: list[int], decoded: int) -> None:
+    limits = Limits(total_bytes=decoded)
+    assume(is_plain(data))
+    expected = whole(data, limits)
+    file, parts = sliced(data, limits), spans(data, cuts)
+    assert list(file.joined(parts, map(file.read, parts))) == expected
+
+
+def test_no_time_is_told_as_by_one_process() -> None:
+    limits = Limits(seconds=-1.0)
+    file, parts = sliced(NESTED, limits), spans(NESTED, [100, 700])
+    assert list(file.joined(parts, map(file.read, parts))) == [
+        Skipped(record.place, record.reason, record.size, "seconds")
+        for record in whole(NESTED, limits)
+        if isinstance(record, Skipped)
+    ]
+
+
+@settings(max_examples=5)
+@given(files(), CUTS)
+@example(NESTED, [100, 160, 400])
+def test_processes_read_what_one_reads(data: bytes, cuts: list[int]) -> None:
+    assume(is_plain(data))
+    expected = whole(data)
+    parts = spans(data, cuts)
+    for number in (2, 5, 16):
+        file = sliced(data)
+        assert list(file.joined(parts, workers.in_order(file.read, parts, number))) == expected

@@ -1,0 +1,159 @@
+"""Processes that share work: answers, errors and ends are those of one process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fatbin_writer import KINDS, EntrySpec, entry, region
+from samples import FOLDER
+
+import ltocompat
+from ltocompat import UnreadableInput
+from ltocompat.scan import parallel, slices, workers
+
+NUMBERS = list(range(40))
+
+
+def no_child_is_left() -> bool:
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("number", [1, 2, 5, 16])
+@pytest.mark.parametrize("order", [None, NUMBERS[::-1]])
+def test_answers_come_in_order(number: int, order: list[int] | None) -> None:
+    found = workers.in_order(lambda item: bytes([item]) * 100_000, NUMBERS, number, order)
+    assert list(found) == [bytes([item]) * 100_000 for item in NUMBERS]
+    assert no_child_is_left()
+
+
+def test_what_goes_wrong_in_a_worker_is_left_to_its_parent() -> None:
+    def work(item: int) -> int:
+        return 1 // (item % 4)
+
+    found = list(workers.in_order(work, NUMBERS, 3))
+    assert found == [None if item % 4 == 0 else 1 // (item % 4) for item in NUMBERS]
+
+
+def test_a_worker_that_dies_leaves_what_it_had_to_its_parent() -> None:
+    def work(item: int) -> int:
+        if item in (3, 20) and workers.inside():
+            os.kill(os.getpid(), signal.SIGKILL)
+        return item
+
+    found = list(workers.in_order(work, NUMBERS, 3))
+    assert [item for item in NUMBERS if found[item] not in (None, item)] == []
+    assert found[3] is found[20] is None
+    assert found.count(None) <= 4  # each had one more at hand
+    assert no_child_is_left()
+
+
+def test_without_workers_everything_is_left_to_the_parent() -> None:
+    assert list(workers.in_order(os._exit, NUMBERS, 2)) == [None] * 40
+
+
+def test_who_stops_early_leaves_no_process() -> None:
+    found = workers.in_order(bytes, [1 << 20] * 40, 4)
+    next(found)
+    found.close()  # type: ignore[attr-defined]  # a generator's
+    assert no_child_is_left()
+
+
+def test_results_whose_turn_has_not_come_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_MOST_KEPT", 1000)
+    found = workers.in_order(lambda item: bytes([item]) * 900, NUMBERS, 4, NUMBERS[::-1])
+    assert list(found) == [bytes([item]) * 900 for item in NUMBERS]
+
+
+def test_a_worker_and_a_process_with_threads_work_alone() -> None:
+    assert set(workers.in_order(lambda _: workers.available(8), NUMBERS, 2)) == {1}
+    assert workers.available(8) == 8
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    try:
+        assert workers.available(8) == 1
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_no_more_processes_than_cores_of_this_process() -> None:
+    code = "from ltocompat.scan import workers; print(workers.available())"
+    limited = ["taskset", "-c", str(min(os.sched_getaffinity(0))), sys.executable, "-c", code]
+    assert subprocess.run(limited, capture_output=True, text=True, check=True).stdout == "1\n"
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small files are worth a process, too."""
+    monkeypatch.setattr(parallel, "_WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(slices, "LARGE", 1)
+    monkeypatch.setattr(slices, "_STEP", 500)
+
+
+PATHS = [
+    str(FOLDER / name) for name in ("objects", "broken", "fatbin", "cubin", "objects/libaxpy.a")
+]
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("jobs", [2, 5])
+def test_folders_files_and_packages_are_read_as_by_one_process(jobs: int) -> None:
+    expected = list(ltocompat.inspect(*PATHS, jobs=1))
+    assert list(ltocompat.inspect(*PATHS, jobs=jobs)) == expected
+    assert [r for path in PATHS for r in ltocompat.inspect(path, jobs=jobs)] == expected
+
+
+@pytest.mark.usefixtures("eager")
+def test_an_unreadable_path_is_told_in_its_turn(tmp_path: Path) -> None:
+    first, second = str(FOLDER / "cubin"), str(FOLDER / "ptx")
+    errors: list[Exception] = []
+
+    def paths() -> Iterator[str]:
+        found = ltocompat.inspect(first, tmp_path / "no", second, jobs=2, on_error=errors.append)
+        for record in found:
+            yield record.path if isinstance(record, ltocompat.Artifact) else record.place.path
+
+    names = list(dict.fromkeys(str(Path(path).parent) for path in paths()))
+    assert names == [first, second]
+    assert [type(error) for error in errors] == [UnreadableInput]
+
+
+@pytest.mark.usefixtures("eager")
+def test_progress_is_told_in_this_process(tmp_path: Path) -> None:
+    for name in "abc":
+        fatbin = region([entry(EntrySpec(KINDS["ptx"], b".version 8.4\n.target sm_80\n"))])
+        (tmp_path / name).write_bytes(fatbin)
+    told: list[str] = []
+    list(ltocompat.inspect(tmp_path, jobs=2, progress=lambda progress: told.append(progress.path)))
+    assert told == [str(tmp_path / name) for name in "abc"]
+
+
+def test_an_interrupted_run_ends_with_its_workers(tmp_path: Path) -> None:
+    code = (
+        "import os, time; from ltocompat.scan import workers\n"
+        "def work(n):\n"
+        "    print(os.getpid(), flush=True)\n"
+        "    time.sleep(60)\n"
+        "list(workers.in_order(work, [1, 2], 2))\n"
+    )
+    output = tmp_path / "pids"
+    with output.open("w") as file:
+        run = subprocess.Popen([sys.executable, "-c", code], stdout=file, stderr=subprocess.DEVNULL)
+        while len(output.read_text().split()) < 2:
+            assert run.poll() is None
+    run.send_signal(signal.SIGINT)
+    run.wait(timeout=20)
+    for process in output.read_text().split():
+        assert not Path("/proc", process).exists()
