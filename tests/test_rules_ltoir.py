@@ -7,8 +7,10 @@ from rules import asked, driver, image, judged, linking, loading, noted, sample
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind
-from ltocompat.model.verdict import Verdict
-from ltocompat.rules.rule import Component
+from ltocompat.model.symbols import DeviceSymbols
+from ltocompat.model.verdict import Verdict, worst
+from ltocompat.rules.catalogue import rule
+from ltocompat.rules.rule import Component, Link
 from ltocompat.rules.selection import Missed
 
 OK, UNDOCUMENTED, UNKNOWN = Verdict.OK, Verdict.UNDOCUMENTED, Verdict.UNKNOWN
@@ -171,3 +173,35 @@ def test_fb_02_old_linkers_do_not_unpack_what_newer_tools_compress(
     name: str, linker: str, verdict: Verdict | None
 ) -> None:
     assert judged("FB-02", linking(*sample(name), on="sm_90"), Release.parse(linker)) is verdict
+
+
+HELPER = DeviceSymbols(defined=("helper",))
+SECOND = DeviceSymbols(defined=("second",), kernels=("second",))
+USER = DeviceSymbols(("helper",), ("helper",), defined=("user",), kernels=("user",))
+
+
+@pytest.mark.parametrize(
+    ("beside", "verdict"),
+    [
+        ([HELPER], OK),  # nothing is lost, whether the LTO-IR calls it or not
+        ([SECOND], FAIL),  # left out: rc 0, and no such kernel in what comes out
+        ([USER], OK),  # it calls the LTO-IR, so that all of it is linked
+        ([HELPER, SECOND], UNKNOWN),  # all is linked where LTO-IR calls helper, else nothing
+        ([USER, HELPER], UNKNOWN),
+        ([None], UNKNOWN),
+    ],
+)
+@pytest.mark.parametrize("kind", [ImageKind.PTX, ImageKind.SASS])
+def test_lto_08_the_first_nvjitlink_drops_kernels_beside_lto_ir_that_calls_none_of_it(
+    beside: list[DeviceSymbols | None], verdict: Verdict, kind: ImageKind
+) -> None:
+    """Fourteen links by nvJitLink 12.0, and the same by 12.2 and 12.4, which take all."""
+    others = [image(kind, "90", "12.0", symbols=symbols) for symbols in beside]
+    images = {LTO: 1, **dict.fromkeys(others, 1)}
+    of_link = rule("LTO-08").of_link
+    assert of_link is not None
+    for release, expected in (("12.0", verdict), ("12.1", OK)):
+        linker = Release.parse(release)
+        link = Link(tuple(images.items()), (), None, linker, offline=False, certain=True)
+        asked_of_it = [each for each in of_link(link) if each.component is Component.LINKER]
+        assert worst(each.constraint.judge(linker) for each in asked_of_it) is expected

@@ -94,24 +94,61 @@ def test_of_equals_the_driver_takes_the_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "relocatable", "linker", "taken"),
+    ("text", "relocatable", "target_text", "linker", "taken"),
     [
-        ("lto_90", None, "12.0", 1),
-        ("lto_90", None, "13.5", 1),
-        ("compute_90", None, "12.0", 1),
-        ("compute_90", None, "13.5", 1),
-        ("sm_90", True, "12.9", 1),
-        ("sm_90", True, "13.0", 0),
+        ("lto_90", None, "sm_90", "12.0", 1),
+        ("lto_90", None, "sm_90", "13.5", 1),
+        ("lto_90", None, "sm_90a", "13.5", 1),
+        ("lto_80", None, "sm_86", "12.0", 0),
+        ("lto_80", None, "sm_90", "13.5", 0),
+        ("compute_90", None, "sm_90", "12.0", 1),
+        ("compute_90", None, "sm_90a", "13.5", 1),
+        ("compute_80", None, "sm_86", "12.9", 0),
+        ("sm_90", True, "sm_90", "12.9", 1),
+        ("sm_90", True, "sm_90a", "12.9", 1),
+        ("sm_90", True, "sm_90", "13.0", 0),
+        ("sm_80", True, "sm_86", "12.0", 0),
+        ("sm_80", True, "sm_89", "12.9", 0),
+        ("sm_80", True, "sm_86", "13.5", 0),
     ],
 )
 def test_of_equals_a_linker_takes_the_one_that_was_measured(
-    text: str, *, relocatable: bool | None, linker: str, taken: int
+    text: str, *, relocatable: bool | None, target_text: str, linker: str, taken: int
 ) -> None:
     """Two kernels under one architecture, in both orders: which of them was in the output."""
     images = tuple(code(text, relocatable=relocatable, has_kernels=flag) for flag in (True, False))
-    target = SmArch.parse("sm_90", ArchForm.REAL)
+    target = SmArch.parse(target_text, ArchForm.REAL)
     pick = pick_for_linker(ModuleSignature(images, None), target, Release.parse(linker))
     assert pick.images == (images[taken],)
+
+
+@pytest.mark.parametrize("linker", ["12.0", "12.4", "12.9", "13.0", "13.5"])
+@pytest.mark.parametrize(
+    ("texts", "target", "expected"),
+    [
+        (("sm_80", "compute_80"), "80", "sm_80"),
+        (("sm_80", "compute_75"), "89", "sm_80"),
+        (("sm_80", "compute_86"), "80", "sm_80"),
+        (("sm_80", "compute_86"), "86", "compute_86"),
+        (("sm_80", "compute_86"), "89", "compute_86"),
+        (("sm_80", "sm_86"), "89", "sm_86"),
+        (("sm_90", "compute_90a"), "90a", "sm_90"),
+        (("sm_90a", "compute_90"), "90a", "sm_90a"),
+        (("sm_90", "sm_90a"), "90a", "sm_90a"),
+        (("lto_80", "sm_90"), "90", "lto_80"),
+        (("lto_80", "compute_90"), "90", "lto_80"),
+        (("lto_80", "sm_86"), "86", "lto_80"),
+    ],
+)
+def test_of_different_images_a_linker_takes_the_one_that_was_measured(
+    texts: tuple[str, str], target: str, expected: str, linker: str
+) -> None:
+    """Two kernels, in both orders: which of them was in the output, the same for every linker."""
+    for order in (texts, texts[::-1]):
+        images = tuple(code(text, relocatable=True) for text in order)
+        signature = ModuleSignature(images, None)
+        pick = pick_for_linker(signature, SmArch.parse(f"sm_{target}"), Release.parse(linker))
+        assert [str(image.arch) for image in pick.images] == [expected]
 
 
 def test_what_a_device_link_used_up_is_linked_again_when_no_final_sass_serves() -> None:

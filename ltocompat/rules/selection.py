@@ -37,7 +37,7 @@ class Pick:
     missed: Missed | None = None
 
 
-# From this major on, nvJitLink takes the first of several cubins for one architecture.
+# From this major on, nvJitLink takes the first of several cubins for exactly its target.
 _FIRST_SASS = 13
 
 
@@ -163,9 +163,10 @@ def _missed(signature: ModuleSignature, gpu: int) -> Missed:
 def pick_for_linker(signature: ModuleSignature, target: SmArch, linker: Release | None) -> Pick:
     """What nvJitLink picks of a module.
 
-    Of a fatbin: the highest LTO-IR entry that serves the target, then SASS, then PTX. Of entries
-    for one architecture the last, but the first of SASS from nvJitLink 13.0 on (measured, 12.0 to
-    13.5). An image that stands alone is taken as it is.
+    Of a fatbin: the LTO-IR entry for the highest architecture that serves the target; without one,
+    the SASS or PTX for the highest, of both the SASS. Of equals the first, but where they are for
+    the target itself the last, and of SASS from nvJitLink 13.0 on the first again (measured, 12.0
+    to 13.5; nvlink 13.0 to 13.5 picks alike). An image that stands alone is taken as it is.
 
     Args:
         signature: the module.
@@ -183,19 +184,25 @@ def pick_for_linkers_alike(
         return Pick((), Missed.EMPTY)
     if not any(image.in_fatbin for image in signature.images):
         return _alone(signature, target, linker)
-    order: tuple[tuple[ImageKind, Callable[[SmArch], bool]], ...] = (
-        (ImageKind.LTOIR, lambda arch: _serves(arch, target, linker)),
-        (ImageKind.SASS, lambda arch: _links(arch, target)),
-        (ImageKind.PTX, lambda arch: _compiles_to(arch, target)),
-    )
-    for kind, serves in order:
-        found = [i for i in signature.images if i.kind is kind and i.arch and serves(i.arch)]
-        if found:
-            # Of equals max gives the first, as nvJitLink 13 takes SASS; else the last is taken.
-            in_order = kind is ImageKind.SASS and (linker is None or linker.major >= _FIRST_SASS)
-            best = max(found if in_order else reversed(found), key=_rank_for_link)
-            return Pick((), Missed.FINAL) if _final(best) else Pick((best,))
-    return Pick((), _missed_by_linker(signature))
+    serves: dict[ImageKind, Callable[[SmArch], bool]] = {
+        ImageKind.LTOIR: lambda arch: _serves(arch, target, linker),
+        ImageKind.SASS: lambda arch: _links(arch, target),
+        ImageKind.PTX: lambda arch: _compiles_to(arch, target),
+    }
+    usable = [i for i in signature.images if i.arch and i.kind in serves and serves[i.kind](i.arch)]
+    found = [image for image in usable if image.kind is ImageKind.LTOIR] or usable
+    if not found:
+        return Pick((), _missed_by_linker(signature))
+    best = max(map(_rank_for_link, found))
+    equals = [image for image in found if _rank_for_link(image) == best]
+    chosen = equals[-1] if _takes_the_last(equals[0], target, linker) else equals[0]
+    return Pick((), Missed.FINAL) if _final(chosen) else Pick((chosen,))
+
+
+def _takes_the_last(image: ImageSignature, target: SmArch, linker: LinkerTraits | None) -> bool:
+    exact = image.arch is not None and same_arch(image.arch.number) == same_arch(target.number)
+    newer = linker is None or linker.major >= _FIRST_SASS
+    return exact and not (newer and image.kind is ImageKind.SASS)
 
 
 def _final(image: ImageSignature) -> bool:
@@ -226,9 +233,10 @@ def _fits_alone(kind: ImageKind, arch: SmArch, target: SmArch, linker: LinkerTra
     return _links(arch, target) or (unminded and bool(arch.suffix) and runs(arch, target.number))
 
 
-def _rank_for_link(image: ImageSignature) -> tuple[int, bool]:
+def _rank_for_link(image: ImageSignature) -> tuple[int, bool, bool]:
     arch = image.arch
-    return (0, False) if arch is None else (same_arch(arch.number), bool(arch.suffix))
+    sass = image.kind is ImageKind.SASS
+    return (0, sass, False) if arch is None else (same_arch(arch.number), sass, bool(arch.suffix))
 
 
 def _serves(entry: SmArch, target: SmArch, linker: LinkerTraits | None) -> bool:

@@ -110,6 +110,25 @@ def test_a_header_that_no_tool_writes_is_told(
     assert all(image.problems for image in images_of(in_file(changed, container)))
 
 
+def judged(cubin: bytes, target: str) -> Verdict:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "changed.cubin")
+        path.write_bytes(cubin)
+        (result,) = ltocompat.check([path], [target], route="link", cache=False)
+    return result.verdict
+
+
+@given(st.sampled_from(sorted(CUBINS)), st.integers(4, 63), st.integers(0, 255))
+@example(OF_13_0, 51, 7)  # nvJitLink 13.4 links such a one of 13.5
+def test_nothing_that_is_read_beside_such_a_header_decides(name: str, at: int, value: int) -> None:
+    cubin = CUBINS[name]
+    changed = cubin[:at] + bytes([value]) + cubin[at + 1 :]
+    assume(changed != cubin and not may_be_written(cubin, at, value))
+    # Older than all of them, so that they fail as they were.
+    target = f"nvjitlink=12.0,gpu=sm_{architecture(cubin)}"
+    assert judged(changed, target) is Verdict.UNKNOWN
+
+
 @given(st.sampled_from(sorted(CUBINS)), st.integers(1, 4096))
 def test_bytes_behind_a_cubin_are_told(name: str, behind: int) -> None:
     found = images_of(CUBINS[name] + bytes(behind))
@@ -123,9 +142,5 @@ def test_code_for_an_architecture_that_never_was_is_no_code_for_its_successors(
     # nvJitLink 13.5 on each: rc 3, bad input; sm_80, sm_86, sm_87 and sm_88 it links.
     for number in (81, 82, 83, 84, 85):
         cubin = CUBINS[name]
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "changed.cubin")
-            path.write_bytes(cubin[:at] + bytes([number]) + cubin[at + 1 :])
-            target = "nvjitlink=13.5,gpu=sm_89"
-            (result,) = ltocompat.check([path], [target], route="link", cache=False)
-        assert result.verdict is Verdict.UNKNOWN, number
+        changed = cubin[:at] + bytes([number]) + cubin[at + 1 :]
+        assert judged(changed, "nvjitlink=13.5,gpu=sm_89") is Verdict.UNKNOWN, number

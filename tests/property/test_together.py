@@ -27,6 +27,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, toget
 from ltocompat.model.image import Image, ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.model.trial_answer import TrialOutcome, link_key
 from ltocompat.model.verdict import Result, Route, Verdict
@@ -64,11 +65,12 @@ ALONE = [row for row in ROWS if len(row.inputs) == 1]
 
 
 def code(name: str) -> ImageSignature:
-    """An input as its header shows it: bare LTO-IR shows the suffix ``a``, and never ``f``."""
+    """An input as its bytes show it: bare LTO-IR shows the suffix ``a``, never ``f``, no name."""
     what, release, arch = name.split("-")
     bare: dict[str, object] = {"in_fatbin": False, "has_kernels": True}
     if what in LTOIR:
         return image(ImageKind.LTOIR, arch.removesuffix("f"), release, **bare)
+    bare["symbols"] = DeviceSymbols(defined=(name,), kernels=(name,))
     if what == "ptx":
         return image(ImageKind.PTX, arch, release, isa=written_by(release), **bare)
     generation = 2 if release >= "13" or int(arch.rstrip("af")) >= 100 else 1

@@ -12,6 +12,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
 from ltocompat.model.library_name import PATHFINDER
 from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.model.symbols import defined_nowhere
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.rules import driver_release, floors, image_helpers, makers, picked
@@ -23,6 +24,7 @@ from ltocompat.rules.constraints import (
     LinkerFrom,
     LinkerNotOlderThan,
     LinkerOfMajor,
+    LinkerSureFrom,
     LinkerTargets,
     Remark,
     Untold,
@@ -286,16 +288,36 @@ def partial_lto(link: Link) -> Iterator[Requirement]:
         "compile all of them to LTO-IR, where whole-program optimisation matters",
         "images side by side",
     )
-    if link.certain and not link.offline:
+    least = _taken_beside_ltoir(link) if link.certain and not link.offline else None
+    if least is not None:
         yield Requirement(
             Component.LINKER,
-            LinkerFrom(floors.linker("mixed-lto-linker")),
+            least,
             "LTO-08",
             "PTX or SASS beside LTO-IR",
-            "an older one leaves everything but the LTO-IR out of the result, and says nothing",
+            "an older one leaves all of it out of the result, kernels too, where no call crosses "
+            "the border, and says nothing",
             "link with a newer nvJitLink, or compile all inputs to LTO-IR",
-            "images side by side",
+            "images side by side; symbols of the cubins and PTX",
         )
+
+
+def _taken_beside_ltoir(link: Link) -> Constraint | None:
+    """Which nvJitLink takes the kernels beside LTO-IR; None where every one does, or none is there.
+
+    The first takes all that is not LTO-IR as soon as LTO-IR calls any of it, or it calls LTO-IR.
+    """
+    first = floors.linker("mixed-lto-linker")
+    known = [image.symbols for image, _ in link.images if image.kind is not ImageKind.LTOIR]
+    readable = [symbols for symbols in known if symbols is not None]
+    if len(readable) < len(known):
+        return LinkerSureFrom(first)
+    missing = defined_nowhere(readable)
+    if missing.undefined or not any(symbols.kernels for symbols in readable):
+        return None
+    # What LTO-IR calls, no byte of it shows.
+    may_be_called = any(symbols.callable for symbols in readable)
+    return LinkerSureFrom(first) if may_be_called else LinkerFrom(first)
 
 
 @FAMILY.rule("LTO-09", Level.NOTE)

@@ -127,6 +127,8 @@ def _ruled(
         evaluate(requirement, target, gpu, linker, offline=subject.offline)
         for requirement in requirements_of(subject)
     ]
+    if any(image.problem is not None for image in subject.picked):
+        rulings = [_doubted(ruling) for ruling in rulings]
     not_judged = {
         "load"
         for ruling in rulings
@@ -154,6 +156,11 @@ def _ruled(
         Reasoning(subject, tuple(rulings)),
         blind_to_concatenated=blind,
     )
+
+
+def _doubted(ruling: Evaluation) -> Evaluation:
+    """What a rule reads in bytes that contradict themselves is not certain enough to fail."""
+    return replace(ruling, verdict=Verdict.UNKNOWN) if ruling.verdict is Verdict.FAIL else ruling
 
 
 def finding_of(ruling: Evaluation) -> Finding:
