@@ -1,4 +1,4 @@
-"""What metadata say of drivers and GPUs, read and held against the bytes (PKG-14, PKG-15)."""
+"""What metadata say of drivers and GPUs, read and held against the bytes (PKG-15, PKG-16)."""
 
 from __future__ import annotations
 
@@ -103,13 +103,13 @@ def test_a_driver_that_metadata_admit_has_to_take_the_code(tmp_path: Path) -> No
     code = {"libx/x.ptx": PTX_12_9}
     named = wheel(tmp_path, code, classifiers=[CUDA_12_4])
     (problem,) = judged(named)
-    assert (problem.rule, problem.verdict) == ("PKG-14", UNDOCUMENTED)
+    assert (problem.rule, problem.verdict) == ("PKG-16", UNDOCUMENTED)
     assert problem.message == (
         "drivers of CUDA 12.4 are admitted (550.54.14), but libx needs 575.51.03"
     )
     bound = variant_wheel(tmp_path, code, cuda_version_lower_bound=["12.4"])
-    assert told(judged(bound)) == {"PKG-14": FAIL}
-    assert told(judged(conda(tmp_path, code, ["__cuda >=12.4"]))) == {"PKG-14": FAIL}
+    assert told(judged(bound)) == {"PKG-16": FAIL}
+    assert told(judged(conda(tmp_path, code, ["__cuda >=12.4"]))) == {"PKG-16": FAIL}
 
 
 def test_metadata_that_ask_for_the_driver_break_no_promise(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_what_require_prints_keeps_the_promise_that_it_makes(summary: ArtifactSu
     package = Package(kind=Kind.CONDA, path="x", name="libx", declared=tuple(declared))
     groups = tuple((group.signature, group.count) for group in summary.groups)
     shipped = Shipped(package=package, required=answer, signatures=groups)
-    promised = [each for each in problems(shipped) if each.rule in ("PKG-14", "PKG-15")]
+    promised = [each for each in problems(shipped) if each.rule in ("PKG-15", "PKG-16")]
     assert promised == []
 
 

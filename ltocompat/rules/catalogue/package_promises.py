@@ -1,4 +1,4 @@
-"""Packages: what projects and metadata promise (PKG-09 to PKG-12, PKG-14, PKG-15)."""
+"""Packages: what projects and metadata promise (PKG-09 to PKG-12, PKG-15, PKG-16)."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def _admits(dependency: Dependency, other: Package) -> bool:
     )
 
 
-@FAMILY.of_package("PKG-14", Level.ERROR)
+@FAMILY.of_package("PKG-16", Level.ERROR)
 def admitted_driver_refused(shipped: Shipped) -> Iterator[Problem]:
     """A package's metadata admit drivers that its code does not load on."""
     package, promise, required = shipped.package, shipped.promise, shipped.required
@@ -195,7 +195,7 @@ def admitted_driver_refused(shipped: Shipped) -> Iterator[Problem]:
         if branch is None or floor is None or floor <= drivers.first_production(branch):
             continue
         yield Problem(
-            "PKG-14",
+            "PKG-16",
             Verdict.FAIL if declared.binding else Verdict.UNDOCUMENTED,
             f"drivers of CUDA {declared.cuda} are admitted ({drivers.first_production(branch)}), "
             f"but {package.name} needs {floor}",
