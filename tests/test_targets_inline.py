@@ -227,6 +227,18 @@ def test_stock_is_what_a_toolkit_ships() -> None:
     assert target.nvlink is None
 
 
+def test_files_say_the_system_where_stock_alone_names_the_driver() -> None:
+    """Toolkits from 13.0 on bring no driver to Windows (release notes, table 3)."""
+    target = one("stock=12.4")
+    assert (str(target.on_windows.system), said(target.on_windows.driver)) == (
+        "windows",
+        said(one("stock=12.4,os=windows").driver),
+    )
+    assert one("stock=13.0").on_windows.driver is None
+    for text in ("stock=12.4,os=linux", "stock=12.4,driver=580.65.06", "driver=580.65.06"):
+        assert one(text).on_windows == one(text)
+
+
 def test_a_toolkit_before_12_has_no_nvjitlink() -> None:
     target = one("stock=11.8")
     assert target.nvjitlink is None

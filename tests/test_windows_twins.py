@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from fatbin_writer import KINDS, EntrySpec, entry, region
+from packages_made import wheel
 from samples import FOLDER
 from test_hosts_elf import BASE, ET_EXEC, Part, elf, offsets, wrapper
 from windows_twins import pe_twin
@@ -164,3 +165,18 @@ def test_ptx_of_the_objects_serves_a_dll_as_a_whole(tmp_path: Path) -> None:
     _, dll = pair_of("ptx-without-kernels-first", tmp_path)
     (hopper,) = ltocompat.check([dll], ["driver=580,gpu=sm_90"])
     assert (hopper.verdict, hopper.coverage.served) == (Verdict.JIT, 1)
+
+
+def test_a_dll_goes_to_windows_where_the_driver_is_that_of_a_toolkit(tmp_path: Path) -> None:
+    """The same file in a package and alone; an ELF file and a named system stay what they are."""
+    elf_file = LINKED[0]
+    (tmp_path / "x.dll").write_bytes(pe_twin(elf_file))
+    inside = wheel(tmp_path, {"x/x.dll": pe_twin(elf_file)}, tag="py3-none-win_amd64")
+    for path in (tmp_path / "x.dll", inside):
+        (result, *_) = ltocompat.check(path, "stock=12.4,gpu=a100")
+        driver = result.target.driver
+        assert (str(result.target.system), driver and driver.text) == ("windows", "551.61")
+    (result, *_) = ltocompat.check(elf_file, "stock=12.4,gpu=a100")
+    assert str(result.target.system) == "linux"
+    (result, *_) = ltocompat.check(tmp_path / "x.dll", "stock=12.4,os=linux,gpu=a100")
+    assert str(result.target.system) == "linux"

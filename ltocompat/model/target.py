@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from ltocompat.model.arch import Release, SmArch
@@ -117,6 +117,9 @@ class Target:
         nvlink: the offline device linker for objects and archives.
         gpus: the GPUs; empty when none is known.
         sources: key -> who said so, for every key that is known.
+        by_files: the driver is that of the system that files are made for: nobody gave one, or a
+            system. ``driver`` is that of Linux.
+        windows_driver: the driver on Windows then; None where none is known.
     """
 
     name: str
@@ -128,6 +131,15 @@ class Target:
     nvlink: VersionSet[Release] | None = None
     gpus: tuple[Gpu, ...] = ()
     sources: tuple[tuple[str, str], ...] = ()
+    by_files: bool = False
+    windows_driver: VersionSet[DriverVersion] | None = None
+
+    @property
+    def on_windows(self) -> Target:
+        """The same for files that are made for Windows, where these say what the driver is."""
+        if not self.by_files:
+            return self
+        return replace(self, system=System("windows"), driver=self.windows_driver, by_files=False)
 
 
 THIS_MACHINE = "this machine"

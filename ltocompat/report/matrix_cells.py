@@ -127,6 +127,15 @@ def target_facts(target: Target) -> str:
     return ", ".join(words)
 
 
+def where_files_go(target: Target) -> str:
+    """What files for Windows change about a target that names no system; empty for others."""
+    if target.system.name != "windows" or "os" in dict(target.sources):
+        return ""
+    known = target.driver
+    driver = f"driver {_version(known)} ({known.source})" if known else "no driver is known"
+    return f"on windows: {driver}"
+
+
 def _version(known: VersionSet[object]) -> str:
     """As it was written; where that is no version, what it came to."""
     values = ", ".join(map(str, known.values[:3])) + (", .." if len(known.values) > 3 else "")

@@ -10,7 +10,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.verdict import Coverage, Extent, Result, Verdict
 from ltocompat.report import Options
 from ltocompat.report.document import Code, Row, Toned, tone_of
-from ltocompat.report.matrix_cells import Cell, cell_of
+from ltocompat.report.matrix_cells import Cell, cell_of, where_files_go
 from ltocompat.report.text import brief, count
 
 PIPED = 120
@@ -94,7 +94,8 @@ class JudgedArtifact:
         """Its name, and how many modules it has."""
         text = count(self.modules, "module") if self.modules else "no module was read"
         name = brief(self.path) if options.together else Place(self.path)
-        return (Code(name), f": {text}")
+        elsewhere = dict.fromkeys(filter(None, (where_files_go(r.target) for r in self.results)))
+        return (Code(name), f": {text}", *(f"; {words}" for words in elsewhere))
 
 
 class CellColumn(NamedTuple):

@@ -195,7 +195,8 @@ class SummaryBuilder:
         of_cuda = host.undefined_registrations or host.nvjitlink_imports or host.libraries
         needs = of_cuda or any(map(packages_with, host.needed))
         in_package = host.linked and host.place.members and len(self._hosts) < _MOST_HOSTS
-        if (needs or in_package) and not self._of_device_runtime(host.place.members):
+        of_windows = host.linked and host.format == "PE"  # which is another deploy target
+        if (needs or in_package or of_windows) and not self._of_device_runtime(host.place.members):
             self._hosts.append(host)
         self._flush()
 

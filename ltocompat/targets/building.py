@@ -51,6 +51,7 @@ def build(name: str, keys: Mapping[str, str], origin: ValueOrigin) -> Target:
     driver = _driver(keys, system, origin)
     libraries = _libraries(keys, system, origin)
     gpus = _gpus(keys["gpu"], system, driver) if "gpu" in keys else ()
+    by_files = "stock" in keys and not keys.keys() & {"driver", "os"}
     sources = {key: origin.source for key in ("os", "gpu") if key in keys}
     sources |= {"driver": driver.source} if driver else {}
     sources |= {key: known.source for key, known in libraries.items()}
@@ -64,7 +65,17 @@ def build(name: str, keys: Mapping[str, str], origin: ValueOrigin) -> Target:
         nvjitlink=libraries.get("nvjitlink"),
         nvrtc=libraries.get("nvrtc"),
         nvlink=libraries.get("nvlink"),
+        by_files=by_files,
+        windows_driver=_stock_on_windows(keys["stock"]) if by_files else None,
     )
+
+
+def _stock_on_windows(text: str) -> VersionSet[DriverVersion] | None:
+    """The driver that comes with a toolkit on Windows; since 13.0 there is none."""
+    try:
+        return stock_driver(_stock_release(text), System("windows"))
+    except UsageError:
+        return None
 
 
 def _driver(

@@ -38,6 +38,7 @@ from ltocompat.rules.engine.implied_gpus import gpus_to_judge, serves
 from ltocompat.rules.engine.judge_host import judge_host
 from ltocompat.rules.engine.judge_link import findings_of_link, leaves_symbols_open
 from ltocompat.rules.engine.judge_module import judge
+from ltocompat.rules.engine.loaded_by_choice import with_choices
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, ModuleVerdict, off_route
 from ltocompat.rules.engine.problems import finding_of_flaw
 from ltocompat.rules.engine.ways import possible_ways, ways_on
@@ -77,6 +78,8 @@ def results(
         wanted: the route; None judges each that its modules go.
         why: put the reasoning into words.
     """
+    if _is_for_windows(summary):
+        target = target.on_windows
     gpus = () if summary.one_link else gpus_to_judge(target)
     if target.gpus or not gpus:
         yield from _results_on(target.gpus or (None,), summary, target, wanted, why=why)
@@ -88,6 +91,12 @@ def results(
         if serves(result)
     ]
     yield from served or _results_on((None,), summary, target, wanted, why=why)
+
+
+def _is_for_windows(summary: ArtifactSummary) -> bool:
+    """Whether all its libraries and programs are."""
+    linked = [host for host in summary.hosts if host.linked]
+    return bool(linked) and all(host.format == "PE" for host in linked)
 
 
 def _results_on(
@@ -170,7 +179,7 @@ def _result(
     missing: Sequence[Finding],
     why: bool,
 ) -> Result:
-    judged = with_neutral(judged)
+    judged = with_choices(with_neutral(judged))
     hosts = [
         (host, host_verdict)
         for host in summary.hosts

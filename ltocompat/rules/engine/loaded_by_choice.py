@@ -1,0 +1,97 @@
+"""Modules that no wrapper registers: the library's own code loads them, on GPUs of its choice.
+
+Such a module may be for one architecture only, and keep PTX that newer GPUs never see: the library
+has SASS for those elsewhere (cuTENSOR 2.8.1: 23 modules of SASS for sm_75 beside 136 for sm_90).
+Where the driver would refuse that PTX, its bytes don't tell whether anybody asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ltocompat.model.artifact_summary import ModuleGroup
+from ltocompat.model.image import ImageKind
+from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict
+from ltocompat.rules.engine.group_verdict import GroupVerdict
+
+_File = tuple[str, tuple[str, ...]]
+_UNREGISTERED = "no wrapper registers it"
+_WHY = "loaded only where the library's own code chooses it"
+
+
+def with_choices(judged: Sequence[GroupVerdict]) -> list[GroupVerdict]:
+    """The same, with no more said of such modules than their own files tell.
+
+    A note, where the file has SASS for the GPU in other modules; unknown, where it has other PTX
+    for it; else the library has nothing but this, and the verdict stays.
+    """
+    if not any(map(_is_choice, judged)):
+        return list(judged)
+    by_sass = _served(judged, "sass")
+    by_ptx = _served(judged, "ptx")
+    return [_weighed(each, by_sass, by_ptx) if _is_choice(each) else each for each in judged]
+
+
+def _is_choice(each: GroupVerdict) -> bool:
+    """Whether the driver refuses PTX that nothing registers, beside SASS for another GPU."""
+    signature, verdict = each.group.signature, each.module_verdict
+    return (
+        each.way is Route.LOAD
+        and signature.registered is False
+        and verdict.verdict is Verdict.FAIL
+        and verdict.how == "ptx"
+        and any(image.kind is ImageKind.SASS for image in signature.images)
+    )
+
+
+def _served(judged: Sequence[GroupVerdict], how: str) -> frozenset[_File]:
+    """The files that have kernels for the GPU which a driver takes."""
+    return frozenset(
+        file
+        for each in judged
+        if each.module_verdict.how == how
+        and not each.module_verdict.without_kernels
+        and each.module_verdict.verdict is not None
+        and each.module_verdict.verdict < Verdict.UNKNOWN
+        for file in _files(each.group)
+    )
+
+
+def _files(group: ModuleGroup) -> Iterator[_File]:
+    return ((place.path, place.members) for place in group.places or (group.example,))
+
+
+def _weighed(
+    each: GroupVerdict, by_sass: frozenset[_File], by_ptx: frozenset[_File]
+) -> GroupVerdict:
+    files = frozenset(_files(each.group))
+    known = len(each.group.places) in (0, each.group.count)  # else some places are not kept
+    verdict = each.module_verdict
+    if known and files <= by_sass:
+        notes = _eased(verdict.findings, Verdict.OK, "its library has SASS for this GPU elsewhere")
+        left = replace(verdict, verdict=None, how="none", findings=notes, why=_WHY)
+        return each._replace(module_verdict=left)
+    if known and files <= by_sass | by_ptx:
+        end = "whether its library loads it here is not known"
+        open_ = _eased(verdict.findings, Verdict.UNKNOWN, end)
+        return each._replace(
+            module_verdict=replace(verdict, verdict=Verdict.UNKNOWN, findings=open_)
+        )
+    return each
+
+
+def _eased(findings: Sequence[Finding], verdict: Verdict, reason: str) -> tuple[Finding, ...]:
+    """Failures as far as the bytes tell; anything milder stays."""
+    return tuple(
+        replace(
+            finding,
+            verdict=verdict,
+            level=LEVELS[verdict],
+            message=f"{finding.message}; {_UNREGISTERED}, and {reason}",
+            headline=finding.headline and f"{finding.headline}; {_UNREGISTERED}",
+        )
+        if finding.verdict is Verdict.FAIL
+        else finding
+        for finding in findings
+    )

@@ -1,0 +1,102 @@
+"""Modules that nothing registers: what the driver refuses of them is weighed by their own file.
+
+The shape of cuTENSOR 2.8.1: SASS for one architecture with PTX beside it, unregistered, in a
+library that has SASS for other GPUs in other modules. PTX 9.0 needs a driver of CUDA 13.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from generated_artifacts import IMAGES
+
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
+from ltocompat.model.image import ImageKind
+from ltocompat.model.place import Place
+from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.model.verdict import Level, Result, Verdict
+from ltocompat.rules.engine.judge_artifact import results
+from ltocompat.targets import parse
+
+(ON_550,) = parse(["driver=550.163.01,gpu=h100"])
+
+
+def image(kind: ImageKind, arch: str, isa: str | None = None) -> ImageSignature:
+    found = next(i for i in IMAGES if i.kind is kind and str(i.arch) == arch and i.isa == isa)
+    return found._replace(in_fatbin=True, prelinked=False, has_kernels=True, empty_kernels=False)
+
+
+SASS_80 = image(ImageKind.SASS, "sm_80")
+NEW_PTX = image(ImageKind.PTX, "compute_80", "9.0")
+OLD_PTX = image(ImageKind.PTX, "compute_80", "8.4")
+SASS_90 = next(
+    i
+    for i in IMAGES
+    if i.kind is ImageKind.SASS and str(i.arch) == "sm_90" and str(i.made_by[0]).startswith("12")
+)._replace(in_fatbin=True, prelinked=False, has_kernels=True)
+
+
+def group(
+    *images: ImageSignature, registered: bool, file: str = "libx.so", count: int = 1
+) -> ModuleGroup:
+    places = [Place("x.whl", (file,)).at(64 * n) for n in range(count)]
+    signature = ModuleSignature(images, registered, False)
+    return ModuleGroup(signature, {}, count, places[0], inner=True, places=places)
+
+
+CHOICE = group(SASS_80, NEW_PTX, registered=False, count=3)
+
+
+def judged(*groups: ModuleGroup) -> Result:
+    (result,) = results(ArtifactSummary("x.whl", [replace(each) for each in groups]), ON_550)
+    return result
+
+
+def test_a_library_with_nothing_else_for_the_gpu_fails() -> None:
+    result = judged(CHOICE, group(SASS_80, registered=True))
+    assert result.verdict is Verdict.FAIL
+    assert {finding.rule for finding in result.findings if finding.verdict is Verdict.FAIL} == {
+        "PTX-01"
+    }
+
+
+def test_sass_for_the_gpu_in_the_same_file_makes_it_a_note() -> None:
+    result = judged(CHOICE, group(SASS_90, registered=True))
+    assert result.verdict is Verdict.OK
+    (note,) = [finding for finding in result.findings if finding.rule == "PTX-01"]
+    assert (note.level, note.module_count) == (Level.NOTE, 3)
+    assert "no wrapper registers it, and its library has SASS for this GPU" in note.message
+    assert (result.coverage.sass, result.coverage.none) == (1, 3)
+
+
+def test_other_ptx_for_the_gpu_in_the_same_file_leaves_it_open() -> None:
+    result = judged(CHOICE, group(OLD_PTX, registered=True))
+    assert result.verdict is Verdict.UNKNOWN
+    assert "whether its library loads it here is not known" in result.findings[0].message
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        group(SASS_90, registered=True, file="liby.so"),
+        group(OLD_PTX, registered=True, file="liby.so"),
+    ],
+    ids=["sass", "ptx"],
+)
+def test_another_file_says_nothing_of_it(other: ModuleGroup) -> None:
+    """A file is judged the same alone and in a package."""
+    assert judged(CHOICE, other).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        group(SASS_80, NEW_PTX, registered=True),
+        group(NEW_PTX, registered=False),
+    ],
+    ids=["registered", "PTX alone"],
+)
+def test_what_may_be_loaded_on_any_gpu_fails_all_the_same(module: ModuleGroup) -> None:
+    """The runtime loads what is registered; PTX alone is for every GPU from its own on."""
+    assert judged(module, group(SASS_90, registered=True)).verdict is Verdict.FAIL
