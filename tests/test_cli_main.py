@@ -34,6 +34,7 @@ BANNED = (
     "ltocompat.facts",
     "lz4",
     "rich",
+    "tabulate",
     "zstandard",
 )
 

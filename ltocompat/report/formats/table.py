@@ -110,6 +110,8 @@ def _in_lines(groups: Iterable[tuple[str, ...]], width: int | None) -> Iterator[
 
 
 def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Options) -> str:
+    from tabulate import tabulate  # late: only tables need it
+
     width = options.width
     shown = _shown(columns, width)
     columns = [columns[index] for index in shown]
@@ -123,35 +125,17 @@ def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Op
     widths = _fit(columns, [heads, *cells], width)
     # Nothing stands behind the last column, which may be as long as all of PATH.
     rules = ["-" * size for size in (*widths[:-1], min(widths[-1], _LONGEST_RULE))]
-    wrapped = [
-        [_wrap(*cell) for cell in zip(row, widths, columns, strict=True)]
-        for row in (heads, rules, *cells)
-    ]
-    sizes = [
-        max(len(line) for cell in cells for line in cell) for cells in zip(*wrapped, strict=True)
-    ]
-    return "".join(
-        line
-        for row, painting in zip(wrapped, tones, strict=True)
-        for line in _lines(row, painting, sizes, columns)
+    text = tabulate(
+        # The head is a row like the others: tabulate would make its columns wider than asked.
+        [
+            [_wrap(*cell) for cell in zip(row, widths, columns, painting, strict=True)]
+            for row, painting in zip((heads, rules, *cells), tones, strict=True)
+        ],
+        tablefmt="plain",
+        disable_numparse=True,  # a version such as 13.0 is no number
+        colalign=["right" if column.right else "left" for column in columns],
     )
-
-
-def _lines(
-    row: Sequence[Sequence[str]],
-    painting: Sequence[Tone | None],
-    sizes: Sequence[int],
-    columns: Sequence[Column],
-) -> Iterator[str]:
-    """A row as lines: as many as the cell with the most."""
-    for number in range(max(map(len, row))):
-        words = []
-        for lines, tone, size, column in zip(row, painting, sizes, columns, strict=True):
-            text = lines[number] if number < len(lines) else ""
-            blanks = " " * (size - len(text))
-            shown = painted(text, tone)
-            words.append(blanks + shown if column.right else shown + blanks)
-        yield (" " * _GAP).join(words).rstrip() + "\n"
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
 def _shown(columns: Sequence[Column], width: int | None) -> list[int]:
@@ -188,10 +172,10 @@ def _tone(cell: str, options: Options) -> Tone | None:
     return cell.tone if options.color and isinstance(cell, Toned) else None
 
 
-def _wrap(text: str, width: int, column: Column) -> list[str]:
+def _wrap(text: str, width: int, column: Column, tone: Tone | None) -> str:
     whole = column.place
     lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=not whole)
-    return lines or [""]
+    return "\n".join(painted(line, tone) for line in lines)
 
 
 def _write_listing(listing: Listing, stream: Writable, options: Options) -> None:
