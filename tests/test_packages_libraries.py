@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from every_case import every
 from libraries_made import build, needs_gcc
 from packages_made import judged, library, metadata, told, wheel
@@ -150,6 +151,21 @@ def test_whoever_needs_the_libraries_of_torch_has_torch_beside_it(tmp_path: Path
     (problem,) = judged(wheel(tmp_path, {PLACE: host}, ["nvidia-npp-cu12"]))
     assert (problem.rule, problem.verdict) == ("PKG-01", OK)
     assert "torch beside it has to bring: alone it fails to load" in problem.message
+
+
+@pytest.mark.parametrize("file", ["libnvrtc.so.13", "libnvJitLink.so.13"])
+def test_torch_brings_the_compilers_of_whoever_needs_its_libraries_too(
+    tmp_path: Path, file: str
+) -> None:
+    """libtorchcodec_core4.so needs libnvrtc.so.13 and libtorch_cuda.so (readelf -d)."""
+    beside, alone = needing(file, "libtorch_cuda.so"), needing(file)
+    (problem,) = [p for p in judged(wheel(tmp_path, {"x/libx.so": beside})) if p.rule == "PKG-01"]
+    assert problem.verdict is OK
+    assert "torch beside it has to bring: alone it fails to load" in problem.message
+    assert "provided-by = {torch = ['lib" in problem.remedy
+    for members in ({"x/libx.so": alone}, {"x/libx.so": alone, "x/liby.so": beside}):
+        (problem,) = [p for p in judged(wheel(tmp_path, members)) if p.rule == "PKG-01"]
+        assert problem.verdict is FAIL
 
 
 def test_one_of_two_majors_is_enough_where_the_package_has_files_for_both(tmp_path: Path) -> None:

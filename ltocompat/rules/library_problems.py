@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ltocompat.facts.libraries import folders_of
+from ltocompat.model.image import Host
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.resolving import leads, not_at_hand
 from ltocompat.packages.values import Shipped
@@ -59,7 +60,7 @@ def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -
     verdict = Verdict.OK
     if variant:
         text = f"{library.named}, which nothing in the metadata brings; another major is brought"
-    elif _TORCH in unknown or _is_beside_torch(library):
+    elif _TORCH in unknown or are_beside_torch(library.hosts):
         text = f"{library.named}, which torch beside it has to bring: alone it fails to load"
         remedy += ", unless every torch that is admitted brings it"
     elif unknown:
@@ -80,8 +81,9 @@ def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -
     return Problem("PKG-01", verdict, text, remedy, f"dependencies of {shipped.package}")
 
 
-def _is_beside_torch(library: NeededLibrary) -> bool:
-    return all(any(map(_OF_TORCH.fullmatch, host.needed)) for host in library.hosts)
+def are_beside_torch(hosts: Sequence[Host]) -> bool:
+    """Whether torch is loaded with each of these files, which need a library of its own."""
+    return bool(hosts) and all(any(map(_OF_TORCH.fullmatch, host.needed)) for host in hosts)
 
 
 def _advice(library: NeededLibrary, shipped: Shipped) -> str:

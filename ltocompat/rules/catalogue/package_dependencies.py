@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ltocompat.model.image import Host
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.packages.resolving import not_at_hand
 from ltocompat.rules import library_problems
@@ -100,6 +101,13 @@ def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
         text = f"{need.why}, and nothing in the metadata brings {title}"
         remedy = f"where it is used, {remedy}"
         yield Problem("PKG-01", Verdict.OK, text, remedy, evidence, need.open_to_trial)
+    elif library_problems.are_beside_torch(_needing(need.part, shipped)):
+        text = f"{need.why}, which torch beside it has to bring: alone it fails to load"
+        remedy += (
+            ", unless every torch that is admitted brings it; then write Requires-Dist: torch, and "
+            f"provided-by = {{torch = ['{LIBRARIES[need.part]}*']}} into the policy"
+        )
+        yield Problem("PKG-01", Verdict.OK, text, remedy, evidence, need.open_to_trial)
     elif brought:
         more = f" or {len(brought) - 1} more" if len(brought) > 1 else ""
         text = f"{need.why}, and whether {brought[0]}{more} brings {title} is not known here"
@@ -108,6 +116,19 @@ def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
     else:
         text = f"{need.why}, but nothing in the metadata brings {title}"
         yield Problem("PKG-01", Verdict.FAIL, text, remedy, evidence, need.open_to_trial)
+
+
+def _needing(part: str, shipped: Shipped) -> list[Host]:
+    """The files to which loaders bring a library (DT_NEEDED, import tables)."""
+    return [
+        host
+        for host in shipped.hosts
+        if host.linked
+        and any(
+            library.name == LIBRARIES[part] and library.how == "needed"
+            for library in host.libraries
+        )
+    ]
 
 
 @FAMILY.of_package("PKG-02", Level.WARNING)
