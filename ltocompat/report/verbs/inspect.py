@@ -93,8 +93,8 @@ class _Fold:
     @property
     def unmentioned(self) -> bool:
         """Whether there is nothing to show of a file that was found in a folder."""
-        told = self.summary.images or self.summary.modules or self.skipped_count
-        return not told and not self.needs.of_device_code
+        device_code = self.summary.images or self.summary.modules or self.skipped_count
+        return not device_code and not self.needs.of_device_code
 
     @property
     def silent(self) -> bool:

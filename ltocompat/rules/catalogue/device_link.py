@@ -150,7 +150,7 @@ def _across_family(subject: Subject, image: ImageSignature) -> Iterator[Requirem
 def left_out_of_a_device_link(link: Link) -> Iterator[Requirement]:
     """A device link goes on without objects that have nothing for its architecture."""
     if not link.left_out or not link.offline or not link.certain:
-        return  # judge_artifact speaks of what is no single link, or is one of nvJitLink
+        return  # findings_of_whole speaks of what is no single link, or is one of nvJitLink
     constraint, consequence = _without(link)
     yield Requirement(
         Component.NONE,

@@ -52,7 +52,7 @@ def _can_be_linked(subject: Subject) -> bool:
 
 
 # A place that can't be read may hold device code; an answer never shrinks silently
-# (judge_artifact).
+# (findings_of_whole).
 FAMILY.declare("IMG-02", Level.WARNING)
 
 
@@ -118,11 +118,11 @@ def device_runtime_inside(summary: ArtifactSummary) -> Iterator[Problem]:
         )
 
 
-# A target that says too little leaves a half of the way unjudged (judge_artifact).
+# A target that says too little leaves a half of the way unjudged (findings_of_whole).
 FAMILY.declare("TGT-01", Level.WARNING)
 
 
-# No module goes the route that was asked for (judge_artifact).
+# No module goes the route that was asked for (findings_of_whole).
 FAMILY.declare("TGT-02", Level.WARNING)
 
 

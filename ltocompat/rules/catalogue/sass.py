@@ -117,7 +117,7 @@ def sass_for_a_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | No
 FAMILY.declare("SASS-05", Level.NOTE)
 
 
-# An artifact without SASS and PTX that a GPU can use does not run there (judge_artifact).
+# An artifact without SASS and PTX that a GPU can use does not run there (findings_of_whole).
 FAMILY.declare("SASS-06", Level.ERROR)
 
 

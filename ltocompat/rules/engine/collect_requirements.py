@@ -269,8 +269,8 @@ def _linker_floor(
     floors = [line.linker for line in lines if line.linker is not None]
     if not floors:
         return None, _NO_LINKER
-    asked = [constraint.floor() for constraint in tally.linkers]
-    if Unbounded.NOT_KNOWN in asked and not any(isinstance(floor, Floor) for floor in asked):
+    bounds = [constraint.floor() for constraint in tally.linkers]
+    if Unbounded.NOT_KNOWN in bounds and not any(isinstance(bound, Floor) for bound in bounds):
         return None, _OPEN_LINKER
     least = min(floors, key=lambda floor: (floor.verdict, floor.first))
     alike = [f for f in floors if (f.verdict, f.first) == (least.verdict, least.first)]

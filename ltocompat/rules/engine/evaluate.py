@@ -80,8 +80,8 @@ def _sentences(
         return _joined(opening, requirement.consequence, requirement.short)
     needs = "needs" if verdict is Verdict.FAIL else "may need"
     text = doubt or requirement.consequence
-    asked = f"{requirement.subject} {needs} {component} {requirement.constraint}"
-    headline = f"{asked}; {THE_TARGET_HAS} {value}"
+    demand = f"{requirement.subject} {needs} {component} {requirement.constraint}"
+    headline = f"{demand}; {THE_TARGET_HAS} {value}"
     return f"{headline}: {text}", headline
 
 
@@ -99,9 +99,9 @@ def _split(
     """The sentence for a version that was given in part, when the missing digits decide."""
     most = max(verdict for _, verdict in judged)
     bad = next(value for value, verdict in judged if verdict is most)
-    asked = f"{requirement.subject} needs {requirement.component} {requirement.constraint}"
+    demand = f"{requirement.subject} needs {requirement.component} {requirement.constraint}"
     between = f"{judged[0][0]} or {judged[-1][0]}"
-    headline = f"{asked}; the target's {known.text} can be {between}"
+    headline = f"{demand}; the target's {known.text} can be {between}"
     outcome = "fail" if most is Verdict.FAIL else f"be {most}"
     return f"{headline}, and {bad} would {outcome}: give the full version", headline
 

@@ -52,8 +52,8 @@ def findings_of_link(
     by_rules = worst(
         (*(v for v in verdicts if v is not None), *(finding.verdict for finding in folded))
     )
-    told = [tried for tried in answers.values() if tried is not None]
-    refusals = _refusals(told, known, by_rules)
+    given_answers = [tried for tried in answers.values() if tried is not None]
+    refusals = _refusals(given_answers, known, by_rules)
     return (*folded, *(replace(each, example=example) for each in refusals))
 
 

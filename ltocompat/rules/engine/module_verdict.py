@@ -39,8 +39,8 @@ class Reasoning:
             for ruling in self.rulings
             if ruling.requirement.component is not Component.OPTIONS and _in_play(ruling)
         ]
-        asked = "; ".join(held) or "nothing is asked of the target"
-        return f"{picked}: {asked}"
+        demands = "; ".join(held) or "nothing is asked of the target"
+        return f"{picked}: {demands}"
 
 
 def _in_play(ruling: Evaluation) -> bool:

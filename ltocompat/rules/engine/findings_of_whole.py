@@ -1,0 +1,231 @@
+"""What is said of an artifact rather than of its modules one by one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.image import ImageKind
+from ltocompat.model.place import Place
+from ltocompat.model.signature import ImageSignature
+from ltocompat.model.target import Gpu, Target
+from ltocompat.model.verdict import (
+    LEVELS,
+    Finding,
+    Level,
+    Route,
+    Verdict,
+)
+from ltocompat.rules.catalogue import RULES, rule
+from ltocompat.rules.emitted import (
+    ABSENT_FROM_DEVICE_LINK,
+    BYTES_UNREAD,
+    NOTHING_SERVES,
+    ROUTE_IMPOSSIBLE,
+    TARGET_LEAVES_OPEN,
+)
+from ltocompat.rules.engine.group_verdict import GroupVerdict
+from ltocompat.rules.engine.module_verdict import OTHER_ROUTE
+from ltocompat.rules.engine.without_kernels import (
+    has_empty_kernels,
+    misses_all,
+    note_of_sliver,
+    notes_of_empty,
+)
+from ltocompat.rules.rule import Problem
+
+
+def findings_of_whole(
+    summary: ArtifactSummary, judged: list[GroupVerdict], target: Target, gpu: Gpu | None
+) -> Iterator[Finding]:
+    """What is said of an artifact rather than of its modules one by one."""
+    if summary.skipped_count:  # what serves may lie where nothing could be read
+        yield _unreadable(summary)
+    elif gpu is not None and misses_all(judged):
+        yield _nothing_serves(judged, gpu)
+    yield from _lacking(judged, target, gpu, one_link=summary.one_link)
+    yield from notes_of_empty(judged, gpu)
+    yield from note_of_sliver(judged, gpu)
+
+
+def missing_anywhere(summary: ArtifactSummary) -> Iterator[Problem]:
+    """What an artifact lacks, or has left over, wherever it goes; of a link its inputs say it."""
+    if not summary.one_link:
+        for each in RULES:
+            if each.of_artifact is not None:
+                yield from each.of_artifact(summary)
+
+
+def _lacking(
+    judged: list[GroupVerdict], target: Target, gpu: Gpu | None, *, one_link: bool
+) -> Iterator[Finding]:
+    """Objects that have nothing for the target of a device link, beside others that do."""
+    waiting = [
+        group_verdict for group_verdict in judged if group_verdict.group.signature.needs_device_link
+    ]
+    missing = [
+        each_group_verdict
+        for each_group_verdict in waiting
+        if each_group_verdict.module_verdict.how == "none"
+    ]
+    if gpu is None or not missing or len(missing) == len(waiting):
+        return
+    if one_link and target.nvlink is not None:
+        return  # the rule on the whole link knows whether something needs them
+    source = rule(ABSENT_FROM_DEVICE_LINK)
+    # nvlink goes on without them; nvJitLink takes no object that has nothing for its target.
+    refused = target.nvlink is None and target.nvjitlink is not None
+    verdict = Verdict.FAIL if refused else Verdict.UNKNOWN
+    end = (
+        "are refused by nvJitLink"
+        if refused
+        else "are left out of the device link, and what is called in them is then undefined"
+    )
+    yield Finding(
+        source.id,
+        verdict,
+        LEVELS[verdict],
+        f"objects without code for {gpu.arch} {end}",
+        source.remedy,
+        "architectures in entry headers",
+        source.source,
+        sum(group_verdict.group.count for group_verdict in missing),
+        missing[0].group.example,
+    )
+
+
+def _nothing_serves(judged: list[GroupVerdict], gpu: Gpu) -> Finding:
+    """Why no module is for a GPU: by the rule that excludes all images, where one does."""
+    reasons: dict[str, str] = {}
+    obstacles: set[str] = set()
+    empty = [each.group.example for each in judged if has_empty_kernels(each)]
+    judged = [
+        each for each in judged if each.module_verdict.how != OTHER_ROUTE and not each.neutral
+    ]
+    for group_verdict in judged:
+        for image in group_verdict.group.signature.images:
+            rule_id, reason = exclusion(image, gpu, group_verdict.way)
+            obstacles.add(rule_id)
+            reasons.setdefault(str(image), reason)
+    (only,) = obstacles if len(obstacles) == 1 else (NOTHING_SERVES,)
+    route = judged[0].way
+    objects = all(group_verdict.group.signature.needs_device_link for group_verdict in judged)
+    source = rule(
+        ABSENT_FROM_DEVICE_LINK if objects else only if route is Route.LINK else NOTHING_SERVES
+    )
+    end = " (error 209, no kernel image is available)" if route is Route.LOAD else ""
+    listed = "; ".join(f"{image} {reason}" for image, reason in list(reasons.items())[:4])
+    more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""
+    return Finding(
+        source.id,
+        Verdict.FAIL,
+        Level.ERROR,
+        f"nothing in it is for {gpu.arch}{end}{f': {listed}' if listed else ''}{more}"
+        f"{_hollow(empty)}",
+        source.remedy,
+        "architectures in entry headers",
+        source.source,
+        sum(each_group_verdict.group.count for each_group_verdict in judged),
+        judged[0].group.example,
+        places=tuple(place for each in judged for place in each.group.places),
+    )
+
+
+def _hollow(places: list[Place]) -> str:
+    return f"; the kernels of {places[0]} only return" if places else ""
+
+
+@functools.lru_cache(maxsize=4096)  # the same for every driver and linker
+def exclusion(image: ImageSignature, gpu: Gpu, way: Route) -> tuple[str, str]:
+    """The rule by which an image is not for a GPU, and its reason in a few words."""
+    for each_rule in RULES:
+        reason = each_rule.excludes(image, gpu, way) if each_rule.excludes else None
+        if reason:
+            return each_rule.id, reason
+    if image.kind is ImageKind.LTOIR and way is Route.LOAD:
+        return NOTHING_SERVES, "is not linked by the driver"
+    return NOTHING_SERVES, "is not picked"
+
+
+def left_open(
+    summary: ArtifactSummary,
+    target: Target,
+    gpu: Gpu | None,
+    halves: frozenset[str],
+    *,
+    alone: bool,
+) -> Finding:
+    """Which keys a target lacks; the verdict itself, where nothing else could be judged."""
+    words, keys = [], []
+    if "link" in halves:
+        offline = any(group.signature.needs_device_link for group in summary.groups)
+        keys.append("nvlink= or nvjitlink=" if offline else "nvjitlink=")
+        words.append("its links")
+    if "load" in halves:
+        keys += [key for key, known in (("gpu=", gpu), ("driver=", target.driver)) if not known]
+        words.append("loading it" if keys else f"loading {_unknown_kind(summary)}")
+    lacks = f": the target lacks {' and '.join(keys)}" if keys else ""
+    verdict = Verdict.UNKNOWN if alone else Verdict.OK
+    rule_ = rule(TARGET_LEAVES_OPEN)
+    return Finding(
+        rule_.id,
+        verdict,
+        LEVELS[verdict],
+        f"{' and '.join(words)} can't be judged{lacks}",
+        f"add {' and '.join(keys)} to the deploy target" if keys else rule_.remedy,
+        "the keys of the target",
+        rule_.source,
+    )
+
+
+def _unknown_kind(summary: ArtifactSummary) -> str:
+    """What of an artifact can't be judged though the target says enough."""
+    kinds = {image.kind for group in summary.groups for image in group.signature.images}
+    if ImageKind.TILEIR in kinds:
+        return "its Tile IR"
+    if ImageKind.UNKNOWN in kinds:
+        return "its images of an unknown kind"
+    return "it with a driver that is not known"
+
+
+def impossible_route(judged: list[GroupVerdict], route: Route) -> Finding:
+    """No module goes the route that was asked for."""
+    other, reason = (
+        (Route.LINK, "loaded: its objects wait for a device link")
+        if route is Route.LOAD
+        else (Route.LOAD, "linked: the CUDA runtime loads what a program registers")
+    )
+    source = rule(ROUTE_IMPOSSIBLE)
+    return Finding(
+        source.id,
+        Verdict.UNKNOWN,
+        LEVELS[Verdict.UNKNOWN],
+        f"none of it is {reason}",
+        f"leave out --route {route}, or give --route {other}",
+        "how the file keeps its device code",
+        source.source,
+        sum(part.group.count for part in judged),
+        judged[0].group.example,
+    )
+
+
+def _unreadable(summary: ArtifactSummary) -> Finding:
+    first = next(iter(summary.skipped), None)
+    reason = f": {first.reason}" if first else ""
+    source = rule(BYTES_UNREAD)
+    return Finding(
+        BYTES_UNREAD,
+        Verdict.UNKNOWN,
+        Level.ERROR,
+        f"{_places(summary.skipped_count)} can't be read and may hold device code{reason}",
+        source.remedy,
+        "the bytes there",
+        source.source,
+        summary.skipped_count,
+        first.place if first else None,
+    )
+
+
+def _places(count: int) -> str:
+    return "one place" if count == 1 else f"{count:,} places"

@@ -1,0 +1,188 @@
+"""How the verdicts on modules fold into one on an artifact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
+from ltocompat.model.image import Host
+from ltocompat.model.target import Gpu, Target
+from ltocompat.model.verdict import (
+    Coverage,
+    Extent,
+    Finding,
+    Result,
+    Route,
+    Verdict,
+    worst,
+)
+from ltocompat.rules.engine.findings_of_whole import findings_of_whole, impossible_route, left_open
+from ltocompat.rules.engine.group_verdict import GroupVerdict
+from ltocompat.rules.engine.judge_host import judge_host
+from ltocompat.rules.engine.judge_link import findings_of_link, leaves_symbols_open
+from ltocompat.rules.engine.loaded_by_choice import with_choices
+from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, ModuleVerdict
+from ltocompat.rules.engine.without_kernels import with_neutral
+
+HALVES = ("load", "link")
+SYMBOLS = "symbols"
+
+
+def folded(
+    summary: ArtifactSummary,
+    judged: list[GroupVerdict],
+    target: Target,
+    gpu: Gpu | None,
+    route: Route | None,
+    *,
+    missing: Sequence[Finding],
+    why: bool,
+) -> Result:
+    """The verdict on an artifact, from those on its modules and host files.
+
+    Args:
+        summary: the artifact.
+        judged: its modules, with their verdicts.
+        target: where it is going, with the nvJitLink that it brings itself.
+        gpu: the GPU; None where the target names none.
+        route: the route; None where every module has but one.
+        missing: what it lacks wherever it goes.
+        why: put the reasoning into words.
+    """
+    judged = with_choices(with_neutral(judged))
+    hosts = [
+        (host, host_verdict)
+        for host in summary.hosts
+        if (host_verdict := judge_host(host, target, gpu)) is not None
+    ]
+    parts = [
+        *(group_verdict.module_verdict for group_verdict in judged),
+        *(module_verdict for _, module_verdict in hosts),
+    ]
+    not_judged = frozenset[str]().union(*(part.not_judged for part in parts))
+    findings = _counted(judged, apart=summary.apart)
+    of_modules = len(findings)
+    findings += [
+        replace(each_finding, example=host.place)
+        for host, each_module_verdict in hosts
+        for each_finding in each_module_verdict.findings
+    ]
+    findings += findings_of_whole(summary, judged, target, gpu)
+    findings += findings_of_link(summary, judged, target, gpu)
+    findings += missing
+    if (
+        route is not None
+        and judged
+        and all(part.module_verdict.how == OTHER_ROUTE for part in judged)
+    ):
+        findings.append(impossible_route(judged, route))
+    known = [each_part.verdict for each_part in parts if each_part.verdict is not None]
+    nothing = _nothing_judged(judged, hosts, not_judged)
+    if not_judged:
+        findings.append(left_open(summary, target, gpu, not_judged, alone=nothing))
+    known += [Verdict.UNKNOWN] if nothing else []
+    verdict = worst((*known, *(finding.verdict for finding in findings)))
+    around = [finding.verdict for finding in findings[of_modules:]]
+    around += [needs.verdict for _, needs in hosts if needs.verdict is not None]
+    findings.sort(key=lambda finding: (-finding.verdict, -finding.module_count, finding.rule))
+    return Result(
+        summary.path,
+        target,
+        gpu,
+        route,
+        verdict,
+        _coverage(judged),
+        _open_parts(not_judged, symbols=leaves_symbols_open(summary, judged, target, gpu)),
+        tuple(findings),
+        tuple(_reasons(judged, hosts)) if why else (),
+        _extent(judged, verdict, of_whole=summary.one_link or worst(around) is verdict),
+    )
+
+
+def _open_parts(halves: frozenset[str], *, symbols: bool) -> tuple[str, ...]:
+    """What was not judged: halves, and the names of functions that LTO-IR doesn't show."""
+    known = tuple(half for half in HALVES if half in halves)
+    return (*known, SYMBOLS) if symbols else known
+
+
+def _nothing_judged(
+    judged: list[GroupVerdict], hosts: list[tuple[Host, ModuleVerdict]], not_judged: frozenset[str]
+) -> bool:
+    """Whether no device code was judged; what has no kernels is judged by their absence."""
+    if not judged:
+        return all(module_verdict.verdict is None for _, module_verdict in hosts)
+    with_kernels = [each for each in judged if not each.module_verdict.without_kernels]
+    return bool(not_judged) and all(
+        each.module_verdict.verdict is None for each in with_kernels or judged
+    )
+
+
+def _counted(judged: list[GroupVerdict], *, apart: bool) -> list[Finding]:
+    """Findings of all modules, each once, with how many modules it holds for.
+
+    ``apart``: each once for every innermost file.
+    """
+    found: dict[tuple[object, ...], tuple[Finding, list[ModuleGroup]]] = {}
+    for group_verdict in judged:
+        group = group_verdict.group
+        inside = group.example.members if apart else ()
+        for finding in group_verdict.module_verdict.findings:
+            key = (finding.rule, finding.verdict, finding.message, inside)
+            found.setdefault(key, (finding, []))[1].append(group)
+    return [
+        replace(
+            finding,
+            module_count=sum(group.count for group in groups),
+            example=groups[0].example,
+            places=tuple(place for group in groups for place in group.places),
+        )
+        for finding, groups in found.values()
+    ]
+
+
+def _coverage(judged: list[GroupVerdict]) -> Coverage:
+    counts: dict[str, int] = {}
+    for group_verdict in judged:
+        counts[group_verdict.module_verdict.how] = (
+            counts.get(group_verdict.module_verdict.how, 0) + group_verdict.group.count
+        )
+    return Coverage(
+        sum(counts.values()),
+        counts.get("sass", 0),
+        counts.get("ptx", 0),
+        counts.get("link", 0),
+        counts.get("without kernels", 0),
+        counts.get("none", 0),
+    )
+
+
+def _extent(judged: list[GroupVerdict], verdict: Verdict, *, of_whole: bool) -> Extent:
+    """How many modules have the verdict; one ``of_whole`` says nothing of single modules."""
+    counts: dict[Verdict, int] = {}
+    for each in judged:
+        if each.module_verdict.verdict is not None:
+            counts[each.module_verdict.verdict] = (
+                counts.get(each.module_verdict.verdict, 0) + each.group.count
+            )
+    bad = verdict is not Verdict.OK
+    return Extent(0 if of_whole and bad else counts.get(verdict, 0), sum(counts.values()))
+
+
+def _reasons(judged: list[GroupVerdict], hosts: list[tuple[Host, ModuleVerdict]]) -> Iterator[str]:
+    if not judged:
+        yield "it holds no device code"
+    yield from dict.fromkeys(
+        _why(group_verdict.group, group_verdict.module_verdict) for group_verdict in judged
+    )
+    for _, needs in hosts:
+        word = "not judged" if needs.verdict is None else needs.verdict
+        yield f"{word}: {needs.why}"
+
+
+def _why(group: ModuleGroup, judged: ModuleVerdict) -> str:
+    text = "not for this GPU" if judged.verdict is None else str(judged.verdict)
+    if judged.not_judged and judged.verdict is None:
+        text = "not judged"
+    modules = f"{group.count:,} module{'s' if group.count != 1 else ''}"
+    return f"{modules} (e.g. {group.example}): {text}: {judged.why}"
