@@ -77,20 +77,21 @@ def test_lz4_has_something_to_save_too_and_zstandard_nothing() -> None:
     assert saved(weight(FOLDER / "fatbin" / "nvcc-13.0-balance.fatbin")) == {}
 
 
-def measured(machine: str | None, *archs: str, prelinked: bool = False) -> Measured:
+def measured(machine: str | None, *archs: str, prelinked: str = "") -> Measured:
     """A library with one module that has these images of a MiB each, of SASS unless compute_."""
     images = []
-    for text in archs:
+    for number, text in enumerate((*archs, *prelinked.split())):
         kind = ImageKind.PTX if text.startswith("compute") else ImageKind.SASS
         arch = SmArch.parse(text, kind.arch_form)
-        images.append(ImageSignature(kind, arch, relocatable=prelinked, prelinked=prelinked))
+        of_object = number >= len(archs)
+        images.append(ImageSignature(kind, arch, relocatable=of_object, prelinked=of_object))
     library = MeasuredLibrary(Place("libx.so"), machine, linked=True, modules=1)
     tallies = tuple(ImageTally(1, ONE_MIB) for _ in images)
     library.tallies[ModuleSignature(tuple(images), registered=True)] = tallies
     return Measured({library.place: library}, size=100 * ONE_MIB, files=1)
 
 
-def advice(*archs: str, machine: str | None = "x86-64", prelinked: bool = False) -> dict[str, int]:
+def advice(*archs: str, machine: str | None = "x86-64", prelinked: str = "") -> dict[str, int]:
     found = weight_of("libx.so", measured(machine, *archs, prelinked=prelinked))
     return {saving.waste: saving.saved // ONE_MIB for saving in found.savings}
 
@@ -139,9 +140,10 @@ def test_sm_120_beside_sm_120a_is_there_for_gb10_alone() -> None:
     assert advice("sm_120", "sm_120a", "sm_121", machine="AArch64") == {"never-taken": 1}
 
 
-def test_sass_of_linked_objects_is_a_copy_and_their_ptx_is_not() -> None:
-    assert advice("sm_80", prelinked=True) == {"prelinked": 1}
-    assert advice("compute_80", prelinked=True) == {}
+def test_sass_of_objects_is_dead_where_what_was_linked_from_it_serves_its_gpus() -> None:
+    assert advice("sm_80", prelinked="sm_80 compute_80") == {"prelinked": 1}
+    assert advice("sm_80", prelinked="sm_80 sm_90") == {"prelinked": 1}
+    assert advice(prelinked="sm_80") == {}
 
 
 def test_prelinked_code_of_a_real_program_is_found() -> None:

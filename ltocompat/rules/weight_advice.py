@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from ltocompat.facts import gpus
 from ltocompat.model.arch import SmArch
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import Compression, ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.weight import ImageTally, Measured, MeasuredLibrary, Saving, Waste
@@ -28,6 +28,9 @@ _GPU_TO_COME = 1990
 _OTHERS_THAN_ARM = frozenset({"x86-64", "x86", "i386"})
 _LOADED = frozenset({ImageKind.SASS, ImageKind.PTX})
 _MOST_ARCHS = 8
+
+_Stored = tuple[ImageKind, Compression]
+"""What packs alike."""
 
 
 @dataclass(slots=True)
@@ -49,9 +52,9 @@ def savings(measured: Measured) -> tuple[tuple[Saving, ...], Mapping[Place, int]
     found: dict[Waste, _Found] = {}
     by_library: Counter[Place] = Counter()
     machine = _common_machine(measured.libraries.values())
-    ratio = _ratio(measured.libraries.values())
+    ratios = _ratios(measured.libraries.values())
     for library in measured.libraries.values():
-        for waste, part in _of_library(library, library.machine or machine, ratio):
+        for waste, part in _of_library(library, library.machine or machine, ratios):
             _add(found.setdefault(waste, _Found()), part)
             if waste is not Waste.HOST_DEBUG:
                 by_library[library.place] += part.saved
@@ -75,15 +78,20 @@ def _common_machine(libraries: Iterable[MeasuredLibrary]) -> str | None:
     return machines.pop() if len(machines) == 1 else None
 
 
-def _ratio(libraries: Iterable[MeasuredLibrary]) -> float:
+def _ratios(libraries: Iterable[MeasuredLibrary]) -> dict[_Stored, float]:
     """What Zstandard leaves of a byte, by what was compressed to see."""
-    tallies = [t for library in libraries for row in library.tallies.values() for t in row]
-    packable = sum(tally.packable for tally in tallies)
-    return sum(tally.packed for tally in tallies) / packable if packable else 1.0
+    before: Counter[_Stored] = Counter()
+    after: Counter[_Stored] = Counter()
+    for library in libraries:
+        for shape, tallies in library.tallies.items():
+            for image, tally in zip(shape.images, tallies, strict=True):
+                before[image.kind, image.compression] += tally.packable
+                after[image.kind, image.compression] += tally.packed
+    return {key: after[key] / size for key, size in before.items() if size}
 
 
 def _of_library(
-    library: MeasuredLibrary, machine: str | None, ratio: float
+    library: MeasuredLibrary, machine: str | None, ratios: Mapping[_Stored, float]
 ) -> Iterator[tuple[Waste, _Found]]:
     if library.host_debug:
         yield Waste.HOST_DEBUG, _Found(library.host_debug)
@@ -95,6 +103,7 @@ def _of_library(
             for reason, saved, count in _of_images(waste, tally):
                 yield reason, _Found(saved, count, archs=archs, machines=machines)
             if waste is None:
+                ratio = ratios.get((image.kind, image.compression), 1.0)
                 rest = int(tally.unmeasured * (1 - ratio))
                 saved = tally.packable - tally.packed + rest
                 yield Waste.COMPRESSION, _Found(saved, tally.images, estimated=rest > 0)
@@ -139,8 +148,7 @@ def _waste(
     if image.arch is None or image.kind not in (*_LOADED, ImageKind.LTOIR):
         return None
     if image.prelinked:
-        # Of what a device link has used up, drivers link PTX again for GPUs that came later.
-        return Waste.PRELINKED if linked and image.kind is ImageKind.SASS else None
+        return Waste.PRELINKED if linked and _linked_everywhere(image.arch, image, module) else None
     loaded = _loaded_as_it_is(module)
     if loaded:
         takers = [n for n in _numbers() if image in pick_for_driver(module, n).images]
@@ -150,6 +158,18 @@ def _waste(
     if not takers:
         return Waste.NEVER_TAKEN if loaded else None
     return None if arm or not all(map(gpus.arm_only, takers)) else Waste.OTHER_CPU
+
+
+def _linked_everywhere(arch: SmArch, image: ImageSignature, module: ModuleSignature) -> bool:
+    """Whether each GPU of a prelinked image takes what was linked from it.
+
+    PTX stays: drivers link it again, for GPUs that came later.
+    """
+    gpus_of_it = [number for number in _numbers() if runs(arch, number)]
+    picks = (pick_for_driver(module, number).images for number in gpus_of_it)
+    return image.kind is ImageKind.SASS and all(
+        images and not any(picked.prelinked for picked in images) for images in picks
+    )
 
 
 def _loaded_as_it_is(shape: ModuleSignature) -> bool:

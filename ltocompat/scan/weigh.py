@@ -8,6 +8,7 @@ others (by hash), and what those that are not Zstandard take when they are compr
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from ltocompat.files.byteview import ByteView
@@ -36,8 +37,9 @@ if TYPE_CHECKING:
 NVCC_LEVEL = 5
 """The Zstandard level of ``--compress-mode=default`` and ``balance``, byte for byte (13.0.88)."""
 
-# A second or two at that level; what comes after it is taken to pack alike.
-_MOST_COMPRESSED = 256 * MIB
+# Unpacked bytes of each kind that are compressed to see, a second or two; then every eighth image.
+_MOST_COMPRESSED = 128 * MIB
+_EVERY = 8
 _MOST_HASHES = 500_000
 _SMALLEST_COPY = 256  # bytes; nobody moves smaller images elsewhere
 _MOST_SHAPES = 20_000
@@ -58,7 +60,8 @@ class Weigher:
         self.measured = Measured()
         self._kernels = kernels
         self._first: dict[bytes, Place] = {}
-        self._compressed = 0
+        self._compressed: Counter[tuple[ImageKind, Compression]] = Counter()
+        self._left: Counter[tuple[ImageKind, Compression]] = Counter()
         self._shapes = 0
 
     def take(self, batch: Batch) -> None:
@@ -144,14 +147,17 @@ class Weigher:
         """See what an image takes as Zstandard; one outside of a fatbin has no place to say so."""
         if image.compression is Compression.ZSTD or image.kind_number is None or image.scrambled:
             return
-        if self._compressed >= _MOST_COMPRESSED:
-            tally.unmeasured += _padded(image.stored_size or 0)
-            return
+        key = image.kind, image.compression
+        if self._compressed[key] >= _MOST_COMPRESSED:
+            self._left[key] += 1
+            if self._left[key] % _EVERY:
+                tally.unmeasured += _padded(image.stored_size or 0)
+                return
         try:
             data = stored.payload.decode()
         except Malformed:
             return  # which the walk has said
-        self._compressed += len(data)
+        self._compressed[key] += len(data)
         before = _padded(image.stored_size or 0)
         tally.packable += before
         tally.packed += min(before, _padded(len(_compressor().compress(data))))
@@ -196,6 +202,7 @@ def _image_shape(image: Image) -> ImageSignature:
         image.arch,
         relocatable=image.relocatable,
         prelinked=image.section in PRELINKED_SECTIONS,
+        compression=image.compression,
     )
 
 

@@ -70,7 +70,7 @@ def _weight(weight: Weight, options: Options) -> Iterator[Block]:
         return
     yield _archs(weight)
     if len(weight.libraries) > 1:
-        yield _libraries(weight)
+        yield from _libraries(weight)
     yield from _kernels(weight, options)
     if unsized := weight.unsized:
         yield Paragraph(
@@ -151,7 +151,8 @@ def _archs(weight: Weight) -> Table:
     return Table(_ARCH_COLUMNS, tuple(rows))
 
 
-def _libraries(weight: Weight) -> Table:
+def _libraries(weight: Weight) -> Iterator[Block]:
+    libraries = [library for library in weight.libraries if library.modules]
     rows: list[tuple[str, ...]] = [
         (
             binary_size(row.stored),
@@ -160,17 +161,21 @@ def _libraries(weight: Weight) -> Table:
             f"{row.images:,}",
             Code(_inside(row.place, weight)),
         )
-        for row in weight.libraries[:_MOST_LIBRARIES]
+        for row in libraries[:_MOST_LIBRARIES]
     ]
-    rest = weight.libraries[_MOST_LIBRARIES:]
+    rest = libraries[_MOST_LIBRARIES:]
     if rest:
         stored = sum(row.stored for row in rest)
         saved = sum(row.saved + row.host_debug for row in rest)
         images = sum(row.images for row in rest)
         share = _share(stored, weight.stored)
-        others = f"{len(rest):,} others"
-        rows.append((binary_size(stored), share, binary_size(saved), f"{images:,}", others))
-    return Table(_LIBRARY_COLUMNS, tuple(rows))
+        more = f"{len(rest):,} others"
+        rows.append((binary_size(stored), share, binary_size(saved), f"{images:,}", more))
+    yield Table(_LIBRARY_COLUMNS, tuple(rows))
+    others = [library.host_debug for library in weight.libraries if not library.modules]
+    if others:
+        beside = f"{count(len(others), 'file')} without device code"
+        yield Paragraph((f"{beside}: {binary_size(sum(others))} of debug sections",))
 
 
 def _inside(library: Place, weight: Weight) -> str:
