@@ -137,6 +137,12 @@ def test_what_another_image_hides_from_every_gpu_is_never_taken(archs: str) -> N
 
 def test_sm_120_beside_sm_120a_is_there_for_gb10_alone() -> None:
     assert advice("sm_120", "sm_120a") == {"other-cpu": 1}
+    made = measured("x86-64", "sm_80", "sm_110", "sm_120", "sm_120a")
+    (saving,) = weight_of("libx.so", made).savings
+    assert saving.fix == (
+        "leave sm_110 out of -gencode; leave sm_120 out of -gencode where images beside it serve "
+        "all other GPUs"
+    )
     assert advice("sm_120", "sm_120a", "sm_121", machine="AArch64") == {"never-taken": 1}
 
 
@@ -231,7 +237,7 @@ def test_without_the_demangler_names_are_as_the_cubins_have_them() -> None:
 def test_a_table_fits_the_terminal(width: int) -> None:
     text = written("table", REPORT, [_with_kernels()], Options(width=width, kernels=True))
     assert max(map(len, text.splitlines())) <= width
-    assert "1.0 MiB could be saved (50% of its device code)" in " ".join(text.split())
+    assert "1.0 MiB could be saved (50%)" in " ".join(text.split())
     assert "leave sm_87 out of -gencode" in " ".join(text.split())
 
 
@@ -289,6 +295,16 @@ def test_one_image_of_a_file_is_weighed_alone() -> None:
     assert found.overhead == 0
     with pytest.raises(ltocompat.UsageError, match="nothing lies at"):
         weight(f"{LIBRARY}@0x99999")
+
+
+def test_a_copy_that_is_dead_counts_as_a_copy_alone() -> None:
+    made = measured("x86-64", "sm_80", "sm_87")
+    (tallies,) = made.libraries[Place("libx.so")].tallies.values()
+    tallies[1].copied_within = 1000
+    assert saved(weight_of("libx.so", made)) == {
+        Waste.COPY_IN_THE_LIBRARY: 1000,
+        Waste.OTHER_CPU: ONE_MIB - 1000,
+    }
 
 
 def test_what_was_not_compressed_is_called_an_estimate() -> None:

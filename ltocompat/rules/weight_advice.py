@@ -197,22 +197,25 @@ _TEXTS = {
         "compile these kernels in one source file, and declare them in the others",
     ),
     Waste.OTHER_CPU: (
-        "{archs} in files for {cpus}: only Jetson, DRIVE and GB10, which have Arm cores, take {it}",
-        "leave {archs} out of -gencode",
+        "{archs} ({images}) in {cpus} files: only Jetson, DRIVE and GB10, which are Arm, take {it}",
+        "{leave_out}",
     ),
     Waste.NEVER_TAKEN: (
-        "{archs}: every GPU takes another image that lies beside {it}",
-        "leave {archs} out of -gencode",
+        "{archs} ({images}): every GPU takes another image that lies beside {it}",
+        "leave {archs} out of -gencode there",
     ),
     Waste.PRELINKED: (
-        "{archs} of objects, kept beside the code that was linked from {it}",
+        "{archs} ({images}) of objects, kept beside the code that was linked from {it}",
         "compile without -rdc=true where no device code calls into another source file",
     ),
     Waste.COMPRESSION: (
         "code that is not compressed, or with LZ4, packed by Zstandard as nvcc 13 does",
         "nvcc --compress-mode=balance -Xfatbin -compress-all; needs driver {driver}",
     ),
-    Waste.HOST_DEBUG: ("sections for a debugger of host code", "strip --strip-debug"),
+    Waste.HOST_DEBUG: (
+        "sections for a debugger of host code, most of them in {most_debug}",
+        "strip --strip-debug",
+    ),
 }
 """What is told of each reason, and what to do."""
 
@@ -221,13 +224,29 @@ def _texts(waste: Waste, found: _Found, measured: Measured) -> tuple[str, str]:
     """What it is about, and what to do."""
     values = {
         "archs": _archs(found.archs),
+        "images": f"{found.images:,} image{'s' * (found.images != 1)}",
+        "leave_out": _leave_out(found.archs),
         "it": "it" if len(found.archs) == 1 else "them",
         "cpus": ", ".join(sorted(found.machines)),
         "most_copied": _most_copied(measured),
+        "most_debug": _short(max(measured.libraries.values(), key=_host_debug).place),
         "driver": floors.driver("zstd-driver"),
     }
     what, fix = _TEXTS[waste]
     return what.format(**values), fix.format(**values)
+
+
+def _leave_out(archs: Iterable[SmArch]) -> str:
+    """What to do about architectures of Arm machines, and about images hidden from all others."""
+    arm = {arch for arch in archs if gpus.arm_only(arch.number)}
+    hidden = _archs(set(archs) - arm)
+    whole = [f"leave {_archs(arm)} out of -gencode"] if arm else []
+    where = "where images beside it serve all other GPUs"
+    return "; ".join([*whole, *([f"leave {hidden} out of -gencode {where}"] if hidden else [])])
+
+
+def _host_debug(library: MeasuredLibrary) -> int:
+    return library.host_debug
 
 
 def _archs(archs: Iterable[SmArch]) -> str:

@@ -108,10 +108,14 @@ def _answer(weight: Weight) -> str:
 
 
 def _could_save(weight: Weight) -> str:
-    if weight.saved >= WORTH_A_LINE:
-        device = sum(s.saved for s in weight.savings if s.waste is not Waste.HOST_DEBUG)
-        share = f" ({_share(device, weight.stored)} of its device code)" if device else ""
-        return f"{binary_size(weight.saved)} could be saved{share}"
+    debug = sum(saving.saved for saving in weight.savings if saving.waste is Waste.HOST_DEBUG)
+    device = weight.saved - debug
+    beside = f"{binary_size(debug)} of debug sections" if debug >= WORTH_A_LINE else ""
+    if device >= WORTH_A_LINE:
+        share = f"{binary_size(device)} could be saved ({_share(device, weight.stored)})"
+        return f"{share}, beside {beside}" if beside else share
+    if beside:
+        return f"{beside} could be saved"
     if weight.saved:
         return f"nothing worth saving ({binary_size(weight.saved)} at most)"
     return "nothing to save"
