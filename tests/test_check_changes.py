@@ -102,6 +102,8 @@ def test_files_of_an_environment_name_the_package_that_installed_them(tmp_path: 
     (site / "sums").mkdir()
     shutil.copy(PTX_12, site / "sums")
     shutil.copy(PTX_13, site / "loose.ptx")
+    (site / "sums" / "tests").mkdir()
+    shutil.copy(PTX_13, site / "sums" / "tests")  # which nobody runs but its developers
     packages = Installation("venv", "--python", (str(site),))
     machine = ThisMachine(Machine.here(), Environment(), Target(name=THIS_MACHINE), packages)
     (described,) = parse(["driver=580.95.05,gpu=h100"])

@@ -148,10 +148,13 @@ def _judged(
     from ltocompat.packages.python_packages import owner
 
     installation = _installation(targets)
-    if installation is not None and not options.paths:
-        yield Note(f"checking the packages of {installation}")
+    files = options.paths
+    if not files:
+        files, others = _installed_files(installation)
+        kinds = "images of tests, NVIDIA's device runtime"
+        left_out = f"; left out: {others:,} that nobody runs ({kinds})" if others else ""
+        yield Note(f"checking the packages of {installation}{left_out}")
     yield from (target.target for target in targets)
-    files = options.paths or _installed_files(installation)
     packages = Packages(files, options.beside, options.limits)
     # Here it is known what a package got, whatever its metadata admit.
     shipped = bool(options.beside) or any(target.installation is None for target in targets)
@@ -316,8 +319,8 @@ def _installation(targets: Sequence[DeploymentTarget]) -> Installation | None:
     return next((target.installation for target in targets if target.installation), None)
 
 
-def _installed_files(installation: Installation | None) -> tuple[str, ...]:
-    """The files there that can hold device code.
+def _installed_files(installation: Installation | None) -> tuple[tuple[str, ...], int]:
+    """The files there that can hold device code, and how many more nobody runs.
 
     Raises:
         UsageError: neither is a target this machine, nor is an environment named.
@@ -327,9 +330,11 @@ def _installed_files(installation: Installation | None) -> tuple[str, ...]:
             "there is nothing to check; name a file, a folder or a package, or with --python an "
             "environment"
         )
-    from ltocompat.targets.machine.python_environment import binary_files
+    from ltocompat.targets.machine.python_environment import binary_files, decides_nothing
 
-    return tuple(binary_files(installation))
+    files = list(binary_files(installation))
+    kept = tuple(file for file in files if not decides_nothing(file, installation))
+    return kept, len(files) - len(kept)
 
 
 def _load_trial(targets: Sequence[DeploymentTarget]) -> LoadTrial:

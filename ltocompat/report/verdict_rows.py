@@ -11,7 +11,7 @@ from ltocompat.model.verdict import Coverage, Extent, Result, Verdict
 from ltocompat.report import Options
 from ltocompat.report.document import Code, Row, Toned, tone_of
 from ltocompat.report.matrix_cells import Cell, cell_of, where_files_go
-from ltocompat.report.text import brief, count
+from ltocompat.report.text import brief, common_folder, count
 
 PIPED = 120
 """Columns that a table with a column a cell may take where nothing limits them."""
@@ -154,7 +154,7 @@ def rows_as_they_come(
 
 
 def rows_by_package(
-    artifacts: Sequence[JudgedArtifact], columns: Sequence[CellColumn], root: str
+    artifacts: Sequence[JudgedArtifact], columns: Sequence[CellColumn]
 ) -> Iterator[Row]:
     """A row for each package, the worst first; beneath one that is not all well its files.
 
@@ -168,8 +168,9 @@ def rows_by_package(
         words = [_worst_word(j for cell, j in cells if column.holds(cell)) for column in columns]
         yield Row((*words, Code(f"{package}: {count(len(files), 'file')}")))
         if max(file.worst for file in files) > Verdict.JIT:
+            folder = common_folder(str(Place(file.path)) for file in files)
             for file in files:
-                name = str(Place(file.path)).removeprefix(root)
+                name = str(Place(file.path)).removeprefix(folder)
                 yield from _rows_of(file, columns, f"  {name}")
 
 

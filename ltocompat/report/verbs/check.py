@@ -163,7 +163,8 @@ def _artifacts(answer: _Answer, first: list[JudgedArtifact]) -> Iterator[Block]:
         yield from _tables(chain(first, answer.artifacts), answer)
         return
     seen: list[JudgedArtifact] = []
-    root = _root(first)
+    root = common_folder(str(Place(artifact.path)) for artifact in first)
+    root = root if len(root) >= _LONG_ROOT else ""
     rows = rows_as_they_come(chain(first, answer.artifacts), columns, root, seen)
     yield from _listing(answer, columns, f"artifact in {brief(root)}" if root else "artifact", rows)
     if not answer.options.quiet:
@@ -177,9 +178,7 @@ def _packages(answer: _Answer, artifacts: list[JudgedArtifact]) -> Iterator[Bloc
     if not columns:
         yield from _tables((f for _, files in by_package(artifacts) for f in files), answer)
         return
-    root = _root([artifact for artifact in artifacts if artifact.distribution])
-    rows = rows_by_package(artifacts, columns, root)
-    yield from _listing(answer, columns, f"package in {brief(root)}" if root else "package", rows)
+    yield from _listing(answer, columns, "package", rows_by_package(artifacts, columns))
     if not answer.options.quiet:
         number = len({artifact.distribution for artifact in artifacts if artifact.distribution})
         within = f"{count(number, 'package')}, " if number else ""
@@ -191,12 +190,6 @@ def _columns(answer: _Answer, artifacts: list[JudgedArtifact]) -> tuple[CellColu
     """The columns of several artifacts' rows; none for a single one, and where they don't fit."""
     several = len(artifacts) > 1
     return columns_of(artifacts, answer.names, answer.options.width) if several else ()
-
-
-def _root(artifacts: Iterable[JudgedArtifact]) -> str:
-    """The folder that is told once; empty where it is short."""
-    root = common_folder(str(Place(artifact.path)) for artifact in artifacts)
-    return root if len(root) >= _LONG_ROOT else ""
 
 
 def _listing(

@@ -81,5 +81,25 @@ def binary_files(installation: Installation) -> Iterator[str]:
                     yield path
 
 
+_LOOSE = (".fatbin", ".cubin", ".ptx", ".ltoir")
+_TESTS = frozenset({"test", "tests"})
+
+
+_DEVICE_RUNTIME = frozenset({"libcudadevrt.a", "cudadevrt.lib"})
+
+
+def decides_nothing(path: str, installation: Installation) -> bool:
+    """Whether users of an environment don't run a file.
+
+    So it is with loose images of a package's own tests, and with NVIDIA's device runtime, which is
+    for links that others make.
+    """
+    if os.path.basename(path) in _DEVICE_RUNTIME:
+        return True
+    inside = (path.removeprefix(folder + os.sep) for folder in installation.folders)
+    parts = min(inside, key=len).split(os.sep)
+    return path.endswith(_LOOSE) and not _TESTS.isdisjoint(parts[:-1])
+
+
 def _is_binary(name: str) -> bool:
     return name.endswith(_SUFFIXES) or ".so." in name
