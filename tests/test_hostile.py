@@ -120,6 +120,14 @@ def test_a_large_image_hits_its_size() -> None:
     assert limit_hit(zstd_entry(2 << 20), Limits(image_bytes=1 << 20)) == "image_bytes"
 
 
+def test_a_large_image_of_lz4_hits_the_memory_that_decoding_takes() -> None:
+    text = b".version 8.4\n.target sm_80\n" + bytes(range(256)) * (1 << 14)
+    data = region([entry(EntrySpec(KINDS["ptx"], text, compression="lz4"))])
+    limit = 2 * len(text)
+    assert limit_hit(data, Limits(window_bytes=limit - 1)) == "window_bytes"
+    assert not skipped_of(data, limits=Limits(window_bytes=limit))
+
+
 def test_a_lying_size_is_found_out_without_decoding_it_all() -> None:
     data = zstd_entry(64 << 20, declared=900_000)
     (skipped,) = [r for r in records_of(data, detail=True) if isinstance(r, Skipped)]

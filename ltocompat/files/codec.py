@@ -188,8 +188,10 @@ def _zstd(payload: Payload) -> bytes:
 
 def _lz4(payload: Payload) -> bytes:
     """Decode an LZ4 block, or the LZ4 frame that writers use for images beyond the block limit."""
-    stored = payload.stored.all()
     declared = payload.declared or 0
+    # Decoded as a whole, and copied once: no part of it can be had for less.
+    payload.budget.check_window(2 * declared)
+    stored = payload.stored.all()
     if stored.startswith(_LZ4_FRAME_MAGIC):
         return _lz4_frame(stored, declared)
     import lz4.block

@@ -41,9 +41,10 @@ class Limits:
     Deflate can't exceed 1032; real wheels stay below 10.
     """
     window_bytes: int = 256 * MIB
-    """What a member asks its decompressor to keep in memory: the window or dictionary, bytes.
+    """What a decompressor has to keep in memory for a member or an image, bytes.
 
-    The strongest preset of xz needs 64 MiB, that of zstd 128 MiB.
+    The strongest preset of xz needs 64 MiB, that of zstd 128 MiB. An image of LZ4 is decoded as a
+    whole and takes twice its size.
     """
     depth: int = 4
     """Containers inside containers."""
@@ -136,7 +137,7 @@ class Budget:
             raise LimitExceeded(
                 "window_bytes",
                 f"its decompressor would need {size} bytes of memory; the limit is "
-                f"{self.limits.window_bytes}",
+                f"{self.limits.window_bytes} (Limits.window_bytes)",
             )
 
     def spend(self, decoded: int) -> None:
