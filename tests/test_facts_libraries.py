@@ -16,6 +16,7 @@ from ltocompat.facts.libraries import (
     toolkit_packages,
 )
 from ltocompat.facts.toolkits import toolkit_pins
+from ltocompat.model.library_name import library_name
 
 ROWS = [row for rows in library_packages().values() for row in rows]
 # What NVIDIA's packages ask for that is not NVIDIA's, or a metapackage, or (by nvidia-cudss-cu13
@@ -83,3 +84,14 @@ def test_file_names_lead_to_the_packages_that_bring_them() -> None:
 def test_header_only_packages_bring_nothing() -> None:
     for name in ("nvidia-cuda-cccl", "nvidia-cuda-cccl-cu12", "nvidia-cuda-crt", "nvidia-nvml-dev"):
         assert all(not row.files for row in library_packages()[name]), name
+
+
+def test_their_names_are_those_of_libraries_of_cuda() -> None:
+    """So that they are found in the data of programs; plugins of libraries are left out."""
+    files = {posixpath.basename(path) for row in ROWS for path in row.files}
+    unknown = {file for file in files if library_name(file) is None}
+    plugin = re.compile(r"(lib)?cudss_[a-z]+layer_.*|nvshmem_(bootstrap|transport)_.*|nvperf_.*")
+    assert {file for file in unknown if not plugin.match(file)} == {
+        "nvcomp_cpu64_5.dll",
+        "nvcomp_cpu64_6.dll",
+    }

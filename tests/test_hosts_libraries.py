@@ -58,7 +58,7 @@ def described(
         ("nvrtc64_130_0.alt.dll", "libnvrtc"),
         ("nvrtc-builtins64_124.dll", "libnvrtc-builtins"),
         ("nvJitLink_120_0.dll", "libnvJitLink"),
-        ("libcudnn.so.9", None),
+        ("libcudnn.so.9", "libcudnn"),
         ("libcuda", None),
         ("libnvrtc.so.%d", None),
         ("libcuda.so.1 not found", None),

@@ -175,6 +175,21 @@ def test_one_of_two_majors_is_enough_where_the_package_has_files_for_both(tmp_pa
     assert verdicts == {"PKG-04": OK, "PKG-07": UNKNOWN}
 
 
+def test_what_is_only_opened_by_name_is_a_note(tmp_path: Path) -> None:
+    """Programs try one name after the other, of which one is enough."""
+    names = ["libcudnn.so.8", "libcudnn.so.9", "libnccl.so.2"]
+    members = {PLACE: library(tmp_path / "build", opens=names)}
+    for requires, expected in (
+        (["numpy"], "libx.so opens libcudnn.so.8, libcudnn.so.9, libnccl.so.2 by name"),
+        (["nvidia-cudnn-cu12>=9"], "libx.so opens libnccl.so.2 by name"),
+        (["nvidia-cudnn-cu12>=9", "nvidia-nccl-cu12"], ""),
+        (["torch"], ""),  # which may bring them
+    ):
+        problems = judged(wheel(tmp_path, members, requires))
+        assert [problem.verdict for problem in problems] == [OK] * bool(expected), requires
+        assert all(problem.message.startswith(expected) for problem in problems), problems
+
+
 def test_metadata_beside_are_followed(tmp_path: Path) -> None:
     def beside(name: str, *requires: str) -> Package:
         found = package_of(str(wheel(tmp_path, {}, requires, name=name)))

@@ -13,6 +13,23 @@ _LINUX_NAME = re.compile(
     r"(lib(?:cuda|cudart|nvrtc|nvJitLink|nvrtc-builtins|nvvm|nvfatbin|nvptxcompiler|cudadevrt))"
     r"(?:-[0-9a-f]{8})?(?:\.alt)?(?:\.so(?:\.\d{1,9}){0,3}|\.a)"
 )
+# What links with device code, or what compiles it, is above; below is what programs call. Their
+# names count with a version alone: files without one come with toolkits, for linkers.
+_CALLED = (
+    r"cublas(?:Lt)?|cufftw?|curand|cusolver(?:Mg)?|cusparse(?:Lt)?|cudnn(?:_[a-z_]{1,30})?|cupti|"
+    r"npp[a-z]{1,6}|nvjpeg(?:2k)?|nvtiff|nvcomp|cutensor(?:M[gp])?|cudss|nvblas|nvimgcodec|mathdx"
+)
+_ON_LINUX_ALONE = (
+    r"nccl|nvToolsExt|nvtx3interop|nvshmem_host|cufile(?:_rdma)?|cublasmp|cusolverMp|cufftMp|cudla|"
+    r"cutensornet|custatevec|cudensitymat|nvcomp_cpu|cal"
+)
+_LINUX_CALLED = re.compile(
+    rf"(lib(?:{_CALLED}|{_ON_LINUX_ALONE}))(?:-[0-9a-f]{{8}})?\.so(?:\.\d{{1,9}}){{1,3}}"
+)
+_WINDOWS_CALLED = re.compile(
+    rf"({_CALLED})(?:(?:64)?_\d{{1,9}}(?:\.\d{{1,9}}){{0,3}})?(?:-[0-9a-f]{{32}})?\.dll",
+    re.IGNORECASE,
+)
 _WINDOWS_NAME = re.compile(
     r"(?:(nvcuda)|(cudart|nvrtc-builtins|nvrtc|nvvm)(?:32|64)_\d{1,9}(?:_\d{1,9})?"
     r"|(nvJitLink|nvfatbin|nvptxcompiler)_\d{1,9}_\d{1,9})(?:-[0-9a-f]{32})?(?:\.alt)?\.dll",
@@ -32,9 +49,11 @@ _WINDOWS_LIBRARIES = {
 
 def library_name(file: str) -> str | None:
     """``libnvrtc`` of ``libnvrtc.so.13`` or ``nvrtc64_130_0.dll``; None for any other file."""
-    linux = _LINUX_NAME.fullmatch(file)
+    linux = _LINUX_NAME.fullmatch(file) or _LINUX_CALLED.fullmatch(file)
     if linux:
         return linux[1]
+    if called := _WINDOWS_CALLED.fullmatch(file):
+        return f"lib{called[1]}"
     windows_name = _WINDOWS_NAME.fullmatch(file)
     if windows_name is None:
         return None

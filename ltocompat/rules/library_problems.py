@@ -16,6 +16,7 @@ from ltocompat.rules.engine.needed_libraries import (
     admitted,
     cuda_major,
     needed_libraries,
+    opened_libraries,
     to_require,
 )
 from ltocompat.rules.rule import Problem
@@ -23,6 +24,7 @@ from ltocompat.rules.rule import Problem
 # Who needs these is loaded by a program that has torch, whatever the metadata say.
 _OF_TORCH = re.compile(r"(?:lib)?(?:torch|c10)(?:_\w+)?\.(?:so|dll)")
 _TORCH = "torch"
+_SHOWN = 3
 
 
 def missing(shipped: Shipped) -> Iterator[Problem]:
@@ -39,6 +41,30 @@ def missing(shipped: Shipped) -> Iterator[Problem]:
             yield _only_with_extra(library, shipped)
         else:
             yield _never_brought(library, shipped, variant=library.stem in brought)
+
+
+def opened(shipped: Shipped) -> Iterator[Problem]:
+    """PKG-01: libraries that are opened by name, if at all, and that nothing brings; one note.
+
+    Programs try several majors one after the other, of which one is enough.
+    """
+    found = opened_libraries(shipped)
+    there = {library.stem for library in found if library.leads}
+    there |= {library.stem for library in needed_libraries(shipped)}
+    lacking = [library for library in found if library.stem not in there]
+    if not lacking or not_at_hand(shipped.package, shipped.others):
+        return
+    first = lacking[0]
+    files = [library.file for library in lacking if library.first == first.first]
+    more = len(lacking) - len(files[:_SHOWN])
+    yield Problem(
+        "PKG-01",
+        Verdict.OK,
+        f"{first.first} opens {', '.join(files[:_SHOWN])}{f' and {more} more' if more else ''} by "
+        "name, and nothing in the metadata brings that",
+        f"where it is used, {_advice(first, shipped)}",
+        f"dependencies of {shipped.package}",
+    )
 
 
 def _only_with_extra(library: NeededLibrary, shipped: Shipped) -> Problem:

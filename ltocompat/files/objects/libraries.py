@@ -38,8 +38,11 @@ _BANNER_TEXT = re.compile(
 )
 # In a cubin's tkinfo note the name of its tool stands right before the banner.
 _TOOLS = (b"ptxas\0", b"nvlink\0", b"finalizer\0", b"nvasm_internal\0", b"tileiras\0")
-_LINUX_STARTS = (b"libcuda", b"libnv")
-_WINDOWS_STARTS = (b"nvcuda", b"cudart", b"nvrtc", b"nvvm", b"nvJitLink", b"nvfatbin")
+_LINUX_STARTS = (b"libcu", b"libnv", b"libnpp", b"libnccl", b"libmathdx")
+_WINDOWS_STARTS = tuple(
+    b"nvcuda cudart nvrtc nvvm nvJitLink nvfatbin cublas cudnn cudss cufft cupti curand cusolver "
+    b"cusparse cutensor npp nvcomp nvjpeg nvtiff".split()
+)
 # Longer than every string that is looked for, with what stands before and behind it.
 _AROUND = 128
 

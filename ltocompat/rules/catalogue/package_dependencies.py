@@ -79,6 +79,7 @@ def dependency_missing(shipped: Shipped) -> Iterator[Problem]:
         if need is not None:
             yield from _missing_library(need, shipped)
     yield from library_problems.missing(shipped)
+    yield from library_problems.opened(shipped)
 
 
 def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:

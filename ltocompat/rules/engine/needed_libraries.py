@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -56,10 +57,15 @@ class NeededLibrary:
         return any(lead.extra is None for lead in self.leads)
 
     @property
+    def first(self) -> str:
+        """The name of the first file that needs it."""
+        place = self.hosts[0].place
+        return short(place.members[-1] if place.members else place.path)
+
+    @property
     def named(self) -> str:
         """What needs it, as the start of a sentence: ``libx.so needs libcublas.so.12``."""
-        place = self.hosts[0].place
-        return f"{short(place.members[-1] if place.members else place.path)} needs {self.file}"
+        return f"{self.first} needs {self.file}"
 
     @property
     def stem(self) -> str:
@@ -74,15 +80,39 @@ def needed_libraries(shipped: Shipped, *, compilers: bool = False) -> tuple[Need
         shipped: the package.
         compilers: nvJitLink and NVRTC, too, of which other rules know which release it has to be.
     """
+    return _looked_for(
+        shipped,
+        {
+            (file, host): None
+            for host in shipped.hosts
+            for file in (host.needed if host.linked else ())
+            if compilers or library_name(file) not in _COMPILERS
+        },
+    )
+
+
+def opened_libraries(shipped: Shipped) -> tuple[NeededLibrary, ...]:
+    """What they open by a name in their data, if at all, likewise; without nvJitLink and NVRTC."""
+    return _looked_for(
+        shipped,
+        {
+            (library.file, host): None
+            for host in shipped.hosts
+            for library in (host.libraries if host.linked else ())
+            if library.how == "opened" and library.file and library.name not in _COMPILERS
+        },
+    )
+
+
+def _looked_for(shipped: Shipped, asked: Iterable[tuple[str, Host]]) -> tuple[NeededLibrary, ...]:
     if shipped.package.kind is Kind.CONDA:
         return ()
     own = {posixpath.basename(file).lower() for file in shipped.package.files}
     own |= {host.soname.lower() for host in shipped.hosts if host.soname}
     by_file: dict[str, list[Host]] = {}
-    for host in shipped.hosts:
-        for file in host.needed if host.linked else ():
-            if file.lower() not in own and (compilers or library_name(file) not in _COMPILERS):
-                by_file.setdefault(file, []).append(host)
+    for file, host in asked:
+        if file.lower() not in own:
+            by_file.setdefault(file, []).append(host)
     wanted = {file: found for file in by_file if (found := packages_with(file))}
     every_lead = leads(shipped.package, shipped.others) if wanted else ()
     return tuple(
