@@ -7,6 +7,8 @@ that of CUDA 13.
 from __future__ import annotations
 
 import json
+import shutil
+import zipfile
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -315,3 +317,47 @@ def test_init_writes_the_variants_that_it_found(
         ("12", True),
         ("13", False),
     ]
+
+
+def installed(folder: Path, members: Mapping[str, bytes]) -> Path:
+    """A folder of packages as pip leaves it, with one distribution."""
+    site = folder / "site-packages"
+    shutil.rmtree(site, ignore_errors=True)
+    site.mkdir()
+    with zipfile.ZipFile(wheel(folder, members)) as archive:
+        archive.extractall(site)
+        names = archive.namelist()
+    (site / "libx-1.0.dist-info" / "RECORD").write_text("".join(f"{name},,\n" for name in names))
+    return site
+
+
+@needs_gcc
+@pytest.mark.parametrize("shape", SHAPES)
+def test_of_installed_files_those_that_are_not_opened_do_not_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], shape: str
+) -> None:
+    """Each has its own row, and its own verdict, as it has alone."""
+    members = both(tmp_path, shape)
+    site = installed(tmp_path, members)
+    assert run(["check", str(site), "--deploy-target", DRIVER_12]) == 0, capsys.readouterr()
+    rows = {Path(r.path): r for r in ltocompat.check(site, DRIVER_12)}
+    old, new = (rows[site / shape.format(tag)] for tag in ("12", "13"))
+    assert (old.verdict, new.verdict) == (Verdict.OK, Verdict.FAIL)
+    assert (old.forgiven, new.forgiven) == ("", "another variant decides")
+    (alone,) = ltocompat.check(site / shape.format("13"), DRIVER_12)
+    assert alone.verdict is new.verdict
+    assert run(["check", str(site), "--deploy-target", "driver=450.80.02,gpu=a100"]) == 1
+    capsys.readouterr()
+
+
+@needs_gcc
+def test_an_installed_file_that_another_one_needs_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where the other one has no device code, and so no row."""
+    members = both(tmp_path, "x/libx_cuda{}.so")
+    stub = build(tmp_path / "stubs" / "libx_cuda13.so")
+    members["x/_core.so"] = build(tmp_path / "core.so", needs=[stub]).read_bytes()
+    site = installed(tmp_path, members)
+    assert run(["check", str(site), "--deploy-target", DRIVER_12]) == 1, capsys.readouterr()
+    capsys.readouterr()

@@ -24,7 +24,9 @@ from ltocompat.model.verdict import Result, Route
 from ltocompat.scan.walk import ScanSettings
 
 if TYPE_CHECKING:
+    from ltocompat.commands.package_problems import Packages
     from ltocompat.commands.this_machine import ThisMachine
+    from ltocompat.commands.variants_of_files import JudgedFile
     from ltocompat.targets.machine.python_environment import Installation
     from ltocompat.trial.module_trial import Tries
     from ltocompat.trial.try_links import OneLinkTrial
@@ -144,8 +146,9 @@ def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note]:
 def _judged(
     options: CheckOptions, targets: Sequence[DeploymentTarget], route: Route | None
 ) -> Iterator[Target | Result | Failure | Note]:
-    from ltocompat.commands.package_problems import Packages, result_of
-    from ltocompat.packages.python_packages import owner
+    # Imported here: what asks for nothing but usage reads no package.
+    from ltocompat.commands.package_problems import Packages
+    from ltocompat.commands.variants_of_files import with_variants
 
     installation = _installation(targets)
     files = options.paths
@@ -165,22 +168,39 @@ def _judged(
         if options.together:
             found = _together(found, one_link)
         yield from filter(None, (target.own_result() for target in targets))
-        for summary in found:
-            if isinstance(summary, Failure):
-                yield summary
-                continue
-            # Only of an environment is it asked whose each file is: a path says so itself.
-            package = "" if options.paths else str(owner(summary.path) or "")
-            verdicts = [result for target in targets for result in target.results(summary, route)]
-            if shipped and not options.together:
-                problems = packages.problems(summary)
-                verdicts += [result_of(summary.path, problems)] if problems else []
-            for verdict in with_kernel_names(verdicts, options.limits):
+        files_judged = _files_judged(found, options, targets, route, packages if shipped else None)
+        for file in with_variants(files_judged, options.limits):
+            for verdict in with_kernel_names(file.results, options.limits):
                 if isinstance(verdict, Failure):
                     yield verdict
                     continue
                 advised = verdict if options.trial_link else advising_trials(verdict)
-                yield replace(advised, distribution=package)
+                yield replace(advised, distribution=file.package)
+
+
+def _files_judged(
+    found: Iterable[ArtifactSummary | Failure],
+    options: CheckOptions,
+    targets: Sequence[DeploymentTarget],
+    route: Route | None,
+    packages: Packages | None,
+) -> Iterator[JudgedFile]:
+    """The verdicts on each file; with what is wrong with packages, where ``packages`` is given."""
+    from ltocompat.commands.package_problems import result_of
+    from ltocompat.commands.variants_of_files import JudgedFile
+    from ltocompat.packages.python_packages import owner
+
+    for summary in found:
+        if isinstance(summary, Failure):
+            yield JudgedFile("", "", (summary,))
+            continue
+        # Only of an environment is it asked whose each file is: a path says so itself.
+        package = "" if options.paths else str(owner(summary.path) or "")
+        verdicts = [result for target in targets for result in target.results(summary, route)]
+        if packages is not None and not options.together:
+            problems = packages.problems(summary)
+            verdicts += [result_of(summary.path, problems)] if problems else []
+        yield JudgedFile(summary.path, package, verdicts)
 
 
 def _summaries(

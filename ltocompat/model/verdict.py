@@ -57,6 +57,9 @@ class Route(enum.StrEnum):
     LINK = "link"
 
 
+OTHER_VARIANT = "another variant decides"
+"""Why the verdict on an installed file does not count: its package's loader opens another one."""
+
 THE_TARGET_HAS = "the target has"
 """How a headline leads to the value there; who names the target puts its name there."""
 
@@ -211,8 +214,8 @@ class Result:
         findings: worst first.
         why: the reasoning, a sentence a line.
         extent: how many of the modules have the verdict.
-        forgiven: why its verdict, bad as it is, does not count: ``known`` or ``ignored``; empty
-            where it counts or is good enough.
+        forgiven: why its verdict, bad as it is, does not count: ``known``, ``ignored`` or
+            ``OTHER_VARIANT``; empty where it counts or is good enough.
         distribution: the package that the artifact is, or is a file of: ``cupy-cuda12x 14.2.0``;
             empty where none is known or nobody asked.
         variants: what became of each variant, oldest first; empty where there is no choice.

@@ -47,9 +47,9 @@ class CheckStatus(ExitStatus["Target | Result"]):
 
     def take(self, record: Target | Result) -> None:
         """Let a result count."""
-        from ltocompat.model.verdict import Result, Verdict
+        from ltocompat.model.verdict import OTHER_VARIANT, Result, Verdict
 
-        if not isinstance(record, Result):
+        if not isinstance(record, Result) or record.forgiven == OTHER_VARIANT:
             return
         if record.verdict >= self._fail_on:
             self.worsen(FINDINGS)

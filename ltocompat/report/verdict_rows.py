@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ltocompat.model.place import Place
-from ltocompat.model.verdict import Coverage, Extent, Result, Verdict
+from ltocompat.model.verdict import (
+    OTHER_VARIANT,
+    Coverage,
+    Extent,
+    Result,
+    Verdict,
+    worst,
+)
 from ltocompat.report import Options
 from ltocompat.report.document import Code, Row, Toned, tone_of
 from ltocompat.report.matrix_cells import Cell, cell_of, where_files_go
@@ -31,6 +38,11 @@ class CellVerdict(NamedTuple):
     extent: Extent
     forgiven: str = ""
     variant: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it has a say in what becomes of its package."""
+        return self.forgiven != OTHER_VARIANT
 
     @property
     def verdict_word(self) -> str:
@@ -88,7 +100,7 @@ class JudgedArtifact:
     @property
     def worst(self) -> Verdict:
         """The worst of its verdicts."""
-        return max(cell.verdict for cell in self.cells.values())
+        return worst(cell.verdict for cell in self.cells.values() if cell.counts)
 
     def title(self, options: Options) -> tuple[str, ...]:
         """Its name, and how many modules it has."""
@@ -188,10 +200,11 @@ def by_package(
 
 def _verdicts(artifacts: Iterable[JudgedArtifact]) -> list[Verdict]:
     """The worst verdict on each GPU of each target, the worst first."""
-    worst: dict[Cell, Verdict] = {}
+    of_cell: dict[Cell, Verdict] = {}
     for cell, judged in (pair for artifact in artifacts for pair in artifact.cells.items()):
-        worst[cell] = max(judged.verdict, worst.get(cell, judged.verdict))
-    return sorted(worst.values(), reverse=True)
+        if judged.counts:
+            of_cell[cell] = max(judged.verdict, of_cell.get(cell, judged.verdict))
+    return sorted(of_cell.values(), reverse=True)
 
 
 def _rows_of(artifact: JudgedArtifact, columns: Sequence[CellColumn], name: str) -> Iterator[Row]:
@@ -205,7 +218,7 @@ def _rows_of(artifact: JudgedArtifact, columns: Sequence[CellColumn], name: str)
 
 
 def _worst_word(several: Iterable[CellVerdict]) -> str:
-    verdicts = [judged.verdict for judged in several]
+    verdicts = [judged.verdict for judged in several if judged.counts]
     return Toned(str(max(verdicts)), tone_of(max(verdicts))) if verdicts else ""
 
 

@@ -72,7 +72,7 @@ def best_of(judged: Sequence[JudgedVariant]) -> Result:
     choices = [each for each in judged if each.serves] or judged
     best = min(reversed(choices), key=_order)
     told = tuple(_verdict(each, decides=each is best) for each in judged)
-    note = _note(best, told)
+    note = note_of_variants(told)
     findings = (*best.result.findings, note)
     return replace(
         best.result, findings=findings, variants=told, why=(note.message, *best.result.why)
@@ -98,20 +98,26 @@ def _verdict(judged: JudgedVariant, *, decides: bool) -> VariantVerdict:
     )
 
 
-def _note(best: JudgedVariant, every: Sequence[VariantVerdict]) -> Finding:
+def note_of_variants(every: Sequence[VariantVerdict]) -> Finding:
+    """Which variant decides, and what becomes of the others.
+
+    Args:
+        every: all of them, oldest first; one decides.
+    """
     alike: dict[str, list[str]] = {}
     for each in every:
         if not each.decides:
             alike.setdefault(each.outcome, []).append(each.version)
     others = "; ".join(f"{', '.join(versions)} {outcome}" for outcome, versions in alike.items())
+    name = next(each.name for each in every if each.decides)
     source = rule(VARIANT_DECIDES)
     return Finding(
         source.id,
         Verdict.OK,
         LEVELS[Verdict.OK],
-        f"of {len(every)} variants {best.variant.name} fits best and decides; the others: {others}",
+        f"of {len(every)} variants {name} fits best and decides; the others: {others}",
         source.remedy,
         "paths that differ in a version of CUDA, names that they export, DT_NEEDED",
         source.source,
-        headline=f"{best.variant.name} decides; the other variants: {others}",
+        headline=f"{name} decides; the other variants: {others}",
     )

@@ -1,0 +1,168 @@
+"""Variants among the files of an installed package, each of which has a row of its own.
+
+Its loader opens one of them. What becomes of the others is told and does not count; a file's own
+verdict stays what it is alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from ltocompat.files.objects import read_host
+from ltocompat.model.cuda_tag import tagged_path
+from ltocompat.model.errors import LtocompatError
+from ltocompat.model.failure import Failure
+from ltocompat.model.image import Host
+from ltocompat.model.limits import Budget, Limits
+from ltocompat.model.place import Place
+from ltocompat.model.variant import Variant
+from ltocompat.model.verdict import OTHER_VARIANT, Level, Result, VariantVerdict, Verdict, worst
+from ltocompat.packages.python_packages import owner
+from ltocompat.packages.values import Kind, Package
+from ltocompat.rules.engine.fold_variants import note_of_variants
+from ltocompat.scan.variants import find_variants
+from ltocompat.scan.walk import opened
+
+
+class JudgedFile(NamedTuple):
+    """The results of one file, and of which package it is."""
+
+    path: str
+    package: str
+    results: Sequence[Result | Failure]
+
+
+def with_variants(judged: Iterable[JudgedFile], limits: Limits) -> Iterator[JudgedFile]:
+    """The files as they come; those that may be variants last, with what their packages open.
+
+    Args:
+        judged: the files.
+        limits: what reading one file may cost.
+    """
+    held: dict[str, list[tuple[str, JudgedFile]]] = {}
+    packages: dict[str, Package] = {}
+    for file in judged:
+        package = owner(file.path) if tagged_path(file.path) else None
+        inside = "" if package is None else _inside(package, file.path)
+        if package is None or tagged_path(inside) is None:
+            yield file
+            continue
+        packages[package.path] = package
+        held.setdefault(package.path, []).append((inside, file))
+    for path, files in held.items():
+        yield from _folded(files, _variants_of(packages[path], limits))
+
+
+def _inside(package: Package, path: str) -> str:
+    """A file as the package's own list of files has it."""
+    site = os.path.dirname(os.path.abspath(package.path))
+    return os.path.relpath(os.path.abspath(path), site).replace(os.sep, "/")
+
+
+def _variants_of(package: Package, limits: Limits) -> tuple[Variant, ...]:
+    """The variants among all files of a package; none where a file of it can't be read."""
+    if package.kind is not Kind.INSTALLED or not _may_vary(package):
+        return ()
+    site = os.path.dirname(os.path.abspath(package.path))
+    hosts: list[Host] = []
+    for file in package.files:
+        if not file.endswith((".so", ".pyd", ".dll")) and ".so." not in file:
+            continue
+        try:
+            with opened(os.path.join(site, file), limits) as view:
+                host = read_host(view, Budget(limits))
+                if host is not None:
+                    exports = tagged_path(file) is not None
+                    place = Place(package.path, (file,))
+                    hosts.append(host.describe(place, exports=exports))
+        except LtocompatError:
+            return ()
+    return find_variants(hosts)
+
+
+def _may_vary(package: Package) -> bool:
+    """Whether paths differ in their version of CUDA only."""
+    tagged = filter(None, map(tagged_path, package.files))
+    versions: dict[str, set[str]] = {}
+    for each in tagged:
+        versions.setdefault(each.pattern, set()).add(each.version)
+    return any(len(several) > 1 for several in versions.values())
+
+
+def _folded(
+    files: Sequence[tuple[str, JudgedFile]], variants: Sequence[Variant]
+) -> Iterator[JudgedFile]:
+    """The files with what becomes of each variant, GPU by GPU of each target."""
+    homes = {
+        inside: next((v for v in variants if v.has(Place("", (inside,)))), None)
+        for inside, _ in files
+    }
+    cells: dict[tuple[object, ...], dict[str, list[Result]]] = {}
+    for inside, file in files:
+        variant = homes[inside]
+        for result in file.results if variant is not None and variant.whole else ():
+            if isinstance(result, Result):
+                cell = cells.setdefault(_cell(result), {})
+                cell.setdefault(variant.version if variant else "", []).append(result)
+    outcomes = {cell: _outcome(found, variants) for cell, found in cells.items()}
+    for inside, file in files:
+        variant = homes[inside]
+        if variant is None:
+            yield file
+            continue
+        results = [
+            _settled(result, variant, outcomes.get(_cell(result), ()))
+            if isinstance(result, Result)
+            else result
+            for result in file.results
+        ]
+        yield file._replace(results=results)
+
+
+def _cell(result: Result) -> tuple[object, ...]:
+    return result.target.name, result.gpu, result.route
+
+
+def _outcome(
+    found: Mapping[str, Sequence[Result]], variants: Sequence[Variant]
+) -> tuple[VariantVerdict, ...]:
+    """What becomes of each variant on one GPU of a target, oldest first."""
+    judged = [
+        VariantVerdict(
+            variant.name,
+            variant.version,
+            worst(result.verdict for result in found[variant.version]),
+            tuple(
+                dict.fromkeys(
+                    finding.rule
+                    for result in found[variant.version]
+                    for finding in result.findings
+                    if finding.verdict > Verdict.JIT
+                )
+            ),
+            any(result.coverage.served for result in found[variant.version]),
+        )
+        for variant in variants
+        if variant.version in found
+    ]
+    choices = [each for each in judged if each.serves] or judged
+    best = min(reversed(choices), key=lambda each: (each.verdict, len(each.rules)))
+    return tuple(replace(each, decides=each is best) for each in judged)
+
+
+def _settled(result: Result, variant: Variant, outcome: Sequence[VariantVerdict]) -> Result:
+    """The result, which does not count where another variant is opened."""
+    if len(outcome) < 2:
+        return result
+    own = next((each for each in outcome if each.version == variant.version), None)
+    note = note_of_variants(outcome)
+    if own is not None and own.decides:
+        return replace(result, findings=(*result.findings, note), variants=tuple(outcome))
+    eased = tuple(
+        replace(finding, verdict=Verdict.OK, level=Level.NOTE, forgiven=OTHER_VARIANT)
+        for finding in result.findings
+    )
+    return replace(result, findings=(*eased, note), forgiven=OTHER_VARIANT, variants=tuple(outcome))
