@@ -158,6 +158,17 @@ def test_prelinked_code_of_a_real_program_is_found() -> None:
     assert 0 < found[Waste.PRELINKED] < section_size(path, "__nv_relfatbin")
 
 
+def test_weights_are_the_same_in_any_number_of_processes(tmp_path: Path) -> None:
+    paths = []
+    for number in range(2):
+        paths.append(tmp_path / f"{number}.fatbin")
+        # Large enough that another process is worth it.
+        region = (FOLDER / "fatbin" / "nvcc-13.0-none.fatbin").read_bytes()
+        paths[-1].write_bytes(region * 20 + bytes(17 << 20) + region * number)
+    alone = [weight(path) for path in paths]
+    assert list(ltocompat.weigh(*paths, jobs=2)) == list(ltocompat.weigh(*paths, jobs=1)) == alone
+
+
 def test_a_library_that_lies_twice_in_a_wheel_is_told_with_its_copy(tmp_path: Path) -> None:
     data = LIBRARY.read_bytes()
     wheel = tmp_path / "x-1-py3-none-any.whl"

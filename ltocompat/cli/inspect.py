@@ -109,7 +109,9 @@ def inspect(
         from ltocompat.commands import weigh as weigh_command
         from ltocompat.report.verbs import weigh as weigh_report
 
-        weighing = weigh_command.WeighOptions(tuple(paths), kernels, progress=output.progress)
+        weighing = weigh_command.WeighOptions(
+            tuple(paths), kernels, jobs=jobs_of(jobs), progress=output.progress
+        )
         writing = in_format(form, weigh_report.REPORT, view, paths)
         return run_verb(weigh_command.run, weighing, writing, WeighStatus(), output)
     from ltocompat.commands import inspect as command

@@ -39,6 +39,7 @@ class WeighOptions:
     paths: tuple[str | os.PathLike[str], ...]
     kernels: bool = False
     limits: Limits = DEFAULT_LIMITS
+    jobs: int | None = None
     progress: Callable[[Progress], None] | None = None
 
 
@@ -46,6 +47,7 @@ def weigh(
     *paths: str | os.PathLike[str],
     kernels: bool = False,
     limits: Limits = DEFAULT_LIMITS,
+    jobs: int | None = None,
     progress: Callable[[Progress], None] | None = None,
     on_error: OnError | None = None,
 ) -> Iterator[Weight]:
@@ -55,6 +57,7 @@ def weigh(
         paths: files, folders, places as ``Place`` writes them, or ``-`` for standard input.
         kernels: also rank the kernels by the size of their code, for which all is unpacked.
         limits: what one file may cost.
+        jobs: how many processes may read at the same time, a path each; None: one a core.
         progress: called as reading goes on.
         on_error: gets what goes wrong with one of the paths, while the others go on; None: the
             error is raised.
@@ -67,12 +70,13 @@ def weigh(
         UnreadableInput: a path can't be opened.
         UsageError: nothing lies at a place.
     """
-    return answers(run(WeighOptions(paths, kernels, limits, progress)), on_error)
+    return answers(run(WeighOptions(paths, kernels, limits, jobs, progress)), on_error)
 
 
 def run(options: WeighOptions) -> Iterator[Weight | Failure]:
     """The weights; a path that can't be read is a ``Failure`` among them."""
-    settings = walk.ScanSettings(limits=options.limits, progress=reporter(options.progress))
+    progress = reporter(options.progress)
+    settings = walk.ScanSettings(limits=options.limits, progress=progress, jobs=options.jobs)
     texts = [os.fspath(path) for path in options.paths]
     work = functools.partial(_weights_of, settings=settings, kernels=options.kernels)
     for weights in parallel.read(work, texts, parallel.path_of_text, settings):

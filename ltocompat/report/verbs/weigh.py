@@ -84,11 +84,12 @@ def _heading(weight: Weight) -> tuple[str, ...]:
     if not weight.stored:
         return (Code(Place.parse(weight.path)), f"{facts}: no device code")
     images = sum(row.images for row in weight.archs)
-    parts = [f"{binary_size(weight.stored)} of device code in {count(images, 'image')}"]
+    unpacked = ", unpacked," if any(row.place.members for row in weight.libraries) else ""
+    size = binary_size(weight.stored)
+    parts = [f"{size} of device code{unpacked} in {count(images, 'image')}"]
     libraries = sum(library.modules > 0 for library in weight.libraries)
     if libraries > 1:
-        noun = "library" if libraries == 1 else "libraries"
-        parts.append(f" of {libraries:,} {noun}")
+        parts.append(f" of {libraries:,} libraries")
     if weight.skipped:
         parts.append(f", {count(weight.skipped, 'place')} skipped")
     return (Code(Place.parse(weight.path)), f"{facts}: ", *parts)
