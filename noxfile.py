@@ -46,6 +46,13 @@ def wild(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Every reader on changed bytes: ``nox -s fuzz -- --minutes 30``."""
+    _install(session)
+    session.run("python", "tests/fuzz/fuzz.py", *session.posargs)
+
+
+@nox.session
 def laws(session: nox.Session) -> None:
     """The laws on examples that are drawn anew each time."""
     _install(session)
