@@ -19,6 +19,7 @@ from samples import FOLDER
 from ltocompat.cli import run
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.errors import UsageError
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.conda import alternatives
@@ -27,6 +28,7 @@ from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Kind, Package, Shipped, normalized
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_package import problems
+from ltocompat.targets import parse
 
 PTX_12_9 = (FOLDER / "ptx" / "nvrtc-12.9-compute_80.ptx").read_bytes()  # PTX 8.8, driver 575
 CUDA_12_4 = "Environment :: GPU :: NVIDIA CUDA :: 12 :: 12.4"
@@ -192,6 +194,38 @@ def test_lines_for_a_place_are_valid_there(where: str, capsys: pytest.CaptureFix
     else:
         assert lines[0] == "nvidia :: cuda_version_lower_bound :: 13.0"
         assert all(map(PROPERTY.fullmatch, lines))
+
+
+def test_what_an_image_admits_is_held_against_its_code(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = str(FOLDER / "ptx" / "nvrtc-12.9-compute_80.ptx")
+    words = ["check", path, "--route", "load", "--deploy-target"]
+    assert run([*words, "gpu=h100,container=cuda>=12.4"]) == 1
+    assert "PTX 8.8 needs driver >= 575 (CUDA 12.9)" in capsys.readouterr().out
+    for_cuda_12_9 = "gpu=h100,container=cuda>=12.9"
+    assert run([*words, for_cuda_12_9]) == 0
+    # As NVIDIA's images write it: data-center GPUs of older branches, which have cuda-compat.
+    with_brands = f"{for_cuda_12_9} brand=tesla,driver>=535,driver<536"
+    assert run([*words, with_brands]) == 1
+    (target,) = parse([with_brands])
+    assert target.driver is not None
+    first = [str(driver) for driver in target.driver.values][:2]
+    assert first == ["535.54.03", "575.51.03"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("container=cuda>12x", "container=cuda>12x can't be read"),
+        ("container=cuda>=99.0", "admits no driver that is known"),
+        ("driver=550,container=cuda>=12.4", "driver and container both say"),
+        ("container>=12.4", "container can't be compared"),
+    ],
+)
+def test_what_no_image_says_is_refused(text: str, says: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(says)):
+        parse([text])
 
 
 def test_where_nothing_goes_a_comment_says_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,7 +51,7 @@ def build(name: str, keys: Mapping[str, str], origin: ValueOrigin) -> Target:
     driver = _driver(keys, system, origin)
     libraries = _libraries(keys, system, origin)
     gpus = _gpus(keys["gpu"], system, driver) if "gpu" in keys else ()
-    by_files = "stock" in keys and not keys.keys() & {"driver", "os"}
+    by_files = "stock" in keys and not keys.keys() & {"driver", "container", "os"}
     sources = {key: origin.source for key in ("os", "gpu") if key in keys}
     sources |= {"driver": driver.source} if driver else {}
     sources |= {key: known.source for key, known in libraries.items()}
@@ -81,8 +81,14 @@ def _stock_on_windows(text: str) -> VersionSet[DriverVersion] | None:
 def _driver(
     keys: Mapping[str, str], system: System, origin: ValueOrigin
 ) -> VersionSet[DriverVersion] | None:
+    if "driver" in keys and "container" in keys:
+        raise UsageError("driver and container both say which drivers there are; give one of them")
     if "driver" in keys:
         return read_driver(keys["driver"], origin.source)
+    if "container" in keys:
+        from ltocompat.targets.versions.container import read_container
+
+        return read_container(keys["container"], origin.source)
     if "stock" in keys:
         return stock_driver(_stock_release(keys["stock"]), system)
     return None

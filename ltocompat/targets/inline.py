@@ -12,6 +12,7 @@ KEYS = (
     "name",
     "os",
     "driver",
+    "container",
     "compat",
     "nvjitlink",
     "nvrtc",
@@ -28,6 +29,7 @@ COMPARED = ("driver", "compat", "nvjitlink", "nvrtc", "nvlink")
 EXAMPLE = "driver=550.54.15,nvjitlink=12.4,gpu=h100"
 
 _PIECE = re.compile(r"\s*([A-Za-z][\w-]*)\s*(>=|<=|==|~=|!=|=|<|>)(.*)", re.DOTALL)
+_CONTAINER = re.compile(r"(?:^|,)\s*container\s*=(.*)", re.DOTALL | re.IGNORECASE)
 _CONTINUES = ("<", ">", "=", "!", "~")
 # 12.4 is a CUDA release; the compute capabilities 12.0 and 12.1 are written gpu=12.0.
 _RELEASE = re.compile(r"1[1-9]\.[0-9]{1,2}(?:\.[0-9]{1,3})?")
@@ -50,13 +52,17 @@ def split(text: str) -> dict[str, str]:
     ``nvjitlink>=12.4,<13`` is ``{"nvjitlink": ">=12.4,<13"}``: a piece that starts with an operator
     goes on with the key before.
 
+    What an image asks (``container=cuda>=12.4 brand=tesla,driver>=535``) has commas of its own, and
+    runs to the end of the text.
+
     Raises:
         UsageError: a piece has no key, an unknown one, one for the second time, or no value.
     """
     found: dict[str, str] = {}
     written: dict[str, str] = {}
     key = ""
-    for piece in text.split(","):
+    text, container = _with_container(text)
+    for piece in text.split(",") if text else ():
         if key and piece.lstrip().startswith(_CONTINUES):
             found[key] += f",{piece.strip()}"
             continue
@@ -73,14 +79,24 @@ def split(text: str) -> dict[str, str]:
         if key in found:
             raise UsageError(f"{key} is given twice in {text!r}; give it once")
         found[key] = value
+    if container is not None:
+        found["container"] = container
     for key, value in found.items():
         check(written.get(key, key), value)
     return found
 
 
+def _with_container(text: str) -> tuple[str, str | None]:
+    """What stands before the key ``container``, and its value."""
+    match = _CONTAINER.search(text)
+    return (text, None) if match is None else (text[: match.start()], match[1].strip())
+
+
 def with_keys(keys: dict[str, str]) -> str:
     """The inline form of keys and values: ``cuda=12.4,gpu=h100``."""
     names = {known: spelled for spelled, known in SPELLINGS.items()}
+    last = {key: value for key, value in keys.items() if key == "container"}
+    keys = {key: value for key, value in keys.items() if key not in last} | last
     return ",".join(
         f"{names.get(key, key)}{'' if value.startswith(_CONTINUES) else '='}{value}"
         for key, value in keys.items()

@@ -29,6 +29,7 @@ VERSIONS = ("12.4", "13.3", "13", "12.4.127", ">=12.4,<14", "==12.4.*", "~=12.4"
 DRIVERS = ("580", "580.65.06", ">=550", "535+580", "535.54.03|580.65.06", " 580 ", "!=580", "R550")
 GOOD: dict[str, tuple[object, ...]] = {
     "driver": (*DRIVERS, 580),
+    "container": ("cuda>=12.4", " CUDA>=12.9 brand=tesla,driver>=535,driver<536", "driver>=550"),
     "nvjitlink": (*VERSIONS, 13),
     "nvrtc": VERSIONS,
     "nvlink": VERSIONS,

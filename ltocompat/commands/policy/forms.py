@@ -45,6 +45,12 @@ VERSIONS = _versions(_NUMBERS, _NUMBERS, 0)
 COMPAT_VERSIONS = _versions(_NUMBERS, _NUMBERS.replace(r"\.", "[.-]"), 0)  # also as packages: 13-0
 DRIVERS = _versions(_DRIVER, f"[rR]?{_DRIVER}", 100)
 DRIVER = _or_number(_text(f"[rR]?{_DRIVER}"), 100, 999_999)
+# Spaces part alternatives, commas part what holds together.
+_NUMBERED = rf"({'|'.join(map(_any_case, ('cuda', 'driver', 'arch')))})(!=|<=|>=|=|<|>)"
+_NUMBERED += r"[0-9]{1,9}(\.[0-9]{1,9}){0,3}"
+_BRANDED = rf"{_any_case('brand')}!?=[A-Za-z]+"
+_CONDITION = rf"({_NUMBERED}|{_BRANDED})"
+CONTAINER = _text(rf"{_CONDITION}([ ,]{_CONDITION})*")
 RELEASE = _text(_RELEASE)
 RELEASES: Form = {"type": "array", "items": RELEASE, "minItems": 1}
 PYTHON = _text(r"3\.[0-9]{1,3}(\.[0-9]{1,3})?")

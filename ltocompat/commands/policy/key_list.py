@@ -36,6 +36,12 @@ class PolicyKey:
 
 _TARGET_KEYS = (
     PolicyKey("driver", forms.DRIVERS, '"580.65.06"', "The driver: a release, a branch, a range."),
+    PolicyKey(
+        "container",
+        forms.CONTAINER,
+        '"cuda>=12.4"',
+        "In place of driver: the NVIDIA_REQUIRE_CUDA of an image, for all hosts that start it.",
+    ),
     PolicyKey("nvjitlink", forms.VERSIONS, '"13.3"', "The nvJitLink that links there."),
     PolicyKey(
         "gpu",
