@@ -32,6 +32,10 @@ class ImageAnswer:
 
     def add(self, module: Module) -> None:
         """Take note of one module."""
+        if not self._inner:
+            # While workers read the rest of a file, and not once they are done.
+            import ltocompat.rules.engine.driver_floors  # noqa: F401
+
         if module.place.members != self._inside:
             self._close_file()
             self._inside = module.place.members

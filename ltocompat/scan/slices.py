@@ -20,8 +20,8 @@ from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.image import Module, Skipped
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.place import Place
-from ltocompat.scan import workers
 from ltocompat.scan.describe import Detail, describe_module
+from ltocompat.scan.workers import Pool
 
 LARGE = 64 * MIB
 """Below this size in bytes a file is read sooner than processes are started."""
@@ -65,12 +65,21 @@ class SlicedFile(NamedTuple):
     budget: Budget
     detail: Detail
 
-    def records(self, jobs: int) -> Iterator[Module | Skipped]:
-        """The modules and skipped places, in file order, by so many processes."""
-        spans = list(pairwise(self.cuts(jobs * _SLICES)))
-        yield from self.joined(spans, workers.in_order(self.read, spans, jobs))
+    def spans(self, jobs: int) -> list[tuple[int, int]]:
+        """What so many processes read, from offset to offset."""
+        return list(pairwise(self._cuts(jobs * _SLICES)))
 
-    def cuts(self, number: int) -> list[int]:
+    def workers(
+        self, spans: Sequence[tuple[int, int]], jobs: int
+    ) -> Pool[tuple[int, int], Slice | None]:
+        """So many processes, which begin to read."""
+        # Once, and not by every worker.
+        import ahocorasick_rs  # noqa: F401
+        import zstandard  # noqa: F401
+
+        return Pool(self.read, spans, jobs)
+
+    def _cuts(self, number: int) -> list[int]:
         """Offsets that part the file into about so many slices, at regions where there are any."""
         regions = sorted(self.host.registration().regions) if self.host else []
         size = self.view.size

@@ -181,11 +181,13 @@ def _records(
         return
     yield from (Skipped(place, problem) for problem in host.problems)
     sliced = slices.SlicedFile(view, place, host, budget, settings.detail)
-    for record in sliced.records(jobs):
-        if isinstance(record, Module):
-            settings.report(place.path, record.place.offset or 0, view.size)
-        yield record
-    described = _needing(host, place)
+    spans = sliced.spans(jobs)
+    with sliced.workers(spans, jobs) as found:
+        described = _needing(host, place)  # while they read
+        for record in sliced.joined(spans, found):
+            if isinstance(record, Module):
+                settings.report(place.path, record.place.offset or 0, view.size)
+            yield record
     if described is not None:
         yield described
 

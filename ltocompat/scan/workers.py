@@ -16,7 +16,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, Self, TypeVar
 
 from ltocompat.model.limits import MIB
 
@@ -84,7 +84,16 @@ def in_order(
     number: int,
     order: Sequence[int] | None = None,
 ) -> Iterator[R | None]:
-    """What ``work`` gives for each item, in the order of the items; None: do it yourself.
+    """What ``Pool`` gives, whose workers begin when the first result is asked for."""
+    with Pool(work, items, number, order) as pool:
+        yield from pool
+
+
+class Pool(Generic[I, R]):
+    """Workers, and what they have done; they begin at once, and end with the ``with`` block.
+
+    Iterating gives what ``work`` gives for each item, in the order of the items; None: do it
+    yourself.
 
     Args:
         work: does one item; what it gives has to be picklable.
@@ -92,39 +101,44 @@ def in_order(
         number: how many workers do it.
         order: numbers of the items in the order in which they are begun; None: as they come.
     """
-    import pickle
-
-    with contextlib.closing(_Pool(work, items, min(number, len(items)), order)) as pool:
-        for item in range(len(items)):
-            result = pool.result(item)
-            yield None if result is None else pickle.loads(result)  # noqa: S301 - our own
-
-
-class _Pool:
-    """Workers, and what they have done."""
 
     def __init__(
         self,
-        work: Callable[[I], object],
+        work: Callable[[I], R],
         items: Sequence[I],
-        workers: int,
-        order: Sequence[int] | None,
+        number: int,
+        order: Sequence[int] | None = None,
     ) -> None:
+        self._count = len(items)
         self._todo = deque(range(len(items)) if order is None else order)
         self._done: dict[int, bytes | None] = {}
         self._kept = 0
         self._workers: dict[int, _Worker] = {}  # by the pipe that their results come from
         try:
-            for _ in range(workers):
+            for _ in range(min(number, len(items))):
                 worker = _Worker(work, items, tuple(self._workers.values()))
                 self._workers[worker.results] = worker
+            self._hand_out(0)
         except OSError:  # no process, no pipe: there are fewer then
             pass
         except BaseException:
             self.close()
             raise
 
-    def result(self, number: int) -> bytes | None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[R | None]:
+        import pickle
+
+        for number in range(self._count):
+            result = self._result(number)
+            yield None if result is None else pickle.loads(result)  # noqa: S301 - our own
+
+    def _result(self, number: int) -> bytes | None:
         """What was done for an item, pickled; None where it has to be done here."""
         while number not in self._done:
             self._hand_out(number)
