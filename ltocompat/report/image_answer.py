@@ -39,8 +39,11 @@ class ImageAnswer:
         if module.place.members != self._inside:
             self._close_file()
             self._inside = module.place.members
+        signature = module_signature(module)
+        if signature in self._inner:  # so are its architectures and makers
+            return
         if len(self._inner) <= _MOST_SIGNATURES:
-            self._inner.setdefault(module_signature(module), module.place)
+            self._inner[signature] = module.place
         for image in module.images:
             self._add_image(image)
 
