@@ -94,6 +94,7 @@ def test_what_metadata_bring_is_held_against_what_loaders_need(
     [
         ("cublas64_12.dll", "nvidia-cublas-cu12", {}),
         ("CUBLAS64_12.DLL", "nvidia-cublas-cu12", {}),
+        ("CUBLAS64_12.DLL", "nvidia-cuda-runtime-cu12", {"PKG-01": FAIL}),
         ("cublas64_12.dll", "nvidia-cublas", {"PKG-04": FAIL}),
         ("cublas64_13.dll", "nvidia-cublas>=13,<14", {}),
         ("cublas64_13.dll", "nvidia-cuda-runtime", {"PKG-01": FAIL}),

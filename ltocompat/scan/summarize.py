@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ltocompat.facts.libraries import packages_with
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.cuda_tag import tagged_path
@@ -192,8 +191,7 @@ class SummaryBuilder:
             for group in self._inner.values():
                 group.signature = replace(group.signature, needs_device_link=True)
         # Of libraries in packages others are kept, too: their machine and search path count.
-        of_cuda = host.undefined_registrations or host.nvjitlink_imports or host.libraries
-        needs = of_cuda or any(map(packages_with, host.needed))
+        needs = host.undefined_registrations or host.nvjitlink_imports or host.libraries
         in_package = host.linked and host.place.members and len(self._hosts) < _MOST_HOSTS
         of_windows = host.linked and host.format == "PE"  # which is another deploy target
         if (needs or in_package or of_windows) and not self._of_device_runtime(host.place.members):

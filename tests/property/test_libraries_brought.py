@@ -1,0 +1,115 @@
+"""Laws of PKG-01 and PKG-04: what is brought is not told, what is not is, and the line cures.
+
+The oracle saturates the rows of the table by names alone, without versions, extras or markers.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ltocompat
+from ltocompat.model.image import Host
+from ltocompat.model.place import Place
+from ltocompat.model.requirement import Required
+from ltocompat.model.verdict import Verdict
+from ltocompat.packages.metadata import read_metadata
+from ltocompat.packages.values import Kind, Package, Shipped
+from ltocompat.rules.library_problems import missing, of_another_major
+from ltocompat.rules.rule import Problem
+
+TABLE = tomllib.loads(
+    Path(ltocompat.__file__).with_name("facts").joinpath("cuda_libraries.toml").read_text("utf-8")
+)
+COMPILERS = ("libnvJitLink", "libnvrtc", "nvJitLink", "nvrtc")
+FILES: dict[str, set[str]] = defaultdict(set)
+REQUIRES: dict[str, set[str]] = defaultdict(set)
+VERSIONS: dict[str, set[tuple[str, str]]] = defaultdict(set)
+for row in TABLE["package"]:
+    names = {posixpath.basename(path) for path in row["files"]}
+    FILES[row["package"]] |= names
+    VERSIONS[row["package"]].add((row["first"], row["last"]))
+    REQUIRES[row["package"]] |= {text for text in row["requires"] if "[" not in text}
+# What cuda-toolkit brings to these is left out of the oracle; so are they of what is drawn.
+BY_TOOLKIT = {row["package"] for row in TABLE["package"] if any("[" in t for t in row["requires"])}
+NAMES = sorted(FILES.keys() - BY_TOOLKIT)
+WANTED = sorted({file for name in NAMES for file in FILES[name] if not file.startswith(COMPILERS)})
+
+
+def saturated(names: set[str]) -> set[str]:
+    more = names.union(*(REQUIRES[name] for name in names))
+    return names if more == names else saturated(more)
+
+
+def problems(file: str, lines: list[str]) -> list[Problem]:
+    """What is told of a package with one library that needs a file, and these dependencies."""
+    text = "Name: libx\nVersion: 1.0\n" + "".join(f"Requires-Dist: {line}\n" for line in lines)
+    windows = file.endswith(".dll")
+    package = Package(
+        kind=Kind.WHEEL,
+        path="libx-1.0.whl",
+        name="libx",
+        requires=read_metadata(text.encode()).requires,
+        platforms=("win_amd64" if windows else "manylinux_2_28_x86_64",),
+    )
+    host = Host(
+        place=Place("libx-1.0.whl").member("libx/x.so"),
+        format="PE" if windows else "ELF",
+        machine="x86-64",
+        type="shared library",
+        needed=(file, "libc.so.6"),
+    )
+    required = Required(
+        "",
+        0,
+        None,
+        None,
+        None,
+        ptx_beyond=False,
+        services=(),
+        link_options=(),
+        asked=(),
+        lines=(),
+        skipped=0,
+    )
+    shipped = Shipped(package=package, required=required, hosts=(host,))
+    return [*missing(shipped), *of_another_major(shipped)]
+
+
+@given(st.sampled_from(WANTED), st.sets(st.sampled_from(NAMES), min_size=1, max_size=4))
+def test_exactly_what_nothing_brings_is_told(file: str, names: set[str]) -> None:
+    brought = any(file in FILES[name] for name in saturated(names))
+    verdicts = [problem.verdict for problem in problems(file, sorted(names))]
+    assert verdicts == ([] if brought else [Verdict.FAIL])
+
+
+@given(st.sampled_from(WANTED), st.data())
+def test_whatever_version_is_named_that_brings_it_is_enough(file: str, data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from([name for name in NAMES if file in FILES[name]]))
+    majors = {
+        (row["first"], row["last"])
+        for row in TABLE["package"]
+        if row["package"] == name and file in map(posixpath.basename, row["files"])
+    }
+    version = data.draw(st.sampled_from(sorted({end for ends in majors for end in ends})))
+    major = int(version.partition(".")[0])
+    line = data.draw(
+        st.sampled_from(
+            [f"=={version}", f"~={major}.0", f">={version},<{major + 1}", f"<={version}", ""]
+        )
+    )
+    assert problems(file, [f"{name}{line}"]) == []
+
+
+@given(st.sampled_from(WANTED), st.sampled_from(NAMES))
+def test_the_printed_line_cures(file: str, name: str) -> None:
+    for problem in problems(file, [name]):
+        before, line = problem.remedy.split("write Requires-Dist: ")
+        assert not before
+        for choice in line.removeprefix("with that of ").split(" which is")[0].split(", "):
+            assert problems(file, [name, choice]) == []
