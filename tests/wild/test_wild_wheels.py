@@ -1,0 +1,88 @@
+"""Released wheels: check and audit answer what the bytes and the metadata of each say.
+
+tests/data/wild_wheels.toml tells what was expected before the first run, and by which evidence;
+where the answer is another, it tells who is right.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import wheels
+
+from ltocompat.cli import run
+
+pytestmark = pytest.mark.wild
+
+LIST = tomllib.loads((Path(__file__).parents[1] / "data/wild_wheels.toml").read_text("utf-8"))
+TARGETS: dict[str, str] = LIST["targets"]
+ORDER = ("ok", "jit", "undocumented", "unknown", "fail")
+GLIBC = (5, 12, 17, 24, 26, 27, 28, 31, 34, 35, 39)
+TAGS = {
+    "linux-x86_64": [f"manylinux_2_{minor}_x86_64" for minor in GLIBC],
+    "linux-aarch64": [f"manylinux_2_{minor}_aarch64" for minor in GLIBC],
+    "windows-x86_64": ["win_amd64"],
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The worst verdict of each target that something was judged for, and that of audit."""
+
+    check: dict[str, str]
+    audit: str
+
+
+def wheel_of(entry: dict[str, Any]) -> Path:
+    """The wheel, downloaded by pip where it isn't there yet."""
+    name = f"{entry['requirement'].replace('==', '-')}-{entry['platform']}"
+    folder = wheels.CACHE / name
+    if not list(folder.glob("*.whl")):
+        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"]
+        tags = [f"--platform={tag}" for tag in TAGS[entry["platform"]]]
+        python = f"--python-version={entry['python']}"
+        command = [*pip, *tags, python, entry["requirement"], "-d", str(folder)]
+        subprocess.run(command, check=True)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+def worst(verdicts: list[str]) -> str:
+    return max(verdicts, key=ORDER.index)
+
+
+def answer(path: Path, capsys: pytest.CaptureFixture[str]) -> Answer:
+    """What check says for each target, and audit for any."""
+    asked = [f"--deploy-target={text}" for text in TARGETS.values()]
+    run(["check", str(path), *asked, "--format=json"])
+    results = json.loads(capsys.readouterr().out)["results"]
+    by_target = {
+        name: [row["verdict"] for row in results if row["target"] == text]
+        for name, text in TARGETS.items()
+    }
+    run(["audit", str(path), "--format=json"])
+    held = [row["verdict"] for row in json.loads(capsys.readouterr().out)["results"]]
+    checked = {name: worst(rows) for name, rows in by_target.items() if rows}
+    return Answer(checked, worst(held) if held else "ok")
+
+
+@pytest.mark.parametrize(
+    "entry", LIST["wheel"], ids=lambda entry: f"{entry['requirement']}-{entry['platform']}"
+)
+def test_a_released_wheel_is_judged_by_what_it_holds(
+    entry: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = entry["expected"] | entry.get("found", {})
+    assert answer(wheel_of(entry), capsys) == Answer(expected["check"], expected["audit"])
+
+
+def test_an_answer_that_was_not_expected_has_its_reason() -> None:
+    odd = [entry for entry in LIST["wheel"] if ("found" in entry) != ("because" in entry)]
+    assert odd == []
