@@ -230,6 +230,29 @@ def test_runpath_leads_to_where_pip_puts_it(
 @every(
     "case",
     [
+        (None, {}),  # found by nobody, so that whoever loads it has loaded libx before
+        ("$ORIGIN/lib", {}),
+        ("$ORIGIN", {"PKG-07": UNKNOWN}),  # libx is found here, and asked last
+        ("$ORIGIN/../lib64", {"PKG-07": UNKNOWN}),
+    ],
+)
+@every("name", ["libx.so", "liby.so"])
+def test_a_plugin_is_loaded_after_what_it_extends(
+    tmp_path: Path, case: tuple[str | None, dict[str, Verdict]], name: str
+) -> None:
+    """As OpenMM's: tried with gcc and ctypes, in either order and with either RUNPATH."""
+    runpath, expected = case
+    members = {
+        PLACE: needing("libcublas.so.12"),
+        "libx/lib64/libplugin.so": needing(name, "libcublas.so.12", runpath=runpath),
+    }
+    problems = judged(wheel(tmp_path, members, ["nvidia-cublas-cu12"]))
+    assert told(problems) == (expected if name == "libx.so" else {"PKG-07": UNKNOWN})
+
+
+@every(
+    "case",
+    [
         ("$ORIGIN", None, ""),
         ("$ORIGIN/../lib:${ORIGIN}:$LIB", None, ""),
         ("/usr/local/cuda/lib64:/usr/lib", None, ""),

@@ -20,7 +20,7 @@ from ltocompat.packages.resolving import ways_to
 from ltocompat.packages.values import Kind, installed_path
 from ltocompat.rules import floors
 from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.engine.needed_libraries import folders, needed_libraries
+from ltocompat.rules.engine.needed_libraries import NeededLibrary, folders, needed_libraries
 from ltocompat.rules.engine.shipped_needs import (
     LIBRARIES,
     Strength,
@@ -204,12 +204,32 @@ def runpath_misses_dependency(shipped: Shipped) -> Iterator[Problem]:
             here = posixpath.dirname(_installed_at(host, shipped.package))
             searched = {_resolved_runpath(text, here) for text in host.runpath}
             if host.format == "ELF" and not searched & wanted:
+                if _neighbour_brings(host, library, searched, shipped):
+                    continue
                 verdict = Verdict.OK if loader or not library.always else Verdict.UNKNOWN
                 folder = min(wanted, key=lambda path: (not path.startswith("nvidia/"), path))
                 if folder not in seen:  # one RUNPATH leads to all that is there
                     yield _runpath_problem(host, library.file, folder, here, verdict)
                 seen.add(folder)
                 break
+
+
+def _neighbour_brings(
+    host: Host, library: NeededLibrary, searched: set[str], shipped: Shipped
+) -> bool:
+    """Whether a library of the package has to be loaded before this one, and brings the wanted one.
+
+    A plugin without a RUNPATH to the library that it extends is loaded after it. Where it finds
+    that library itself, the loader asks the plugin's RUNPATH for all that the plugin needs first.
+    """
+    for other in library.hosts:
+        path = _installed_at(other, shipped.package)
+        here = posixpath.dirname(path)
+        names = {posixpath.basename(path), other.soname}
+        leads = {_resolved_runpath(text, here) for text in other.runpath} & folders(library)
+        if leads and names & set(host.needed) and here not in searched:
+            return True
+    return False
 
 
 def _may_load_first(package: Package) -> bool:
