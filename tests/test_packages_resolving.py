@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from newest import from_on
 from packages_made import conda, wheel
+from packaging.markers import Marker
 from packaging.version import Version
 
 from ltocompat.facts import linker_wheels
 from ltocompat.facts.toolkits import toolkit_pins
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.resolving import not_at_hand, together, ways_to
-from ltocompat.packages.values import Package
+from ltocompat.packages.values import Dependency, Kind, Package
 from ltocompat.targets.versions.packages import Allowed, allowed, published
 
 
@@ -209,3 +210,36 @@ def test_pins_are_ranges_from_the_versions_on_that_nvidia_changed() -> None:
     ranges = {pin.toolkit for pin in pins if ">=" in pin.specifier}
     later = {pin.toolkit for pin in pins if Version(pin.toolkit) >= Version("13.2.1")}
     assert ranges == {"12.8.2.0", "12.9.2.0", "13.0.3.0", "13.1.2.0"} | later
+
+
+MARKERS = (
+    "extra == 'cu12'",
+    '"cu12" == extra',
+    "extra=='CU_12' or extra == 'b'",
+    "extra == 'cu12' and sys_platform == 'win32'",
+    "extra != 'cu12' and extra != ''",
+    "extra in 'cu12 b'",
+    "extra == 'b' and extra not in 'a'",
+    "extra == 'a' and python_version >= '3.8' or 'b' == extra",
+    "extra == 'absent'",
+    "extra == 'cu12' or sys_platform == 'extra'",
+)
+
+
+@pytest.mark.parametrize("marker", MARKERS)
+def test_an_extra_brings_what_a_marker_says_of_it(marker: str) -> None:
+    """As ``packaging`` evaluates the marker with no extra, and with each by itself."""
+    extras = ("a", "b", "cu12", "cu-12")
+    package = Package(
+        kind=Kind.WHEEL,
+        path="p.whl",
+        name="p",
+        requires=(Dependency("nvidia-nvjitlink", ("",), "Requires-Dist: it", marker=marker),),
+        extras=extras,
+    )
+    environment = {"sys_platform": "linux", "python_version": "3.11"}
+    holds = [
+        extra for extra in ("", *extras) if Marker(marker).evaluate({**environment, "extra": extra})
+    ]
+    wanted = [None] if "" in holds else holds
+    assert [way.extra for way in ways_to("nvjitlink", package)] == wanted

@@ -11,7 +11,7 @@ from functools import reduce
 from ltocompat.facts.libraries import library_packages, toolkit_majors, toolkit_packages
 from ltocompat.facts.toolkits import toolkit_pins
 from ltocompat.model.target import System
-from ltocompat.packages.values import Dependency, Kind, Package
+from ltocompat.packages.values import Dependency, Kind, Package, normalized
 from ltocompat.targets.systems import MarkerEnvironment
 from ltocompat.targets.versions.packages import (
     Allowed,
@@ -34,6 +34,10 @@ _TOOLKIT = "cuda-toolkit"
 _MAY_BRING = re.compile(r"cuda|nvidia|cupy|torch|jax|tensorflow|numba|(?:-|_)cu1\d")
 _BRINGS_NOTHING = ("cuda-pathfinder", "cuda-version")
 _DEEPEST = 8
+_EXTRA = re.compile(r"\bextra\b")
+_IS_EXTRA = re.compile(
+    r"""(?:["']([^"']*)["']\s*==\s*\bextra\b(?!\s*[=!<>~])|\bextra\s*==\s*["']([^"']*)["'])"""
+)
 _STEP = " -> "
 
 
@@ -267,13 +271,28 @@ class _Walk:
 def _installed(package: Package, extras: Iterable[str]) -> Iterator[tuple[Dependency, str | None]]:
     """What a package depends on always, and by which of these extras."""
     environment = _environment(package)
+    order = {extra: number for number, extra in enumerate(dict.fromkeys(extras))}
     for require in package.requires:
         if environment.holds(require.marker):
             yield require, None
             continue
-        for extra in extras:
+        named = _extras_that_decide(require.marker)
+        tried = order if named is None else sorted(named & order.keys(), key=order.__getitem__)
+        for extra in tried:
             if environment.with_extra(extra).holds(require.marker):
                 yield require, extra
+
+
+@functools.lru_cache(maxsize=4096)
+def _extras_that_decide(marker: str) -> frozenset[str] | None:
+    """The extras that a marker compares with ``==``; None where it asks in another way.
+
+    All others change nothing of it, so that hundreds of extras need not be tried one by one.
+    """
+    found = _IS_EXTRA.findall(marker)
+    if len(found) < len(_EXTRA.findall(marker)):
+        return None
+    return frozenset(normalized(before or behind) for before, behind in found)
 
 
 def _ways_of(part: str, kind: Kind, reached: _Reached) -> Iterator[Way]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import platform
 import re
 from collections.abc import Iterable
@@ -77,7 +78,7 @@ class MarkerEnvironment:
         if marker is None or marker == "":
             return True
         try:
-            parsed = marker if isinstance(marker, Marker) else Marker(marker)
+            parsed = marker if isinstance(marker, Marker) else _parsed(marker)
             seen: dict[str, str | AbstractSet[str]] = {**self.values}
             seen |= {"extras": self.extras, "dependency_groups": self.groups}
             return parsed.evaluate(seen, context="lock_file")
@@ -86,6 +87,13 @@ class MarkerEnvironment:
 
     def __str__(self) -> str:
         return f"{self.system} and Python {self.values['python_version']}"
+
+
+@functools.lru_cache(maxsize=4096)  # the lines of a package are asked about again and again
+def _parsed(marker: str) -> Marker:
+    from packaging.markers import Marker
+
+    return Marker(marker)
 
 
 def _marker_values(system: System, python: str | None) -> dict[str, str]:
