@@ -29,6 +29,7 @@ BLOCK = 512
 _USTAR = b"ustar\x00"
 _SPARSE = "GNU.sparse"
 _USED = (b"path", b"size", b"linkpath", b"GNU.sparse.name")
+_ASCII = bytes(range(128))
 _RECORD = re.compile(rb"(\d{1,20}) ")
 
 
@@ -149,8 +150,8 @@ def _checksum_holds(block: bytes) -> bool:
         return False
     blank = block[:148] + b" " * 8 + block[156:]
     total = sum(blank)
-    signed = total - 256 * sum(byte > 127 for byte in blank)
-    return int(field, 8) in (total, signed)
+    wanted = int(field, 8)
+    return wanted in (total, total - 256 * len(blank.translate(None, _ASCII)))
 
 
 def _number(field: bytes) -> int:

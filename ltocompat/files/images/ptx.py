@@ -20,7 +20,8 @@ HEAD_SIZE = 4096
 # Without a comment, the directives in front of the code are shorter than this.
 _DIRECTIVES = 512
 
-_BLANK = rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*"
+# Nothing is read twice: packages hold thousands of source files, which begin with comments, too.
+_BLANK = rb"(?>\s|//[^\n]*\n|/\*.*?\*/)*+"
 _VERSION = re.compile(rb"^\.version\s+(\d{1,9})\.(\d{1,9})", re.MULTILINE)
 _SNIFF = re.compile(_BLANK + rb"\.version\s+\d{1,9}\.\d{1,9}\s", re.DOTALL)
 _TARGET = re.compile(rb"^\s*\.target\s+([^\n;/]+)", re.MULTILINE)
@@ -56,7 +57,7 @@ class Ptx(NamedTuple):
 
 def sniff(head: bytes) -> bool:
     """Whether these first bytes of a file begin PTX text."""
-    return _SNIFF.match(head) is not None
+    return b".version" in head and _SNIFF.match(head) is not None
 
 
 def parse(head: bytes) -> Ptx:
