@@ -180,7 +180,7 @@ AXES = {
     "members and findings, HTML": Axis(500, members, _verb(*CHECK[:4], "html"), ".zip"),
     "targets, check": Axis(50, images, _targets),
     "shapes of modules, check": Axis(250, shapes, _verb(*CHECK)),
-    "shapes of modules, require": Axis(50, shapes, _verb("require", *JSON)),
+    "shapes of modules, require": Axis(10, shapes, _verb("require", *JSON)),
     "extras, audit": Axis(200, extras, _verb("audit", *JSON), "-1-py3-none-any.whl"),
 }
 
