@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import statistics
 import struct
 import sys
 import tempfile
@@ -199,7 +200,7 @@ def main() -> None:
 def _measured(name: str, axis: Axis, folder: Path) -> float:
     """The exponent of an axis, which is printed with its times."""
     counts = [axis.first << step for step in range(STEPS)]
-    times = []
+    times: list[float] = []
     path = folder / f"made{axis.suffix}"
     for count in (1, 1, *counts):
         # Of targets there are more and more for one input.
@@ -230,12 +231,9 @@ def _silence() -> Iterator[None]:
 
 def _slope(counts: list[int], times: list[float]) -> float:
     """That of the straight line through the logarithms."""
-    pairs = [
-        (math.log(count), math.log(seconds)) for count, seconds in zip(counts, times, strict=True)
-    ]
-    middle = [sum(values) / len(pairs) for values in zip(*pairs, strict=True)]
-    above = sum((x - middle[0]) * (y - middle[1]) for x, y in pairs)
-    return above / sum((x - middle[0]) ** 2 for x, _ in pairs)
+    across = [math.log(count) for count in counts]
+    up = [math.log(seconds) for seconds in times]
+    return statistics.linear_regression(across, up).slope
 
 
 def _cpu(arguments: list[str]) -> float:
