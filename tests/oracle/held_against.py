@@ -18,7 +18,10 @@ from ltocompat.model.errors import LtocompatError
 
 AGREE, DISAGREE = "agree", "disagree"
 # How linkers refuse a name that no input defines, or two do.
-_ABOUT_NAMES = ("Unresolved extern", "Undefined reference", "ultiply defined", "ERROR 9: finish")
+_ABOUT_NAMES = (
+    *("Unresolved extern", "Undefined reference", "ERROR 9: finish"),
+    *("ultiply defined", "Multiple definition"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ def held(
     Args:
         answers: of the real linkers.
         folder: for the files.
-        trial: with ``trial_link``, which asks the linkers that are installed.
+        trial: with ``trial_link``, which asks the linkers that are installed, or can be.
     """
     by_files: dict[tuple[Given, ...], list[tuple[Case, Answer]]] = defaultdict(list)
     for case, answer in answers:
@@ -99,6 +102,7 @@ def _results(
         route="link",
         together=whole,
         trial_link=trial,
+        install_linkers=trial,
         cache=False,
     ):
         name = result.target.name

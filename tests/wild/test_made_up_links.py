@@ -1,7 +1,7 @@
 """Thousands of made-up links: ``check``, with and without a trial, agrees with real linkers.
 
 Compilers and linkers come from PyPI, some 8 GB; a folder in ``LTOCOMPAT_ORACLE`` keeps them and all
-answers. The links of the suite itself are few and recorded (tests/test_recorded_links.py).
+answers. Linkers for trials are installed where ``ltocompat linkers install`` keeps them. The links of the suite itself are few and recorded (tests/test_recorded_links.py).
 """
 
 from __future__ import annotations
@@ -18,7 +18,16 @@ pytestmark = pytest.mark.wild
 
 # What no byte shows: instructions behind a suffix, what a damaged header was, who made scrambled
 # LTO-IR, and what it calls.
-SHARE = {"suffixes": 0.1, "damaged headers": 0.8, "-rdc": 0.1, "nvlink": 0.2, "no kernels": 0.06}
+SHARE = {
+    "suffixes": 0.1,
+    "damaged headers": 0.8,
+    "cubin headers": 1.0,
+    "-rdc": 0.1,
+    "nvlink": 0.2,
+    "no kernels": 0.06,
+}
+# A linker that drops kernels of a damaged input in silence leaves its verdict open.
+DAMAGED = ("damaged headers", "cubin headers")
 TRIED = 100  # of each stratum; a trial takes a second
 
 
@@ -49,4 +58,4 @@ def test_no_trial_is_contradicted_and_hardly_any_leaves_it_unknown(
 ) -> None:
     rows = measured(folder, TRIED, [stratum], trial=True)
     assert not contradicted(rows)
-    assert stratum == "damaged headers" or unknown(rows) <= 0.02 * TRIED
+    assert stratum in DAMAGED or unknown(rows) <= 0.02 * TRIED
