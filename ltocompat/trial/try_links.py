@@ -143,12 +143,11 @@ class LinkTrial(Closing):
         self, stored: StoredModule, module: Module, goal: _LinkJob, linked: set[_Linked]
     ) -> Request | None:
         signature = module_signature(module)
-        if goal.offline:
-            # Whether a device link has used it shows when its file was read to the end: what lies
-            # where relocatable code does is asked about.
-            signature = replace(signature, needs_device_link=module.section in PRELINKED_SECTIONS)
-            if not signature.needs_device_link:
-                return None
+        # Whether a device link has used it shows when its file was read to the end: what lies where
+        # relocatable code does is asked about.
+        signature = replace(signature, needs_device_link=module.section in PRELINKED_SECTIONS)
+        if goal.offline and not signature.needs_device_link:
+            return None
         if Route.LINK not in ways(signature):
             return None
         pick = pick_for_linker(signature, goal.arch, goal.release)

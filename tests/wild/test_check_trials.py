@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from samples import FOLDER
 from test_check_links import FATBIN, LINKED, MINORS, RAW, sample, targets
 
 from ltocompat.commands.check import check
@@ -41,6 +42,20 @@ def test_with_a_trial_nothing_is_unknown_and_every_verdict_is_what_was_measured(
             assert "TRIAL-DISAGREES" not in [
                 each_finding.rule for each_finding in result.findings
             ], textses
+
+
+@pytest.mark.parametrize("name", ["nvcc-13.5-lto.o", "nvcc-13.5-lto+sass.o"])
+@pytest.mark.parametrize(("linker", "verdict"), [("13.4", Verdict.FAIL), ("13.5", Verdict.OK)])
+def test_scrambled_ltoir_of_an_object_is_settled_as_that_of_a_fatbin_is(
+    name: str, linker: str, verdict: Verdict
+) -> None:
+    """An object waits for a link: by nvJitLink where that is the target's linker."""
+    target = f"nvjitlink={linker},gpu=sm_80"
+    path = str(FOLDER / "objects" / name)
+    (without,) = check(path, [target], route="link")
+    (result,) = check(path, [target], route="link", trial_link=True, install_linkers=True)
+    assert (without.verdict is Verdict.UNKNOWN) is (linker == "13.4")
+    assert result.verdict is verdict, result.findings
 
 
 def test_what_is_tried_of_a_file_depends_on_no_other(tmp_path: Path) -> None:

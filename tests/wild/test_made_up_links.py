@@ -1,7 +1,8 @@
 """Thousands of made-up links: ``check``, with and without a trial, agrees with real linkers.
 
 Compilers and linkers come from PyPI, some 8 GB; a folder in ``LTOCOMPAT_ORACLE`` keeps them and all
-answers. Linkers for trials are installed where ``ltocompat linkers install`` keeps them. The links of the suite itself are few and recorded (tests/test_recorded_links.py).
+answers. Linkers for trials are installed where ``ltocompat linkers install`` keeps them. The links
+of the suite itself are few and recorded (tests/test_recorded_links.py).
 """
 
 from __future__ import annotations
