@@ -63,6 +63,8 @@ def dll(name: str) -> bytes:
         ("libcublas.so.13", "cuda-toolkit[cusolver]>=13,<14", {}),
         ("libcublas.so.13", "nvidia-cublas>=13,<14", {}),
         ("libcublas.so.13", "nvidia-cublas", {"PKG-02": UNDOCUMENTED}),
+        ("libcublas.so.13", "nvidia-cublas>=14", {"PKG-02": UNDOCUMENTED}),
+        ("libcublas.so.13", "nvidia-cublas>=99", {}),
         ("libcublas.so.12", "nvidia-cublas>=13", {"PKG-04": FAIL}),
         ("libcublas.so.13", "nvidia-cublas-cu12", {"PKG-04": FAIL}),
         ("libcublas.so.12", "cuda-toolkit[cublas]>=13,<14", {"PKG-04": FAIL}),
@@ -126,6 +128,14 @@ def test_the_printed_line_cures_what_prints_it(tmp_path: Path) -> None:
         assert not before
         again = of(tmp_path, needs, line)
         assert not {"PKG-01", "PKG-02", "PKG-04"} & told(again).keys(), (needs, requires, line)
+
+
+def test_a_dependency_is_told_once_whatever_needs_it(tmp_path: Path) -> None:
+    """As nvidia-cusolver 12.4.1.2 needs cuBLAS and cublasLt."""
+    members = {PLACE: needing("libcublas.so.13", "libcublasLt.so.13")}
+    assert told(judged(wheel(tmp_path, members, ["nvidia-cublas"]))) == {"PKG-02": UNDOCUMENTED}
+    assert told(judged(wheel(tmp_path, members, ["nvidia-cublas-cu12"]))) == {"PKG-04": FAIL}
+    assert told(judged(wheel(tmp_path, members, ["nvidia-nccl-cu13"]))) == {"PKG-01": FAIL}
 
 
 def test_what_the_package_brings_itself_is_not_asked_of_others(tmp_path: Path) -> None:

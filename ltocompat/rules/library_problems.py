@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ltocompat.facts.libraries import folders_of
 from ltocompat.model.image import Host
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.resolving import leads, not_at_hand
 from ltocompat.packages.values import Shipped
 from ltocompat.rules.engine.needed_libraries import (
     NeededLibrary,
-    admits_later_major,
-    admitted,
     cuda_major,
+    later_major,
     needed_libraries,
     opened_libraries,
+    other_majors,
     to_require,
 )
 from ltocompat.rules.rule import Problem
@@ -121,22 +120,19 @@ def _advice(library: NeededLibrary, shipped: Shipped) -> str:
 
 
 def of_other_names(shipped: Shipped) -> Iterator[Problem]:
-    """PKG-02: dependencies that also admit versions whose file has another name."""
+    """PKG-02: dependencies that also admit versions whose file has another name; each once."""
+    seen = set()
     for library in needed_libraries(shipped):
-        for lead in (lead for lead in library.leads if lead.versions):
-            other = [
-                row for row in admitted(lead, library.file) if not folders_of(row, library.file)
-            ]
-            newer = admits_later_major(lead)
-            if not other and not newer:
+        for lead in library.leads:
+            majors = [row.major for row in other_majors(lead, library.file)]
+            majors += [major for major in (later_major(lead),) if major is not None]
+            if not lead.versions or not majors or lead in seen:
                 continue
-            major = (
-                other[0].major if other else max(r.major for r in admitted(lead, library.file)) + 1
-            )
+            seen.add(lead)
             yield Problem(
                 "PKG-02",
                 Verdict.UNDOCUMENTED,
-                f"{lead.package} admits {major}.x, but {library.named}, which is the file of "
+                f"{lead.package} admits {majors[0]}.x, but {library.named}, which is the file of "
                 "another major",
                 _advice(library, shipped),
                 lead.line,
@@ -147,9 +143,11 @@ def of_another_major(shipped: Shipped) -> Iterator[Problem]:
     """PKG-04: dependencies on the right library, of which none brings the file that is needed."""
     found = needed_libraries(shipped)
     brought = {library.stem for library in found if library.leads}
+    seen = set()
     for library in found:
-        if library.leads or not library.leads_to_others:
+        if library.leads or not library.leads_to_others or library.packages in seen:
             continue
+        seen.add(library.packages)
         lead = library.leads_to_others[0]
         yield Problem(
             "PKG-04",

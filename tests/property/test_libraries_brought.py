@@ -20,7 +20,7 @@ from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.metadata import read_metadata
 from ltocompat.packages.values import Kind, Package, Shipped
-from ltocompat.rules.library_problems import missing, of_another_major
+from ltocompat.rules.library_problems import missing, of_another_major, of_other_names, opened
 from ltocompat.rules.rule import Problem
 
 TABLE = tomllib.loads(
@@ -47,7 +47,13 @@ def saturated(names: set[str]) -> set[str]:
 
 
 def problems(file: str, lines: list[str]) -> list[Problem]:
-    """What is told of a package with one library that needs a file, and these dependencies."""
+    """What is told of it."""
+    shipped = shipping(file, lines)
+    return [*missing(shipped), *of_another_major(shipped)]
+
+
+def shipping(file: str, lines: list[str]) -> Shipped:
+    """A package with one library that needs a file, and these dependencies."""
     text = "Name: libx\nVersion: 1.0\n" + "".join(f"Requires-Dist: {line}\n" for line in lines)
     windows = file.endswith(".dll")
     package = Package(
@@ -77,8 +83,7 @@ def problems(file: str, lines: list[str]) -> list[Problem]:
         lines=(),
         skipped=0,
     )
-    shipped = Shipped(package=package, required=required, hosts=(host,))
-    return [*missing(shipped), *of_another_major(shipped)]
+    return Shipped(package=package, required=required, hosts=(host,))
 
 
 @given(st.sampled_from(WANTED), st.sets(st.sampled_from(NAMES), min_size=1, max_size=4))
@@ -104,6 +109,18 @@ def test_whatever_version_is_named_that_brings_it_is_enough(file: str, data: st.
         )
     )
     assert problems(file, [f"{name}{line}"]) == []
+
+
+@given(
+    st.sampled_from(WANTED),
+    st.sampled_from(NAMES),
+    st.sampled_from(["", ">={}", "<{}", "=={}.*", "!={}.*", ">{}.99", "~={}.0"]),
+    st.integers(0, 15),
+)
+def test_any_specifier_has_an_answer(file: str, name: str, specifier: str, major: int) -> None:
+    shipped = shipping(file, [f"{name}{specifier.format(major)}"])
+    for rule in (missing, of_another_major, of_other_names, opened):
+        assert all(problem.remedy for problem in rule(shipped))
 
 
 @given(st.sampled_from(WANTED), st.sampled_from(NAMES))

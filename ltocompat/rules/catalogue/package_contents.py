@@ -272,6 +272,7 @@ def _runpath_problem(host: Host, file: str, folder: str, here: str, verdict: Ver
         "lead there: unless something loads it first, it is found by chance",
         f"link with -Wl,-rpath,'{wanted}'",
         shown,
+        headline=f"{name} needs {file}, and its RUNPATH does not lead to {folder}",
     )
 
 

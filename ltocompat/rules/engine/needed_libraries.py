@@ -162,18 +162,23 @@ def folders(library: NeededLibrary) -> frozenset[str]:
     return frozenset(folder for row in rows for folder in folders_of(row, library.file))
 
 
-def admits_later_major(lead: Lead) -> bool:
-    """Whether a way admits a major of CUDA that is not published yet.
+def other_majors(lead: Lead, file: str) -> tuple[LibraryPackage, ...]:
+    """The majors that a way admits besides, whose file has another name."""
+    return tuple(row for row in admitted(lead, file) if not folders_of(row, file))
 
-    Packages without -cu12 or the like in their names change their file names with it.
+
+def later_major(lead: Lead) -> int | None:
+    """The major of a package that a way admits, and that is not published yet; None for none.
+
+    Packages without -cu12 or the like in their names change their file names with CUDA's major.
     """
     from packaging.specifiers import SpecifierSet
 
-    if suffix_major(lead.package) is not None:
-        return False
-    newest = max(row.major for row in library_packages()[lead.package])
+    newest = max((row.major for row in library_packages().get(lead.package, ())), default=None)
+    if newest is None or suffix_major(lead.package) is not None:
+        return None
     beyond = f"{newest + 1}.0"
-    return any(SpecifierSet(text).contains(beyond) for text in lead.versions)
+    return newest + 1 if any(SpecifierSet(t).contains(beyond) for t in lead.versions) else None
 
 
 def _kin(package: str) -> str:
