@@ -261,6 +261,15 @@ def test_a_variant_without_code_for_the_gpu_hides_no_failure(tmp_path: Path) -> 
 
 
 @needs_gcc
+def test_a_variant_without_device_code_hides_no_failure(tmp_path: Path) -> None:
+    members = {
+        "x/libx_cuda12.so": library(tmp_path, "x12.so", OF_SM_90),
+        "x/libx_cuda13.so": build(tmp_path / "x13.so", source="void run(void) {}").read_bytes(),
+    }
+    assert verdicts(wheel(tmp_path, members), DRIVER_13) == [Verdict.FAIL]
+
+
+@needs_gcc
 def test_require_tells_what_the_best_variant_needs(tmp_path: Path) -> None:
     path = wheel(tmp_path, both(tmp_path, "x/cu{}/libx.so"))
     (whole,) = ltocompat.require(path)

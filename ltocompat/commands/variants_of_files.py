@@ -150,7 +150,7 @@ def _outcome(
     ]
     choices = [each for each in judged if each.serves] or judged
     best = min(reversed(choices), key=lambda each: (each.verdict, len(each.rules)))
-    return tuple(replace(each, decides=each is best) for each in judged)
+    return tuple(replace(each, serves=each in choices, decides=each is best) for each in judged)
 
 
 def _settled(result: Result, variant: Variant, outcome: Sequence[VariantVerdict]) -> Result:

@@ -180,7 +180,7 @@ class VariantVerdict:
         version: what tells it from the others: ``11.8``, ``13``.
         verdict: of it and all that is in no variant.
         rules: those that make it worse than ``jit``.
-        serves: it has something for the GPU itself.
+        serves: it has something for the GPU itself, or none of them has.
         decides: it fits best, and its verdict is the artifact's.
     """
 

@@ -15,7 +15,7 @@ from ltocompat.model.target import Target
 from ltocompat.model.verdict import Result, Verdict, worst
 from ltocompat.rules.engine.judge_artifact import results
 
-few = settings(max_examples=30)
+few = settings(max_examples=200)
 
 
 def on(summary: ArtifactSummary, target: Target) -> dict[tuple[object, object], Result]:

@@ -107,7 +107,7 @@ class Variant(Record):
     version: Annotated[str, described("What tells it from the others: 11.8, 13.")]
     verdict: VerdictWord
     rules: Annotated[tuple[str, ...], described("Those that make it worse than jit.")]
-    serves: Annotated[bool, described("It has something for the GPU itself.")]
+    serves: Annotated[bool, described("It has something for the GPU itself, or none has.")]
     decides: Annotated[bool, described("It fits best, and its verdict is the artifact's.")]
 
 

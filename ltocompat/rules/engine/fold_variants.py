@@ -69,13 +69,16 @@ def best_of(judged: Sequence[JudgedVariant]) -> Result:
     Args:
         judged: every variant, oldest first.
     """
-    choices = [each for each in judged if each.serves] or judged
+    with_code = [each for each in judged if each.alone.coverage.modules]
+    choices = [each for each in judged if each.serves] or with_code or judged
     best = min(reversed(choices), key=_order)
-    told = tuple(_verdict(each, decides=each is best) for each in judged)
-    note = note_of_variants(told)
+    if best.result.without_device_code:
+        return best.result
+    outcome = tuple(_verdict(each, serves=each in choices, decides=each is best) for each in judged)
+    note = note_of_variants(outcome)
     findings = (*best.result.findings, note)
     return replace(
-        best.result, findings=findings, variants=told, why=(note.message, *best.result.why)
+        best.result, findings=findings, variants=outcome, why=(note.message, *best.result.why)
     )
 
 
@@ -86,14 +89,14 @@ def _order(judged: JudgedVariant) -> tuple[Verdict, int, int, int]:
     return result.verdict, len(result.not_judged), wrong, -result.coverage.served
 
 
-def _verdict(judged: JudgedVariant, *, decides: bool) -> VariantVerdict:
+def _verdict(judged: JudgedVariant, *, serves: bool, decides: bool) -> VariantVerdict:
     against = (each.rule for each in judged.result.findings if each.verdict > Verdict.JIT)
     return VariantVerdict(
         judged.variant.name,
         judged.variant.version,
         judged.result.verdict,
         tuple(dict.fromkeys(against)),
-        judged.serves,
+        serves,
         decides,
     )
 
