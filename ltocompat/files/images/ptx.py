@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from ltocompat.model.arch import ArchForm, SmArch
@@ -19,6 +19,9 @@ from ltocompat.model.errors import Malformed
 HEAD_SIZE = 4096
 # Without a comment, the directives in front of the code are shorter than this.
 _DIRECTIVES = 512
+# Parameters and an empty body are shorter than this, and a statement than that.
+_BODY = 16 << 10
+_STATEMENT = 256
 
 # Nothing is read twice: packages hold thousands of source files, which begin with comments, too.
 _BLANK = rb"(?>\s|//[^\n]*\n|/\*.*?\*/)*+"
@@ -118,12 +121,18 @@ def _arch(word: str) -> SmArch | None:
 
 def kernels(text: bytes) -> tuple[str, ...]:
     """Names of the kernels (``.entry``), in the order of the text, without duplicates."""
-    found = _ENTRY.findall(without_comments(text))
-    return tuple(dict.fromkeys(name.decode("ascii", "replace") for name in found))
+    entries = _entries(text)
+    if entries is None:
+        entries = list(_ENTRY.finditer(without_comments(text)))
+    return tuple(dict.fromkeys(entry[1].decode("ascii", "replace") for entry in entries))
 
 
 def only_empty_kernels(text: bytes) -> bool:
     """Whether there are kernels and each of them only returns, as probes of a library do."""
+    entries = _entries(text)
+    empty = None if entries is None else _all_empty(text, entries)
+    if empty is not None:
+        return empty
     text = without_comments(text)
     found = False
     for entry in _ENTRY.finditer(text):
@@ -133,6 +142,44 @@ def only_empty_kernels(text: bytes) -> bool:
             return False
         found = True
     return found
+
+
+def _entries(text: bytes) -> list[re.Match[bytes]] | None:
+    """The ``.entry`` outside of comments; None where only a text without comments tells.
+
+    Texts have megabytes with thousands of comments, and few kernels: the comments in front of each
+    kernel, in its line, are looked at alone.
+    """
+    if b"/*" in text:
+        return None
+    found = []
+    commented, behind = False, 0
+    at = text.find(b".entry")
+    while at >= 0:
+        line = text.rfind(b"\n", behind, at) + 1
+        commented = (commented and not line) or text.find(b"//", line or behind, at) >= 0
+        if not commented:
+            entry = _ENTRY.match(text, at)
+            if entry is None:
+                return None
+            found.append(entry)
+        behind = at + 1
+        at = text.find(b".entry", behind)
+    return found
+
+
+def _all_empty(text: bytes, entries: Sequence[re.Match[bytes]]) -> bool | None:
+    """As ``only_empty_kernels``, by the bytes behind each kernel's name; None where they are few."""
+    for entry in entries:
+        lines = text[entry.end() : entry.end() + _BODY].rpartition(b"\n")[0]
+        body = without_comments(lines)
+        start = body.find(b"{")
+        match = _EMPTY_BODY.match(body, start + 1)
+        if start < 0 or match is None or match.end() + _STATEMENT > len(body):
+            return None
+        if body[match.end()] != ord("}"):
+            return False
+    return bool(entries)
 
 
 def without_comments(text: bytes) -> bytes:
