@@ -169,7 +169,7 @@ def _entries(text: bytes) -> list[re.Match[bytes]] | None:
 
 
 def _all_empty(text: bytes, entries: Sequence[re.Match[bytes]]) -> bool | None:
-    """As ``only_empty_kernels``, by the bytes behind each kernel's name; None where they are few."""
+    """As ``only_empty_kernels``, by the bytes behind each name; None where these don't tell."""
     for entry in entries:
         lines = text[entry.end() : entry.end() + _BODY].rpartition(b"\n")[0]
         body = without_comments(lines)
