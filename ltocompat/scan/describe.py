@@ -315,9 +315,11 @@ def _ptx(stored: StoredImage, detail: Detail) -> _Facts:
         prefix.grow(_PTX_COMMENT_LIMIT)
         text = ptx.parse(prefix.data)
     compile_only = "--compile-only" in (stored.options or "").split()
-    facts = _without_entry(stored, text.arch)._replace(
-        relocatable=True if compile_only else stored.relocatable,
-        debug=text.debug if stored.debug is None else stored.debug,
+    facts = _Facts(
+        stored.arch or text.arch,
+        _size(stored),
+        True if compile_only else stored.relocatable,
+        text.debug if stored.debug is None else stored.debug,
         made_by=ptx_makers(text),
         needs=_ptx_needs(text.isa),
         problems=_contradictions(stored, "PTX ISA", text.isa, text.arch),
@@ -342,7 +344,14 @@ def _ltoir(stored: StoredImage, detail: Detail) -> _Facts:
     del detail  # nothing further of LTO-IR can be read
     if stored.scrambled:
         versions = _container(_version(stored) or "unknown")
-        return _of_entry(stored)._replace(ltoir=versions, made_by=ltoir_makers(versions))
+        return _Facts(
+            stored.arch,
+            stored.payload.declared,
+            stored.relocatable,
+            stored.debug,
+            ltoir=versions,
+            made_by=ltoir_makers(versions),
+        )
     prefix = stored.payload.prefix()
     prefix.grow(ltoir.HEAD_SIZE)
     header = ltoir.parse(prefix.data)
@@ -378,10 +387,15 @@ def _version(stored: StoredImage) -> str | None:
 
 def _without_entry(stored: StoredImage, arch: SmArch | None) -> _Facts:
     """What the entry header says; architecture and size also where there is none."""
-    size = stored.payload.declared
-    if size is None and stored.stored_size is not None:
-        size = stored.payload.stored.size
-    return _Facts(stored.arch or arch, size, stored.relocatable, stored.debug)
+    return _Facts(stored.arch or arch, _size(stored), stored.relocatable, stored.debug)
+
+
+def _size(stored: StoredImage) -> int | None:
+    """Bytes of the decoded image, None where nothing tells."""
+    payload = stored.payload
+    if payload.declared is None and stored.stored_size is not None:
+        return payload.stored.size
+    return payload.declared
 
 
 def _contradictions(

@@ -282,16 +282,21 @@ def stored_images(
     stored = view.sub(entry.offset + fields.header_size, size)
     declared = fields.decoded_size if packed else None
     payload = Payload(stored, traits.compression, declared, budget)
-    image = _stored(entry, traits, payload, place, section)
-    if traits.scrambled:
-        image = image._replace(entry_header=view.read(entry.offset, fields.header_size))
+    header = view.read(entry.offset, fields.header_size) if traits.scrambled else None
+    image = _stored(entry, traits, payload, place, section, header=header)
     if fields.kind == KIND_CONCATENATED:
         return _concatenated(view.sub(entry.offset, fields.header_size), entry, image)
     return (image,)
 
 
 def _stored(
-    entry: FatbinEntry, traits: _Traits, payload: Payload, place: Place, section: str | None
+    entry: FatbinEntry,
+    traits: _Traits,
+    payload: Payload,
+    place: Place,
+    section: str | None,
+    *,
+    header: bytes | None = None,
 ) -> StoredImage:
     fields = entry.fields
     return StoredImage(
@@ -311,6 +316,7 @@ def _stored(
         options=entry.options,
         lacks_options=traits.has_options and not fields.options_offset,
         identifier=entry.identifier,
+        entry_header=header,
         problems=(*traits.problems, *_problems_of_sizes(fields, traits.compression)),
     )
 
