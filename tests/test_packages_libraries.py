@@ -186,6 +186,15 @@ def test_one_of_two_majors_is_enough_where_the_package_has_files_for_both(tmp_pa
     assert verdicts == {"PKG-04": OK, "PKG-07": UNKNOWN}
 
 
+def test_the_major_is_that_of_what_else_is_needed(tmp_path: Path) -> None:
+    members = {PLACE: needing("libcudnn.so.9", "libcudart.so.12")}
+    remedies = {problem.remedy for problem in judged(wheel(tmp_path, members, ["numpy"]))}
+    assert {remedy.partition(",")[0] for remedy in remedies} == {
+        "write Requires-Dist: nvidia-cudnn-cu12>=9",
+        "write Requires-Dist: nvidia-cuda-runtime-cu12>=12",
+    }
+
+
 def test_what_is_only_opened_by_name_is_a_note(tmp_path: Path) -> None:
     """Programs try one name after the other, of which one is enough."""
     names = ["libcudnn.so.8", "libcudnn.so.9", "libnccl.so.2"]

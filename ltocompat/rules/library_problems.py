@@ -112,8 +112,14 @@ def are_beside_torch(hosts: Sequence[Host]) -> bool:
 
 
 def _advice(library: NeededLibrary, shipped: Shipped) -> str:
-    majors = frozenset(cuda_major(lead.package) for lead in leads(shipped.package, shipped.others))
-    lines = to_require(library, majors)
+    majors = {cuda_major(lead.package) for lead in leads(shipped.package, shipped.others)}
+    # Else by what else is needed: libcudart.so.12 beside libcudnn.so.9.
+    majors = majors or {
+        cuda_major(other.packages[0].name)
+        for other in needed_libraries(shipped)
+        if len({cuda_major(package.name) for package in other.packages}) == 1
+    }
+    lines = to_require(library, frozenset(majors))
     if len(lines) == 1:
         return f"write Requires-Dist: {lines[0]}"
     return f"write Requires-Dist: with that of {', '.join(lines)} which is for your CUDA"
