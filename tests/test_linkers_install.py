@@ -50,7 +50,7 @@ def known(library: bytes = LIBRARY, packed: bytes = WHEEL) -> VersionRequest:
     whole, inside = (hashlib.sha256(data).hexdigest() for data in (packed, library))
     (row,) = version_request.wheels
     return replace(
-        version_request, wheels=(replace(row, wheel_sha256=whole, member_sha256=inside),)
+        version_request, wheels=(row._replace(wheel_sha256=whole, member_sha256=inside),)
     )
 
 

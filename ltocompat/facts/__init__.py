@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import pkgutil
 import tomllib
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltocompat.model.arch import Release
 
@@ -19,8 +18,7 @@ def table(name: str) -> dict[str, Any]:
     return tomllib.loads((data or b"").decode("utf-8"))
 
 
-@dataclass(frozen=True, slots=True)
-class LinkerWheel:
+class LinkerWheel(NamedTuple):
     """A wheel of nvJitLink, or one of the two that an nvlink is in, as published.
 
     Attributes:
@@ -90,7 +88,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 @functools.cache
 def linker_wheels(tool: str) -> tuple[LinkerWheel, ...]:
     """Every wheel of ``nvjitlink`` or ``nvlink`` that is known, by platform, oldest first."""
-    kept = LinkerWheel.__slots__[1:]
+    kept = LinkerWheel._fields[1:]
     return tuple(
         LinkerWheel(Release.parse(row["cuda"]), *(row[name] for name in kept))
         for row in table(tool)["release"]
@@ -116,8 +114,7 @@ def nvjitlink_result_name(code: int, release: Release) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Floor:
+class Floor(NamedTuple):
     """One floor.
 
     Attributes:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltocompat.facts import table
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion
 
 
-@dataclass(frozen=True, slots=True)
-class ToolkitDriver:
+class ToolkitDriver(NamedTuple):
     """The driver that one patch release of the toolkit came with.
 
     Attributes:
@@ -31,8 +29,7 @@ class ToolkitDriver:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class MajorFloor:
+class MajorFloor(NamedTuple):
     """The oldest driver that runs what any toolkit of a CUDA major built, for its own minor apart.
 
     Attributes:
@@ -179,8 +176,7 @@ def compat_bases() -> tuple[int, ...]:
     return tuple(sorted({branch for row in rows for use in _USES for branch in row[use]}))
 
 
-@dataclass(frozen=True, slots=True)
-class CudaError:
+class CudaError(NamedTuple):
     """One error of the CUDA driver API, or of the CUDA runtime.
 
     Attributes:

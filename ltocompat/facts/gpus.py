@@ -6,7 +6,7 @@ import difflib
 import functools
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ltocompat.facts import floor, table
 from ltocompat.model.arch import Release, SmArch
@@ -91,8 +91,7 @@ def _names_like(text: str, names: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys(spelled[key] for key in keys))
 
 
-@dataclass(frozen=True, slots=True)
-class Sm:
+class Sm(NamedTuple):
     """One GPU architecture.
 
     Attributes:
@@ -122,8 +121,7 @@ class Sm:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class GpuModel:
+class GpuModel(NamedTuple):
     """One GPU as it is sold.
 
     Attributes:

@@ -6,13 +6,12 @@ import functools
 import posixpath
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ltocompat.facts import table
 
 
-@dataclass(frozen=True, slots=True)
-class LibraryPackage:
+class LibraryPackage(NamedTuple):
     """One major version of a package of NVIDIA, on some platforms.
 
     Attributes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ltocompat.facts import table
 from ltocompat.model.arch import Release
@@ -37,8 +37,7 @@ def cuda_ptx(cuda: Release) -> str | None:
     return known[-1] if known else None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolkitPin:
+class ToolkitPin(NamedTuple):
     """What one version of cuda-toolkit asks for.
 
     Attributes:
