@@ -5,9 +5,20 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_LONGEST = 4000  # characters; those of our own, without what they quote, have some hundreds
+
 
 class LtocompatError(Exception):
-    """The base of every error that ltocompat raises on purpose; its text is one sentence."""
+    """The base of every error that ltocompat raises on purpose; its text is one sentence.
+
+    A sentence that quotes an endless value is cut in its middle.
+    """
+
+    def __init__(self, message: str) -> None:
+        if len(message) > _LONGEST:
+            half = _LONGEST // 2
+            message = f"{message[:half]} .. {message[-half:]}"
+        super().__init__(message)
 
 
 class UnreadableInput(LtocompatError):

@@ -37,7 +37,7 @@ def failure(read: Callable[[bytes], object], data: bytes) -> str | None:
     try:
         read(data)
     except LtocompatError as error:
-        if len(str(error)) > 20_000:
+        if len(str(error)) > 5_000:
             return "a sentence without end"
     except RecursionError:
         return "RecursionError"
