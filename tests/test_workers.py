@@ -94,6 +94,16 @@ def test_no_more_processes_than_cores_of_this_process() -> None:
     assert subprocess.run(limited, capture_output=True, text=True, check=True).stdout == "1\n"
 
 
+def test_a_control_group_that_allows_one_core_means_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_CGROUPS", tmp_path)
+    (tmp_path / "cpu.max").write_text("max 100000\n")
+    assert workers.available() == len(os.sched_getaffinity(0))
+    (tmp_path / "cpu.max").write_text("95000 100000\n")
+    assert workers.available() == 1
+
+
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small files are worth a process, too."""
