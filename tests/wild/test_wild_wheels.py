@@ -25,9 +25,16 @@ LIST = tomllib.loads((Path(__file__).parents[1] / "data/wild_wheels.toml").read_
 TARGETS: dict[str, str] = LIST["targets"]
 ORDER = ("ok", "jit", "undocumented", "unknown", "fail")
 GLIBC = (5, 12, 17, 24, 26, 27, 28, 31, 34, 35, 39)
+
+
+def _linux(machine: str) -> list[str]:
+    new = [f"manylinux_2_{minor}_{machine}" for minor in GLIBC]
+    return [*new, *(f"manylinux{year}_{machine}" for year in ("2014", "2010", "1"))]
+
+
 TAGS = {
-    "linux-x86_64": [f"manylinux_2_{minor}_x86_64" for minor in GLIBC],
-    "linux-aarch64": [f"manylinux_2_{minor}_aarch64" for minor in GLIBC],
+    "linux-x86_64": _linux("x86_64"),
+    "linux-aarch64": _linux("aarch64"),
     "windows-x86_64": ["win_amd64"],
 }
 
