@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import readme
 import wheels
-from wheel_edits import Edit, replaced, rewritten, with_ptx, without_archs
+from wheel_edits import Edit, replaced, rewritten, without_archs
 
 from ltocompat.cli import run
 
@@ -102,9 +102,10 @@ def test_a_released_wheel_passes_what_was_written_for_it(
             "sm_80, sm_86, sm_87, sm_88, sm_89 must be served",
         ),
         (LIBRAFT, {r"\.so": without_archs(120)}, "sm_120, sm_121 must be served"),
-        (BITSANDBYTES, {r"cuda1\d\d\.so": with_ptx((9, 5))}, "PTX 9.5 needs driver newer than"),
+        # In all of its variants, of which the best decides.
+        (BITSANDBYTES, {r"cuda1\d\d\.so": without_archs(60)}, "sm_60, sm_61 must be served"),
     ],
-    ids=["lost Ampere", "lost Blackwell", "raised compiler"],
+    ids=["lost Ampere", "lost Blackwell", "lost Pascal"],
 )
 def test_a_release_that_got_worse_fails_what_was_written_for_the_last(
     released: tuple[str, tuple[str, ...]],
@@ -141,7 +142,7 @@ def test_a_dropped_pin_fails_what_was_written_for_the_last_release(
         (
             ("bitsandbytes==0.45.5", ANY_LINUX),
             BITSANDBYTES,
-            ["  driver: 525.60.13 -> 580.65.06", "  GPUs: no longer sm_50, sm_52"],
+            ["  GPUs: no longer sm_50, sm_52"],
         ),
         (("libraft-cu13==26.8.0", ANY_LINUX), LIBRAFT, []),
         (("nvidia-cufft==12.4.0.43", ARM), CUFFT, []),

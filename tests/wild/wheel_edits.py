@@ -16,12 +16,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import lz4.block
-import zstandard
-
 MAGIC = bytes.fromhex("50ED55BA01001000")
-PTX, SASS, LTOIR = 1, 2, 8
-LZ4, ZSTD = 0x2000, 0x8000
+SASS, LTOIR = 2, 8
 Edit = Callable[[bytes], bytes]
 
 
@@ -97,41 +93,3 @@ def without_archs(*numbers: int) -> Edit:
         return [entry.data for entry in found if entry.number not in numbers]
 
     return lambda data: with_regions(data, edit)
-
-
-def with_ptx(version: tuple[int, int]) -> Edit:
-    """All PTX as a newer compiler writes it."""
-
-    def edit(found: list[Entry]) -> list[bytes]:
-        return [
-            _with_ptx_version(entry.data, version) if entry.kind == PTX else entry.data
-            for entry in found
-        ]
-
-    return lambda data: with_regions(data, edit)
-
-
-def _with_ptx_version(entry: bytes, version: tuple[int, int]) -> bytes:
-    header, payload, packed = struct.unpack_from("<IQI", entry, 4)
-    (flags,) = struct.unpack_from("<Q", entry, 0x28)
-    (size,) = struct.unpack_from("<Q", entry, 0x38)
-    stored = entry[header : header + (packed or payload)]
-    if flags & LZ4:
-        text = lz4.block.decompress(stored, uncompressed_size=size)
-    else:
-        text = zstandard.ZstdDecompressor().decompress(stored) if flags & ZSTD else stored
-    major, minor = version
-    text, number = re.subn(rb"\.version \d\.\d", b".version %d.%d" % (major, minor), text, count=1)
-    assert number == 1
-    text = re.sub(rb"\n\s*(//[^\n]*)?(?=\n)|\t|(?<=,) ", b"", text)  # makes room
-    if flags & LZ4:
-        stored = lz4.block.compress(text, mode="high_compression", compression=12, store_size=False)
-    else:
-        stored = zstandard.ZstdCompressor(level=22).compress(text) if flags & ZSTD else text
-    assert len(stored) <= payload, (len(stored), payload)
-    head = bytearray(entry[:header])
-    struct.pack_into("<HH", head, 0x18, minor, major)
-    body = stored + bytes(-len(stored) % 8)
-    struct.pack_into("<QI", head, 8, len(body), len(stored) if packed else 0)
-    struct.pack_into("<Q", head, 0x38, len(text) if packed else 0)
-    return bytes(head) + body
