@@ -83,6 +83,9 @@ class Gpu:
     data_center: bool | None = None
     tegra: bool = False
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # as Target's
+
     def __str__(self) -> str:
         return self.name
 
@@ -133,6 +136,10 @@ class Target:
     sources: tuple[tuple[str, str], ...] = ()
     by_files: bool = False
     windows_driver: VersionSet[DriverVersion] | None = None
+
+    def __hash__(self) -> int:
+        # Asked for tens of thousands of times; equal targets have equal names, and few share one.
+        return hash((self.name, self.driver, self.nvjitlink))
 
     @property
     def on_windows(self) -> Target:
