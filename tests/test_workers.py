@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import threading
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -75,33 +75,45 @@ def test_results_whose_turn_has_not_come_are_bounded(monkeypatch: pytest.MonkeyP
     assert list(found) == [bytes([item]) * 900 for item in NUMBERS]
 
 
+def told_by(code: str) -> str:
+    """What a process of its own prints, which has one thread as programs do."""
+    code = f"from ltocompat.scan import workers\n{code}"
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def test_a_worker_and_a_process_with_threads_work_alone() -> None:
     assert set(workers.in_order(lambda _: workers.available(8), NUMBERS, 2)) == {1}
-    assert workers.available(8) == 8
-    done = threading.Event()
-    thread = threading.Thread(target=done.wait)
-    thread.start()
-    try:
-        assert workers.available(8) == 1
-    finally:
+    assert told_by("print(workers.available(8))") == "8"
+    code = """
+        import threading
+        done = threading.Event()
+        thread = threading.Thread(target=done.wait)
+        thread.start()
+        print(workers.available(8))
         done.set()
-        thread.join()
+    """
+    assert told_by(textwrap.dedent(code)) == "1"
 
 
 def test_no_more_processes_than_cores_of_this_process() -> None:
-    code = "from ltocompat.scan import workers; print(workers.available())"
-    limited = ["taskset", "-c", str(min(os.sched_getaffinity(0))), sys.executable, "-c", code]
-    assert subprocess.run(limited, capture_output=True, text=True, check=True).stdout == "1\n"
+    one = min(os.sched_getaffinity(0))
+    code = f"import os; os.sched_setaffinity(0, {{{one}}}); print(workers.available())"
+    assert told_by(code) == "1"
 
 
-def test_a_control_group_that_allows_one_core_means_one_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("quota", "processes"), [("max 100000", None), ("95000 100000", 1), ("", None)]
+)
+def test_a_control_group_bounds_the_processes(
+    quota: str, processes: int | None, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(workers, "_CGROUPS", tmp_path)
-    (tmp_path / "cpu.max").write_text("max 100000\n")
-    assert workers.available() == len(os.sched_getaffinity(0))
-    (tmp_path / "cpu.max").write_text("95000 100000\n")
-    assert workers.available() == 1
+    (tmp_path / "cpu.max").write_text(f"{quota}\n")
+    code = (
+        f"import pathlib; workers._CGROUPS = pathlib.Path({str(tmp_path)!r})\n"
+        "print(workers.available())"
+    )
+    assert told_by(code) == str(processes or len(os.sched_getaffinity(0)))
 
 
 @pytest.fixture

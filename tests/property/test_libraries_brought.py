@@ -20,7 +20,12 @@ from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.metadata import read_metadata
 from ltocompat.packages.values import Kind, Package, Shipped
-from ltocompat.rules.library_problems import missing, of_another_major, of_other_names, opened
+from ltocompat.rules.catalogue.library_problems import (
+    missing,
+    of_another_major,
+    of_other_names,
+    opened,
+)
 from ltocompat.rules.rule import Problem
 
 TABLE = tomllib.loads(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ltocompat.model.image import Host
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.packages.resolving import not_at_hand
-from ltocompat.rules import library_problems
+from ltocompat.rules.catalogue import library_problems
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.engine.shipped_needs import (
     LIBRARIES,
