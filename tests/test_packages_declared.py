@@ -67,6 +67,14 @@ def test_the_oldest_release_that_classifiers_name_is_what_they_promise() -> None
     assert of_classifiers(lines[2:]) == ()
 
 
+def test_digits_of_other_scripts_are_no_release() -> None:
+    problems: list[str] = []
+    bound = '{"variants": {"x": {"nvidia": {"cuda_version_lower_bound": ["12.\u0664"]}}}}'
+    assert of_classifiers(["Environment :: GPU :: NVIDIA CUDA :: 12 :: 12.\u0664"]) == ()
+    assert of_variant(bound.encode(), "x", problems) == ()
+    assert problems == ["variant.json: cuda_version_lower_bound '12.\u0664' is no CUDA release"]
+
+
 def test_properties_of_a_variant_wheel_are_read(tmp_path: Path) -> None:
     bounds = {"cuda_version_lower_bound": ["12.8", "12.6"], "sm_arch": ["80_real", "90_virtual"]}
     path = variant_wheel(tmp_path, {"libx/x.cubin": CUBIN_12_4}, **bounds)

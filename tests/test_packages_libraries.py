@@ -79,6 +79,7 @@ def dll(name: str) -> bytes:
         ("libcudnn.so.9", "nvidia-cudnn-cu12<9", {"PKG-04": FAIL}),
         ("libcudnn.so.8", "nvidia-cudnn-cu12~=9.1", {"PKG-04": FAIL}),
         ("libcudnn.so.9", "nvidia-cudnn-cu12>99", {}),  # of which nobody knows the files
+        ("libcudnn.so.9", "nvidia-cudnn-cu12===custom-build", {}),  # === takes any text
         ("libz.so.1", "numpy", {}),
         ("libcuda.so.1", "numpy", {}),  # comes with the driver
         ("libcublas-6b43fd57.so.12", "numpy", {}),  # a copy of its own

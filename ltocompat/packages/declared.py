@@ -14,12 +14,16 @@ from dataclasses import dataclass
 
 from ltocompat.model.arch import Release
 
-_CLASSIFIER = re.compile(r"Environment :: GPU :: NVIDIA CUDA :: \d{1,2} :: (\d{1,2}\.\d{1,2})")
+# \d alone would take digits of other scripts, which no release is written with.
+_CLASSIFIER = re.compile(
+    r"Environment :: GPU :: NVIDIA CUDA :: \d{1,2} :: (\d{1,2}\.\d{1,2})", re.ASCII
+)
 _PROVIDER = "nvidia"
 _LOWER_BOUND, _SM_ARCH = "cuda_version_lower_bound", "sm_arch"
-_ARCH = re.compile(r"(\d{2,3})(?:_(real|virtual))?")
-_RELEASE = re.compile(r"(\d{1,2})(?:\.(\d{1,2}))?")
-_LOWER = re.compile(r"(?:>=|==|~=|>)\s*(\d{1,3})(?:\.(\d{1,2}))?")
+_ARCH = re.compile(r"(\d{2,3})(?:_(real|virtual))?", re.ASCII)
+_RELEASE = re.compile(r"(\d{1,2})(?:\.(\d{1,2}))?", re.ASCII)
+_LOWER = re.compile(r"(?:>=|==|~=|>)\s*(\d{1,3})(?:\.(\d{1,2}))?", re.ASCII)
+_BELOW = re.compile(r"<(\d{1,3})(?:\.(\d{1,2}))?", re.ASCII)
 _CUDA, _CUDA_ARCH = "-cuda", "-cuda-arch"  # __cuda and __cuda_arch, normalized
 _MOST = 1000  # values of one property
 
@@ -137,7 +141,7 @@ def of_conda(name: str, versions: Iterable[str], line: str) -> Declared | None:
     floor = min(known)
     if name == _CUDA:
         return Declared(line, binding=True, cuda=floor)
-    ends = [re.search(r"<(\d{1,3})(?:\.(\d{1,2}))?", text) for text in versions]
+    ends = [_BELOW.search(text) for text in versions]
     end = max(10 * int(e[1]) + int(e[2] or 0) for e in ends if e) if all(ends) else None
     gpu = 10 * floor.major + floor.minor
     return Declared(line, binding=True, gpus=(gpu,), and_newer=True, end=end)

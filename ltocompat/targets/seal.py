@@ -33,7 +33,10 @@ class Seal:
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> Seal | None:
-        """That of this user, made when there is none; None where none can be kept to oneself."""
+        """The seal of this user, with a new secret where there is none.
+
+        None where no secret can be kept that others can't read.
+        """
         known = os.environ if environ is None else environ
         if given := known.get(KEY_VARIABLE):
             return cls(hashlib.sha256(os.fsencode(given)).digest())
@@ -65,9 +68,7 @@ def _folder(environ: Mapping[str, str]) -> str:
 def _read(path: str) -> bytes | None:
     """The secret; None where there is none, or one that others can read or have written."""
     try:
-        file = os.open(
-            path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-        )
+        file = os.open(path, os.O_RDONLY | _THE_FILE_ITSELF)
     except FileNotFoundError:
         return None
     try:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from ltocompat.targets.versions.packages import suffix_major
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
+    from packaging.version import Version
 
 _COMPILERS = ("libnvJitLink", "libnvrtc", "libnvrtc-builtins")
 _SUFFIX = re.compile(r"-cu\d\d$")
@@ -194,10 +196,19 @@ def _admits(specifier: SpecifierSet, row: LibraryPackage) -> bool:
     """
     from packaging.version import Version
 
-    named = [Version(each.version.removesuffix(".*")) for each in specifier]
+    named = list(_named_versions(specifier))
     tried = [Version(row.first), Version(row.last)]
     tried += [each for version in named for each in (version, Version(f"{version.base_version}.1"))]
     return any(version.major == row.major and version in specifier for version in tried)
+
+
+def _named_versions(specifier: SpecifierSet) -> Iterator[Version]:
+    """The versions that a specifier compares with; ``===`` takes any text, which may be none."""
+    from packaging.version import InvalidVersion, Version
+
+    for each in specifier:
+        with suppress(InvalidVersion):
+            yield Version(each.version.removesuffix(".*"))
 
 
 def to_require(library: NeededLibrary, majors: frozenset[int]) -> tuple[str, ...]:
