@@ -35,7 +35,7 @@ class LinkerFrom(Constraint):
 
 @dataclass(frozen=True, slots=True)
 class LinkerSureFrom(Constraint):
-    """A linker of this release or a newer one; what older ones do varies from run to run."""
+    """A linker of this release or a newer one; what an older one does can't be told from bytes."""
 
     components: ClassVar = frozenset({Component.LINKER})
     least: Release
