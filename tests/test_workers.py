@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,6 +36,14 @@ def test_answers_come_in_order(number: int, order: list[int] | None) -> None:
     found = workers.in_order(lambda item: bytes([item]) * 100_000, NUMBERS, number, order)
     assert list(found) == [bytes([item]) * 100_000 for item in NUMBERS]
     assert no_child_is_left()
+
+
+def test_no_worker_has_two_tasks_while_another_has_none() -> None:
+    def work(_: int) -> int:
+        time.sleep(0.2)
+        return os.getpid()
+
+    assert len(set(workers.in_order(work, [1, 2, 3], 3))) == 3
 
 
 def test_what_goes_wrong_in_a_worker_is_left_to_its_parent() -> None:

@@ -156,9 +156,14 @@ class Pool(Generic[I, R]):
         self._workers.clear()
 
     def _hand_out(self, wanted: int) -> None:
-        """Keep every worker busy; with too much in memory, with what is wanted next alone."""
-        for worker in list(self._workers.values()):
-            while len(worker.numbers) < _QUEUED and self._todo:
+        """Keep every worker busy; with too much in memory, with what is wanted next alone.
+
+        No worker has two tasks while another has none.
+        """
+        for at_hand in range(_QUEUED):
+            for worker in list(self._workers.values()):
+                if len(worker.numbers) > at_hand or not self._todo:
+                    continue
                 if self._kept > _MOST_KEPT:
                     if wanted not in self._todo:
                         return
@@ -168,7 +173,6 @@ class Pool(Generic[I, R]):
                 if not worker.give(number):
                     self._todo.appendleft(number)
                     self._lose(worker)
-                    break
 
     def _receive(self) -> None:
         poll = select.poll()
