@@ -7,6 +7,7 @@ that of CUDA 13.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import zipfile
 from collections.abc import Mapping
@@ -14,10 +15,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from libraries_made import build, needs_gcc
 from packages_made import conda, wheel
+from report_values import written
 from samples import FOLDER
 
 import ltocompat
@@ -26,6 +28,7 @@ from ltocompat.cli import run
 from ltocompat.model.cuda_tag import tagged_path, without_tags
 from ltocompat.model.image import Host
 from ltocompat.model.place import Place
+from ltocompat.report.verbs.inspect import REPORT
 from ltocompat.scan.variants import find_variants
 
 OF_12 = FOLDER / "cubin" / "nvrtc-12.4-sm_80.cubin"
@@ -281,6 +284,60 @@ def test_require_tells_what_the_best_variant_needs(tmp_path: Path) -> None:
     (alone,) = ltocompat.require(f"{path}::x/cu12/libx.so")
     (expected,) = [each for each in alone.services if each.number == 80]
     assert service.driver == expected.driver
+
+
+CODES = (
+    OF_12,
+    OF_13,
+    OF_SM_90,
+    FOLDER / "fatbin" / "nvfatbin-13.5-mixed-makers.fatbin",
+    FOLDER / "fatbin-ltoir" / "nvfatbin-13.1-of-13.1-lto_80.fatbin",
+)
+
+
+@pytest.fixture(scope="module")
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a library of each code."""
+    folder = tmp_path_factory.mktemp("libraries")
+    for code in CODES:
+        library(folder, f"{code.stem}.so", code)
+    return folder
+
+
+@needs_gcc
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    shape=st.sampled_from(SHAPES),
+    codes=st.dictionaries(
+        st.sampled_from(("11", "12", "13")), st.sampled_from([c.stem for c in CODES]), min_size=1
+    ),
+    common=st.none() | st.sampled_from([code.stem for code in CODES]),
+    of_tests=st.none() | st.sampled_from((OF_12, OF_13)),
+)
+def test_inspect_names_the_driver_that_require_names(  # noqa: PLR0917 - fixtures and what is drawn
+    tmp_path: Path,
+    libraries: Path,
+    shape: str,
+    codes: Mapping[str, str],
+    common: str | None,
+    of_tests: Path | None,
+) -> None:
+    """Of packages with variants and without, with loose images that decide nothing."""
+    members = {
+        shape.format(tag): (libraries / f"{code}.so").read_bytes() for tag, code in codes.items()
+    }
+    if common:
+        members["x/_core.so"] = (libraries / f"{common}.so").read_bytes()
+    if of_tests:
+        members["x/tests/loose.cubin"] = of_tests.read_bytes()
+    path = wheel(tmp_path, members)
+    line = written("table", REPORT, ltocompat.inspect(path)).splitlines()[1]
+    (asked,) = ltocompat.require(path)
+    named = re.findall(r"[0-9]+(?:\.[0-9]+)+", line.partition("needs driver")[2])
+    floors = [floor for floor in (asked.driver_sass, asked.driver_ptx) if floor]
+    assert named == [str(f) for n, f in enumerate(floors) if n == 0 or f > floors[0]]
+    variants = len(asked.variants)
+    assert not floors or (f"the least of {variants} variants" in line) is (variants > 0)
 
 
 @needs_gcc

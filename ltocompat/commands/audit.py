@@ -319,7 +319,7 @@ def policy_summaries(
 ) -> Iterable[ArtifactSummary | Failure]:
     """What lies in the files, with the trial links of the policy, which end with ``stack``."""
     settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
-    scan = ScanOptions(settings, policy.every_target, for_require=True, apart=True)
+    scan = ScanOptions(settings, policy.every_target or None, for_require=True, apart=True)
     if policy.here is not None:
         # Imported here: most audits ask no driver.
         from ltocompat.trial.try_loads import LoadTrial

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.artifact_summary import ModuleGroup
 from ltocompat.model.image import Host, Image, ImageKind, Maker, Module
-from ltocompat.model.place import Place
 from ltocompat.model.signature import ModuleSignature, module_signature
 from ltocompat.report.text import Few, fold_archs
-from ltocompat.scan.summarize import waits_for_device_link
+from ltocompat.scan.summarize import SummaryBuilder
 
 _MOST_MAKERS = 8
 _MOST_ARCHS = 200
@@ -24,42 +21,36 @@ class ImageAnswer:
     def __init__(self) -> None:
         self._makers: Few[str] = Few(_MOST_MAKERS)
         self._releases: set[tuple[Release, ...]] = set()
-        self._unknown_maker = False
         self._archs: dict[ImageKind, Few[SmArch]] = {}
-        self._signatures: dict[ModuleSignature, Place] = {}
-        self._inner: dict[ModuleSignature, Place] = {}  # of the file that is being read
+        self._summary = SummaryBuilder(apart=False)
+        self._inner: set[ModuleSignature] = set()  # of the file that is being read
         self._inside: tuple[str, ...] = ()
+        self._signatures: set[ModuleSignature] = set()
+        self._path = ""
 
     def add(self, module: Module) -> None:
         """Take note of one module."""
-        if not self._inner:
+        if not self._signatures:
             # While workers read the rest of a file, and not once they are done.
             import ltocompat.rules.engine.driver_floors  # noqa: F401
 
+        self._path = module.place.path
         if module.place.members != self._inside:
-            self._close_file()
+            self._inner = set()
             self._inside = module.place.members
         signature = module_signature(module)
         if signature in self._inner:  # so are its architectures and makers
             return
-        if len(self._inner) <= _MOST_SIGNATURES:
-            self._inner[signature] = module.place
+        if len(self._signatures) <= _MOST_SIGNATURES:
+            self._inner.add(signature)
+            self._signatures.add(signature)
+            self._summary.add_module(module, {})
         for image in module.images:
             self._add_image(image)
 
     def add_host(self, host: Host) -> None:
         """Take note of the file around modules, which comes after them."""
-        if waits_for_device_link(host) and host.place.members == self._inside:
-            self._inner = {
-                replace(signature, needs_device_link=True): place
-                for signature, place in self._inner.items()
-            }
-        self._close_file()
-
-    def _close_file(self) -> None:
-        if len(self._signatures) <= _MOST_SIGNATURES:
-            self._signatures |= self._inner
-        self._inner = {}
+        self._summary.add_host(host)
 
     def _add_image(self, image: Image) -> None:
         if image.arch is not None:
@@ -100,22 +91,25 @@ class ImageAnswer:
 
     def _needs(self) -> str:
         """The least drivers, as ``require`` tells them; empty where nothing asks for one."""
-        self._close_file()
         if not 0 < len(self._signatures) <= _MOST_SIGNATURES:
             return ""
         # Imported here: rules are loaded when there is something to say.
         from ltocompat.rules.engine.driver_floors import driver_floors
 
-        groups = [
-            ModuleGroup(signature, {}, 1, place, inner=False)
-            for signature, place in self._signatures.items()
-        ]
-        sass, ptx, beyond = driver_floors(groups)
+        summary = self._summary.summary(self._path)
+        sass, ptx, beyond = driver_floors(summary)
         of_ptx = "newer than all that are known" if beyond else f">= {ptx}" if ptx else ""
-        if sass is None:
-            return f"needs driver {of_ptx}" if of_ptx else ""
-        higher = beyond or (ptx is not None and ptx > sass)
-        return f"needs driver >= {sass}" + (f" (for its PTX {of_ptx})" if higher else "")
+        if sass is None and not of_ptx:
+            return ""
+        higher = sass is not None and (beyond or (ptx is not None and ptx > sass))
+        variants = sum(variant.whole for variant in summary.variants)
+        notes = (
+            f"the least of {variants} variants" if variants else "",
+            f"for its PTX {of_ptx}" if higher else "",
+        )
+        more = "; ".join(filter(None, notes))
+        least = of_ptx if sass is None else f">= {sass}"
+        return f"needs driver {least}" + (f" ({more})" if more else "")
 
 
 def _one_of(releases: tuple[Release, ...]) -> str:

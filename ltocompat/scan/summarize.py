@@ -145,9 +145,9 @@ class SummaryBuilder:
         outcomes = iter(trials)
         for record in batch.records:
             if isinstance(record, Module):
-                self._module(record, next(outcomes))
+                self.add_module(record, next(outcomes))
             elif isinstance(record, Host):
-                self._host(record)
+                self.add_host(record)
             elif isinstance(record, Skipped):
                 self.skip(record)
 
@@ -173,7 +173,8 @@ class SummaryBuilder:
             variants=find_variants(self._hosts),
         )
 
-    def _module(self, module: Module, trials: Trials) -> None:
+    def add_module(self, module: Module, trials: Trials) -> None:
+        """Add a module, and what linkers and drivers did with it."""
         if module.place.members != self._inside:
             self._flush()
             self._inside = module.place.members
@@ -185,8 +186,8 @@ class SummaryBuilder:
             if image.kind is ImageKind.LTOIR and image.options is not None:
                 self._options.setdefault((image.options, *_of_variant(place.members)), image)
 
-    def _host(self, host: Host) -> None:
-        """A host follows its modules: now it shows whether they still need a device link."""
+    def add_host(self, host: Host) -> None:
+        """Add a host file, which follows its modules and shows whether they need a device link."""
         if waits_for_device_link(host) and host.place.members == self._inside:
             for group in self._inner.values():
                 group.signature = replace(group.signature, needs_device_link=True)

@@ -25,6 +25,7 @@ from ltocompat.rules.catalogue import requirements_of, requirements_of_host
 from ltocompat.rules.engine.driver_floors import (
     DriverFloors,
     archs_in_use,
+    floors_of_least,
     how,
     least_drivers,
     loaded,
@@ -160,7 +161,7 @@ def required(summary: ArtifactSummary) -> Required:
     linker, no_linker = _linker_floor(summary, rows, tally, asks_linker=asks_linker)
     services = tuple(_service(row, linker, summary) for row in rows)
     variants = tuple(_variant_floors(parts) for parts in judged_apart(summary))
-    driver = _of_least(variants, least_drivers(tally.drivers))
+    driver = floors_of_least(map(_driver_floors, variants)) or least_drivers(tally.drivers)
     return Required(
         path=summary.path,
         modules=summary.modules,
@@ -192,14 +193,8 @@ def _variant_floors(parts: VariantParts) -> VariantFloors:
     )
 
 
-def _of_least(variants: Sequence[VariantFloors], whole: DriverFloors) -> DriverFloors:
-    """What the variant that asks least of a driver does; what all do, where none asks anything."""
-    found = [
-        (each.driver, DriverFloors(each.driver_sass, each.driver_ptx, each.ptx_beyond))
-        for each in variants
-        if each.driver is not None
-    ]
-    return min(found, key=lambda pair: pair[0])[1] if found else whole
+def _driver_floors(variant: VariantFloors) -> DriverFloors:
+    return DriverFloors(variant.driver_sass, variant.driver_ptx, variant.ptx_beyond)
 
 
 def _settled(group: ModuleGroup) -> ModuleGroup:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ltocompat.facts import gpus
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.artifact_summary import ModuleGroup
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Route
 from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.engine.fold_floors import least_version
+from ltocompat.rules.engine.fold_variants import judged_apart
 from ltocompat.rules.engine.picked_code import loaded_code
 from ltocompat.rules.engine.ways import ways
 from ltocompat.rules.rule import Component, Constraint, Requirement, Subject, Unbounded
@@ -28,9 +29,25 @@ class DriverFloors(NamedTuple):
     ptx: DriverVersion | None
     beyond: bool
 
+    @property
+    def least(self) -> DriverVersion | None:
+        """The least driver: for its SASS, else for its PTX."""
+        return self.sass or self.ptx
 
-def driver_floors(groups: Sequence[ModuleGroup]) -> DriverFloors:
-    """What modules need of a driver: the same as ``required`` says."""
+
+def driver_floors(summary: ArtifactSummary) -> DriverFloors:
+    """What an artifact needs of a driver: the same as ``required`` says."""
+    variants = [_floors_of(parts.used.groups) for parts in judged_apart(summary)]
+    return floors_of_least(variants) or _floors_of(summary.groups)
+
+
+def floors_of_least(variants: Iterable[DriverFloors]) -> DriverFloors | None:
+    """What the variant that needs least of a driver does; None where none needs anything."""
+    asking = [(floors.least, floors) for floors in variants if floors.least is not None]
+    return min(asking, key=lambda pair: pair[0])[1] if asking else None
+
+
+def _floors_of(groups: Sequence[ModuleGroup]) -> DriverFloors:
     asked: dict[str, list[Constraint]] = {}
     for number, _ in archs_in_use():
         row = gpus.sm(number)
