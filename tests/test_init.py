@@ -45,6 +45,12 @@ def package(folder: Path, *paths: str, tag: str = "py3-none-manylinux_2_28_x86_6
         (["cubin/nvrtc-13.0-sm_90.cubin"], "cp312-cp312-win_amd64"),
         (["README.md"], "py3-none-manylinux_2_28_x86_64"),
         (["ptx/nvrtc-13.5-compute_80.ptx"], "py3-none-manylinux_2_28_x86_64"),  # for no driver yet
+        (["cubin/nvcc-13.0-sm_80-without-kernels.cubin"], "py3-none-manylinux_2_28_x86_64"),
+        (["ptx/nvcc-13.0-compute_80-without-kernels.ptx"], "py3-none-manylinux_2_28_x86_64"),
+        (
+            ["cubin/nvcc-13.0-sm_80-without-kernels.cubin", "cubin/nvrtc-13.0-sm_90.cubin"],
+            "py3-none-manylinux_2_28_x86_64",
+        ),
     ],
 )
 def test_a_package_passes_what_was_written_for_it(

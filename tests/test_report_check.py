@@ -305,3 +305,13 @@ def test_a_finding_of_several_packages_names_each_once() -> None:
     assert "   of one 1.0 (2 files), two 2.0   9 modules in 3 files\n" in text
     value = valid_json(written("json", REPORT, [ONE, *found]))
     assert [row["distribution"] for row in value["results"]] == ["one 1.0", "one 1.0", "two 2.0"]
+
+
+def test_a_finding_in_a_wheel_does_not_name_its_package_again() -> None:
+    files = (("d/one_x-1.0-py3-none-any.whl", "One-X 1.0"), ("d/two-2.0-0.conda", "two 2.0"))
+    found = [
+        result(Verdict.FAIL, ONE, L4, path=path, distribution=package) for path, package in files
+    ]
+    text = written("table", REPORT, [ONE, *found], Options(packages=True))
+    assert "   of " not in text
+    assert "also in two-2.0-0.conda" in text

@@ -170,3 +170,17 @@ def test_bitcode_in_a_package_is_said_to_be_not_judged(tmp_path: Path) -> None:
     problems = judged(wheel(tmp_path, {**code, "libx/libdevice.10.bc": b"BC\xc0\xde"}))
     assert told(problems) == {"IMG-06": Verdict.OK}
     assert judged(wheel(tmp_path, code)) == ()
+
+
+def test_bitcode_that_is_named_by_itself_is_said_to_be_not_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "libdevice.10.bc"
+    path.write_bytes(b"BC\xc0\xde")
+    assert run(["check", str(path), "--deploy-target", "12.4", "--notes"]) == 3
+    assert "note[IMG-06]" in capsys.readouterr().out
+    assert run(["inspect", str(path)]) == 0
+    assert "LLVM bitcode is not judged" in capsys.readouterr().out
+    other = path.rename(tmp_path / "x.txt")
+    assert run(["check", str(other), "--deploy-target", "12.4", "--notes"]) == 3
+    assert "IMG-06" not in capsys.readouterr().out

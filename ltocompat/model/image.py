@@ -60,6 +60,10 @@ class Compression(enum.StrEnum):
     ZSTD = "zstd"
 
 
+BITCODE = ".bc"
+"""How the names of files of LLVM bitcode end, which compilers make device code of later."""
+
+
 class Role(enum.StrEnum):
     """What a tool did to an image."""
 

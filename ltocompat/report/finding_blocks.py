@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -155,9 +156,12 @@ def _where(group: GroupedFinding, cells: str, *, packages: bool) -> Iterator[tup
     paths = list(group.modules)
     if finding.example or paths[0]:
         yield (Code(finding.example or Place(paths[0])),)
-    if finding.example is None and finding.evidence:
+    if finding.example is None and finding.evidence not in ("", paths[0]):
         yield (Code(brief(finding.evidence)),)
-    named = packages and bool(group.packages)
+    # The file name of a wheel names its package already.
+    named = packages and not all(
+        _is_named_after(path, group.packages.get(path, "")) for path in paths
+    )
     if named:
         yield (_of_packages(group),)
     if modules := _modules(group):
@@ -168,6 +172,13 @@ def _where(group: GroupedFinding, cells: str, *, packages: bool) -> Iterator[tup
         yield kernels
     if len(paths) > 1 and not named:
         yield ("also in ", *_others(paths))
+
+
+def _is_named_after(path: str, package: str) -> bool:
+    """Whether a file is called ``cupy_cuda12x-14.2.0...``, or belongs to no package."""
+    name, _, version = package.partition(" ")
+    stem = f"{name}-{version}".replace("-", "_").lower() if package else ""
+    return posixpath.basename(path).replace("-", "_").lower().startswith(stem)
 
 
 def _modules(group: GroupedFinding) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ltocompat.model.image import Artifact, Host, Image, Module, Record, Skipped
+from ltocompat.model.image import BITCODE, Artifact, Host, Image, Module, Record, Skipped
 from ltocompat.model.place import Place
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import (
@@ -252,6 +252,8 @@ def _heading(closing: Artifact | None, fold: _Fold) -> tuple[str, ...]:
     words = [_of(summary.modules, modules, "module"), _of(summary.images, images, "image")]
     if not images and not modules:
         words = ["no image was read" if fold.skipped_count else "no device code"]
+        if path.endswith(BITCODE) and not fold.skipped_count:
+            words = ["no device code; LLVM bitcode is not judged (IMG-06)"]
     if fold.skipped_count:
         words.append(f"{count(fold.skipped_count, 'place')} skipped")
     separated = [part for fact in facts for part in ("; ", fact)][1:]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ltocompat.facts import gpus
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import BITCODE, ImageKind
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.rules.catalogue.family import Family
@@ -87,7 +87,18 @@ def code_of_tests(summary: ArtifactSummary) -> Iterator[Problem]:
 @FAMILY.of_package("IMG-06", Level.NOTE)
 def bitcode_not_judged(shipped: Shipped) -> Iterator[Problem]:
     """LLVM bitcode is compiled into code elsewhere, by compilers that nothing here names."""
-    found = [file for file in shipped.package.files if file.endswith(".bc")]
+    yield from _of_bitcode(shipped.package.files)
+
+
+@FAMILY.of_artifact("IMG-06")
+def bare_bitcode_not_judged(summary: ArtifactSummary) -> Iterator[Problem]:
+    """A file of its own says as much of itself as one in a package."""
+    if not summary.groups and not summary.skipped_count:
+        yield from _of_bitcode([summary.path])
+
+
+def _of_bitcode(files: Sequence[str]) -> Iterator[Problem]:
+    found = [file for file in files if file.endswith(BITCODE)]
     if found:
         others = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
         yield Problem(
