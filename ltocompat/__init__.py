@@ -219,7 +219,7 @@ __all__ = [
     "weigh",
 ]
 
-# The use cases bring every room of the house with them; a program that only asks for help, or for
+# The use cases import every part of the package; a program that only asks for help, or for
 # a few values, as the processes of trials do, need not wait for that.
 _LAZY = {
     "ArchForm": "ltocompat.model.arch",

@@ -1,4 +1,4 @@
-"""The values that flow through the house: images, modules, hosts, and what was skipped."""
+"""The values that all parts of the package share: images, modules, hosts, and what was skipped."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _MOST = 1000  # values of one property
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """One thing that metadata say.
+    """What one line of metadata says of drivers or GPUs.
 
     Attributes:
         source: as it is written.

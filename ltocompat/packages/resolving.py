@@ -204,8 +204,8 @@ def _leads_of(reached: _Reached) -> Iterator[Lead]:
         found = tuple(
             name
             for major in _toolkit_majors_in(dependency.versions)
-            for asked in sorted(dependency.asks)
-            for package in toolkit_packages(major, asked)
+            for wanted in sorted(dependency.asks)
+            for package in toolkit_packages(major, wanted)
             for name in (package, *come_with(package))
         )
     else:

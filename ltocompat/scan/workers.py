@@ -35,7 +35,7 @@ _inside = False
 
 
 def inside() -> bool:
-    """Whether this process is a worker, of whom nobody wants to hear."""
+    """Whether this process is a worker, which reports no progress and starts no workers."""
     return _inside
 
 
@@ -265,7 +265,7 @@ def _widen(pipe: int) -> None:
 
 
 def _run(work: Callable[[I], object], items: Sequence[I], tasks: int, results: int) -> None:
-    """The life of a worker: do what comes until nothing does; never returns."""
+    """Run a worker: do each task that comes, until the parent sends no more; never returns."""
     global _inside  # noqa: PLW0603 - of this process
     try:
         _inside = True
@@ -274,7 +274,7 @@ def _run(work: Callable[[I], object], items: Sequence[I], tasks: int, results: i
         while task := os.read(tasks, _NUMBER.size):
             _send(results, _done(work, items[_NUMBER.unpack(task)[0]]))
     finally:
-        # The parent's buffers, handlers and files are none of its business.
+        # Not by sys.exit: buffers, handlers and files of the parent are left alone.
         os._exit(0)
 
 

@@ -23,7 +23,7 @@ EM_CUDA = 190
 _BITS = {b"\1": 32, b"\2": 64}
 _LITTLE = {b"\1": True, b"\2": False}
 _SHN_XINDEX = 0xFFFF
-SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
+SHF_ALLOC, SHF_EXECINSTR = 2, 4
 PF_X, PF_W = 1, 2
 DF_1_PIE = 0x08000000
 # More tags than any linker writes; the table has no length of its own.

@@ -28,7 +28,7 @@ from ltocompat.rules.engine.group_verdict import GroupVerdict
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge, serves
 from ltocompat.rules.engine.judge_module import judge
 from ltocompat.rules.engine.module_verdict import off_route
-from ltocompat.rules.engine.problems import finding_of_flaw
+from ltocompat.rules.engine.problems import finding_of_problem
 from ltocompat.rules.engine.ways import possible_ways, ways_on
 
 
@@ -86,9 +86,9 @@ def _results_on(
 ) -> Iterator[Result]:
     # One link takes all that is given to it.
     variants = () if summary.one_link else judged_apart(summary)
-    whole = _Goal.of(summary, target)
-    goals = [
-        (each.variant, _Goal.of(each.used, target), _Goal.of(each.alone, target))
+    whole = _ToJudge.of(summary, target)
+    parts = [
+        (each.variant, _ToJudge.of(each.used, target), _ToJudge.of(each.alone, target))
         for each in variants
     ]
     for gpu in gpus:
@@ -98,16 +98,16 @@ def _results_on(
                 best_of(
                     [
                         JudgedVariant(variant, on(used, why=why), on(alone, why=False))
-                        for variant, used, alone in goals
+                        for variant, used, alone in parts
                     ]
                 )
-                if goals
+                if parts
                 else on(whole, why=why)
             )
             yield result if result.target is target else replace(result, target=target)
 
 
-class _Goal(NamedTuple):
+class _ToJudge(NamedTuple):
     """What is judged, where, and what it lacks wherever it goes.
 
     Attributes:
@@ -121,21 +121,23 @@ class _Goal(NamedTuple):
     missing: tuple[Finding, ...]
 
     @classmethod
-    def of(cls, summary: ArtifactSummary, target: Target) -> _Goal:
-        missing = tuple(map(finding_of_flaw, missing_anywhere(summary)))
+    def of(cls, summary: ArtifactSummary, target: Target) -> _ToJudge:
+        missing = tuple(map(finding_of_problem, missing_anywhere(summary)))
         return cls(summary, _with_own_linker(summary, target), missing)
 
 
 def _on_gpu(
-    goal: _Goal, gpu: Gpu | None, route: Route | None, *, route_given: bool, why: bool
+    to_judge: _ToJudge, gpu: Gpu | None, route: Route | None, *, route_given: bool, why: bool
 ) -> Result:
     judged = [
-        _judge_in_link(group, goal.target, gpu, route)
-        if goal.summary.one_link
-        else _judge(group, goal.target, gpu, route, route_given=route_given)
-        for group in goal.summary.groups
+        _judge_in_link(group, to_judge.target, gpu, route)
+        if to_judge.summary.one_link
+        else _judge(group, to_judge.target, gpu, route, route_given=route_given)
+        for group in to_judge.summary.groups
     ]
-    return folded(goal.summary, judged, goal.target, gpu, route, missing=goal.missing, why=why)
+    return folded(
+        to_judge.summary, judged, to_judge.target, gpu, route, missing=to_judge.missing, why=why
+    )
 
 
 def _with_own_linker(summary: ArtifactSummary, target: Target) -> Target:

@@ -106,13 +106,13 @@ def opened_libraries(shipped: Shipped) -> tuple[NeededLibrary, ...]:
     )
 
 
-def _looked_for(shipped: Shipped, asked: Iterable[tuple[str, Host]]) -> tuple[NeededLibrary, ...]:
+def _looked_for(shipped: Shipped, by_name: Iterable[tuple[str, Host]]) -> tuple[NeededLibrary, ...]:
     if shipped.package.kind is Kind.CONDA:
         return ()
     own = {posixpath.basename(file).lower() for file in shipped.package.files}
     own |= {host.soname.lower() for host in shipped.hosts if host.soname}
     by_file: dict[str, list[Host]] = {}
-    for file, host in asked:
+    for file, host in by_name:
         if file.lower() not in own:
             by_file.setdefault(file, []).append(host)
     wanted = {file: found for file in by_file if (found := packages_with(file))}
@@ -215,7 +215,7 @@ def to_require(library: NeededLibrary, majors: frozenset[int]) -> tuple[str, ...
     """The requirements of which one brings a library: ``nvidia-cudnn-cu12>=9,<10``.
 
     Args:
-        library: it.
+        library: the library.
         majors: those of CUDA that the package is for, as far as anything says so; without any of
             these, the requirements for every major are given.
     """

@@ -11,7 +11,7 @@ from ltocompat.rules.catalogue import rule
 from ltocompat.rules.rule import Problem
 
 
-def finding_of_flaw(problem: Problem) -> Finding:
+def finding_of_problem(problem: Problem) -> Finding:
     """A problem as a finding."""
     source = rule(problem.rule).source
     level = problem.level or LEVELS[problem.verdict]
@@ -40,7 +40,7 @@ def with_problems(result: Result, problems: Sequence[Problem]) -> Result:
     known = {problem.rule for problem in problems}
     others = [each_finding for each_finding in result.findings if each_finding.rule not in known]
     findings = sorted(
-        [*map(finding_of_flaw, problems), *others],
+        [*map(finding_of_problem, problems), *others],
         key=lambda finding: (-finding.verdict, -finding.module_count, finding.rule),
     )
     verdict = worst((result.verdict, *(problem.verdict for problem in problems)))
@@ -54,6 +54,6 @@ def machine_result(name: str, target: Target, problems: Iterable[Problem], looke
 
     ``looked`` says how it was looked at.
     """
-    findings = tuple(map(finding_of_flaw, problems))
+    findings = tuple(map(finding_of_problem, problems))
     verdict = worst(finding.verdict for finding in findings)
     return Result(name, target, None, None, verdict, Coverage(0), (), findings, (looked,))

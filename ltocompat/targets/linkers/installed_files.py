@@ -51,7 +51,7 @@ def are_sound(folder: str, tool: Tool, version: str, sums: Mapping[str, str]) ->
 
 
 def keep_seal(folder: str, version: str, sums: Mapping[str, str]) -> None:
-    """Seal what is in ``folder``: these files, with these sums, were found right just now."""
+    """Seal what is in ``folder``: its files have just been found to have these sums."""
     seal = Seal.of()
     if seal is not None:
         with suppress(OSError), open(os.path.join(folder, SEALED), "wb") as file:
