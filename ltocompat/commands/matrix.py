@@ -12,7 +12,7 @@ from ltocompat.commands.failures import OnError, answers
 from ltocompat.commands.read_artifacts import SurveyOptions
 from ltocompat.commands.trial_advice import advising_trials
 from ltocompat.facts import drivers, gpus
-from ltocompat.model.arch import ArchForm, Release, SmArch
+from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.failure import Failure, Progress
@@ -26,7 +26,6 @@ from ltocompat.rules.engine.ways import ways
 _SOURCE = "matrix"
 # Minor-version compatibility of every major that is still used begins here.
 _OLDEST_BRANCH = 525
-_OLDEST_TOOLKIT = Release(12, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +113,8 @@ def _cells(summary: ArtifactSummary, target: Target, route: Route) -> Iterator[R
 
 def _gpus() -> tuple[Gpu, ...]:
     """Every architecture that a toolkit since 12.0 targets, and the one after all of them."""
-    used = (s for s in gpus.sms() if s.last_toolkit is None or s.last_toolkit >= _OLDEST_TOOLKIT)
-    numbers = [(row.number, row.tegra) for row in used]
-    numbers.append((10 * (gpus.newest_sm() // 10 + 1), False))
+    numbers = [(row.number, row.tegra) for row in gpus.sms_in_use()]
+    numbers.append((gpus.sm_to_come(), False))
     archs = [(SmArch(number, "", ArchForm.REAL), tegra) for number, tegra in numbers]
     return tuple(Gpu(str(arch), arch, None, tegra) for arch, tegra in archs)
 

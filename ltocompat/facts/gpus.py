@@ -182,6 +182,21 @@ def newest_sm() -> int:
     return max(_sms())
 
 
+_OLDEST_TOOLKIT = Release(12, 0)
+
+
+def sms_in_use() -> tuple[Sm, ...]:
+    """Those that a toolkit since 12.0 targets: nothing made today serves the older ones."""
+    return tuple(
+        row for row in sms() if row.last_toolkit is None or row.last_toolkit >= _OLDEST_TOOLKIT
+    )
+
+
+def sm_to_come() -> int:
+    """A number for the generation after all that are known."""
+    return 10 * (newest_sm() // 10 + 1)
+
+
 def arm_only(number: int) -> bool:
     """Whether every GPU of an architecture has Arm cores beside it: Jetson, DRIVE, GB10."""
     row = sm(number)

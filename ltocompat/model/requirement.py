@@ -95,6 +95,10 @@ class RouteFloor:
         return self.coverage.served > 0 and self.driver is None
 
 
+NEXT = "next"
+"""The name of the generation of GPUs after all that are known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     """How an artifact serves one GPU architecture.

@@ -6,18 +6,17 @@ from collections.abc import Iterable
 
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import Release
-from ltocompat.model.requirement import Service
+from ltocompat.model.requirement import NEXT, Service
 from ltocompat.model.target import DriverVersion
 
-_HOW = ("sass", "ptx", "link")
-NEXT = "next"
-"""The name of the generation after all that are known."""
+HOW = ("sass", "ptx", "link")
+"""How a GPU is served, the best first."""
 
 
 def least_driver(sass: DriverVersion | None, services: Iterable[Service]) -> DriverVersion | None:
     """The driver that runs the SASS, else the PTX, else what is linked, on a GPU it serves."""
     served = [service for service in services if service.driver is not None]
-    how = next((how for how in _HOW if any(service.how == how for service in served)), None)
+    how = next((how for how in HOW if any(service.how == how for service in served)), None)
     floors = [service.driver for service in served if service.how == how and service.driver]
     if not floors:
         return None

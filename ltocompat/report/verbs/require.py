@@ -11,6 +11,7 @@ from ltocompat.facts.drivers import driver_branches
 from ltocompat.model.arch import Release
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import (
+    NEXT,
     Asked,
     LinkerFloor,
     PasteLine,
@@ -36,7 +37,6 @@ from ltocompat.report.document import (
 )
 from ltocompat.report.text import brief, count
 
-_NEXT = "next"
 _MOST = 20
 
 
@@ -145,7 +145,7 @@ def _variant(variant: VariantFloors) -> tuple[str, ...]:
 
 def _runs_with(required: Required) -> str:
     """``Runs with driver >= 580.65.06 on sm_75-121 (sm_107: 615); links need ...``."""
-    known = [service for service in required.services if service.name != _NEXT]
+    known = [service for service in required.services if service.name != NEXT]
     alike: dict[str, list[Service]] = {}
     for service in known:
         if service.how != "none":
@@ -264,7 +264,7 @@ def _gpu_table(services: Sequence[Service], *, why: bool) -> Table:
             if route.coverage.served:
                 way = _way(route, why=why)
                 alike.setdefault(way, []).append((service, route.coverage))
-    known = [service for service in services if service.name != _NEXT]
+    known = [service for service in services if service.name != NEXT]
     rows = [
         (
             _archs([service for service, _ in several], known),
@@ -298,8 +298,8 @@ _GPU_COLUMNS = (
 
 
 def _archs(several: Sequence[Service], known: Sequence[Service]) -> str:
-    now = [service for service in several if service.name != _NEXT]
-    coming = "".join(f"sm_{service.number} to come" for service in several if service.name == _NEXT)
+    now = [service for service in several if service.name != NEXT]
+    coming = "".join(f"sm_{service.number} to come" for service in several if service.name == NEXT)
     return ", ".join(part for part in (archs_range(now, known) if now else "", coming) if part)
 
 

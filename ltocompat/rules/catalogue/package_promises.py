@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from ltocompat.facts import drivers
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
+from ltocompat.model.requirement import NEXT
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.engine.shipped_needs import (
     need_of,
 )
 from ltocompat.rules.rule import Problem
-from ltocompat.rules.services import NEXT, capability, is_served, is_tegra, least_cuda, least_driver
+from ltocompat.rules.services import capability, is_served, is_tegra, least_cuda, least_driver
 
 if TYPE_CHECKING:
     from ltocompat.model.requirement import Required, Service

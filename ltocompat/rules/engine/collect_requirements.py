@@ -45,8 +45,8 @@ from ltocompat.rules.rule import (
     Subject,
     Unbounded,
 )
+from ltocompat.rules.services import HOW
 
-_HOW = ("sass", "ptx", "link")
 _LISTED = (Component.DRIVER, Component.LINKER)
 _NO_LINKER = "no nvJitLink that is known links all of it"
 _OPEN_LINKER = "which nvJitLink links it is not known"
@@ -288,7 +288,7 @@ def _service(row: _Row, floor: LinkerFloor | None, summary: ArtifactSummary) -> 
     return Service(
         row.gpu.arch.number,
         row.name,
-        next((how for how in _HOW if getattr(counts, how)), "none"),
+        next((how for how in HOW if getattr(counts, how)), "none"),
         sass=counts.sass,
         ptx=counts.ptx,
         link=max(route.coverage.link for route in routes),

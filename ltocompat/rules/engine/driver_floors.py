@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ltocompat.facts import gpus
-from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.arch import SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
+from ltocompat.model.requirement import NEXT
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Route
 from ltocompat.rules.catalogue import requirements_of
@@ -16,10 +17,6 @@ from ltocompat.rules.engine.fold_variants import judged_apart
 from ltocompat.rules.engine.picked_code import loaded_code
 from ltocompat.rules.engine.ways import ways
 from ltocompat.rules.rule import Component, Constraint, Requirement, Subject, Unbounded
-
-# Architectures that no toolkit since 12.0 targets are left out: nothing made today serves them.
-OLDEST_TOOLKIT = Release(12, 0)
-_NEXT = "next"
 
 
 class DriverFloors(NamedTuple):
@@ -63,10 +60,8 @@ def _floors_of(groups: Sequence[ModuleGroup]) -> DriverFloors:
 
 def archs_in_use() -> Iterator[tuple[int, str]]:
     """Every architecture in use by number and name, then one after all that are known."""
-    for row in gpus.sms():
-        if row.last_toolkit is None or row.last_toolkit >= OLDEST_TOOLKIT:
-            yield row.number, row.name
-    yield 10 * (gpus.newest_sm() // 10 + 1), _NEXT
+    yield from ((row.number, row.name) for row in gpus.sms_in_use())
+    yield gpus.sm_to_come(), NEXT
 
 
 def loaded(group: ModuleGroup, gpu: Gpu) -> Iterator[Subject]:

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from ltocompat.model.arch import SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
-from ltocompat.model.requirement import LinkerFloor, PasteLine, Service
+from ltocompat.model.requirement import NEXT, LinkerFloor, PasteLine, Service
 from ltocompat.model.target import DriverVersion
 from ltocompat.rules import artifact_code
 from ltocompat.rules.engine.find_floors import linkers
 from ltocompat.rules.services import (
-    NEXT,
     capability,
     is_served,
     is_tegra,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from ltocompat.model.requirement import Required
+from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.verdict import Result
 from ltocompat.report.formats.html.elements import escaped, scrolling, section
 from ltocompat.report.grouped_findings import Judgements
@@ -67,8 +67,8 @@ def coverage_section(judgements: Judgements) -> str:
 def _required_columns(required: Required) -> Iterator[_Column]:
     for service in required.services:
         driver = f"{service.driver}" if service.driver else "none known" if service.beyond else ""
-        arch = "next" if service.name == "next" else f"sm_{service.number}"
-        name = "" if service.name == "next" else service.name
+        arch = NEXT if service.name == NEXT else f"sm_{service.number}"
+        name = "" if service.name == NEXT else service.name
         yield _Column(arch, name, service.sass, service.ptx, service.link, driver)
 
 
