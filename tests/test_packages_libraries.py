@@ -187,6 +187,15 @@ def test_one_of_two_majors_is_enough_where_the_package_has_files_for_both(tmp_pa
     assert verdicts == {"PKG-04": OK, "PKG-07": UNKNOWN}
 
 
+@pytest.mark.parametrize("place", ["/libx.so", "../libx.so", "../../../bin/libx.so"])
+def test_files_outside_of_site_packages_get_no_runpath_to_paste(tmp_path: Path, place: str) -> None:
+    """The way from there to site-packages depends on the installation."""
+    members = {place: needing("libcublas.so.12", runpath=None)}
+    (problem,) = judged(wheel(tmp_path, members, ["nvidia-cublas-cu12"]))
+    assert (problem.rule, problem.verdict) == ("PKG-07", UNKNOWN)
+    assert problem.remedy == "link with a RUNPATH that leads to nvidia/cublas/lib in site-packages"
+
+
 def test_the_major_is_that_of_what_else_is_needed(tmp_path: Path) -> None:
     members = {PLACE: needing("libcudnn.so.9", "libcudart.so.12")}
     remedies = {problem.remedy for problem in judged(wheel(tmp_path, members, ["numpy"]))}

@@ -263,17 +263,23 @@ def _runpath_misses_conda(shipped: Shipped) -> Iterator[Problem]:
 def _runpath_problem(host: Host, file: str, folder: str, here: str, verdict: Verdict) -> Problem:
     shown = ":".join(host.runpath) or "no RUNPATH"
     name = posixpath.basename(_path_in_package(host))
-    way = posixpath.relpath(folder, here or ".")
-    wanted = "$ORIGIN" if way == "." else f"$ORIGIN/{way}"
     return Problem(
         "PKG-07",
         verdict,
         f"{name} needs {file}, which the dependency puts into {folder}, but its RUNPATH does not "
         "lead there: unless something loads it first, it is found by chance",
-        f"link with -Wl,-rpath,'{wanted}'",
+        _cure_of_runpath(folder, here),
         shown,
         headline=f"{name} needs {file}, and its RUNPATH does not lead to {folder}",
     )
+
+
+def _cure_of_runpath(folder: str, here: str) -> str:
+    if here.startswith(("/", "..")):  # a program in bin: the way depends on the installation
+        return f"link with a RUNPATH that leads to {folder} in site-packages"
+    way = posixpath.relpath(folder, here or ".")
+    wanted = "$ORIGIN" if way == "." else f"$ORIGIN/{way}"
+    return f"link with -Wl,-rpath,'{wanted}'"
 
 
 def _path_in_package(host: Host) -> str:
