@@ -113,6 +113,36 @@ def test_the_first_line_answers(facts: dict[str, Any], answer: str) -> None:
     assert table(required(**facts)).splitlines()[1] == answer
 
 
+def test_the_widest_rows_of_gpus_fit_80_columns_and_no_word_of_them_is_broken() -> None:
+    """As of cuSPARSE: several rules doubt it, in thousands of modules, up to a newest version."""
+    counts = Coverage(12_869, sass=9_844, link=1_900, none=1_125)
+    floor = RouteFloor(
+        None,
+        counts,
+        DriverVersion((525, 60, 13)),
+        Release(12, 8),
+        Verdict.UNDOCUMENTED,
+        doubts=("LTO-02", "SASS-02"),
+        last_driver=DriverVersion((580, 65, 6)),
+        last_nvjitlink=Release(12, 9),
+    )
+    rows = [
+        replace(
+            served(number, (525,)),
+            routes=(replace(floor, coverage=replace(counts, sass=9_844 - number % 3)),),
+        )
+        for number in (75, 80, 86, 87, 89, 90, 100, 103, 120)
+    ]
+    alone = replace(floor, last_nvjitlink=Release(12, 8), doubts=())
+    rows.append(replace(served(121, (525,)), routes=(alone,)))
+    lines = table(required(services=tuple(rows)), width=80).splitlines()
+    shown = lines[next(n for n, line in enumerate(lines) if line.startswith("GPUs")) :]
+    assert max(map(len, shown)) <= 80
+    words = " ".join(shown).split()
+    assert {"(undocumented:", "525.60.13", "580.65.06", "12,869"} <= {*words}
+    assert "12.8 only" in "\n".join(shown)
+
+
 def test_markdown(snapshot: SnapshotAssertion) -> None:
     assert written("markdown", REPORT, [required(), BARE]) == snapshot
 

@@ -139,7 +139,7 @@ def _reasons(group: GroupedFinding) -> Iterator[tuple[str, str]]:
     for text in list(group.messages)[:_MOST_NAMED]:
         if text != group.headline:
             yield "why", brief(text)
-    if group.finding.evidence:
+    if group.finding.evidence and group.finding.example is not None:  # else it is the place
         yield "evidence", brief(group.finding.evidence)
 
 

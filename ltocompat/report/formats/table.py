@@ -149,13 +149,14 @@ def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | 
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     if width is None:
         return widths
-    leasts = [
-        max(column.width, *(len(word) for cell in cells for word in cell.split()), 0)
-        if column.place
-        else column.width
-        for column, cells in zip(columns, zip(*rows, strict=True), strict=True)
-    ]
     room = width - _GAP * (len(columns) - 1)
+    leasts = [min(column.width, size) or size for column, size in zip(columns, widths, strict=True)]
+    for index, cells in enumerate(zip(*rows, strict=True)):
+        if columns[index].place:
+            # A path is never broken; one that is longer than all the room stands out alone.
+            longest = max((len(word) for cell in cells for word in cell.split()), default=0)
+            rest = room - (sum(leasts) - leasts[index])
+            leasts[index] = max(leasts[index], min(longest, rest))
     while sum(widths) > room:
         flexible = [
             index

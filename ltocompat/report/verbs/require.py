@@ -289,9 +289,9 @@ def _gpu_table(services: Sequence[Service], *, why: bool) -> Table:
 
 _GPU_COLUMNS = (
     Column("GPUs", width=16),
-    Column("served by", width=12),
-    Column("modules"),
-    Column("driver from"),
+    Column("served by", width=14),
+    Column("modules", width=11),
+    Column("driver from", width=12),
     Column("nvJitLink from"),
     Column("set by", width=12),
 )
@@ -334,7 +334,9 @@ def _span(first: DriverVersion | Release | None, last: DriverVersion | Release |
     """From the least version on; up to the newest that does, where a later one is known not to."""
     if first is None:
         return ""
-    return f"{first} to {last}" if last is not None and _ends(last) else str(first)
+    if last is None or not _ends(last):
+        return str(first)
+    return f"{first} only" if first == last else f"{first} to {last}"
 
 
 def _ends(last: DriverVersion | Release) -> bool:
