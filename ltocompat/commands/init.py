@@ -23,7 +23,7 @@ from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
-from ltocompat.model.requirement import Required
+from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.reading import package_of
@@ -274,7 +274,7 @@ def _variants(found: Sequence[_Known]) -> tuple[str, ...]:
 
 
 def _served(how: str, name: str) -> bool:
-    return how != "none" and name != "next"
+    return how != "none" and name != NEXT
 
 
 def _driver(need: Required) -> DriverVersion | None:

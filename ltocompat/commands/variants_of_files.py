@@ -18,7 +18,7 @@ from ltocompat.model.failure import Failure
 from ltocompat.model.image import Host
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.place import Place
-from ltocompat.model.variant import Variant
+from ltocompat.model.variant import Variant, variant_of
 from ltocompat.model.verdict import OTHER_VARIANT, Level, Result, VariantVerdict, Verdict, worst
 from ltocompat.packages.python_packages import owner
 from ltocompat.packages.values import Kind, Package
@@ -96,10 +96,7 @@ def _folded(
     files: Sequence[tuple[str, JudgedFile]], variants: Sequence[Variant]
 ) -> Iterator[JudgedFile]:
     """The files with what becomes of each variant, GPU by GPU of each target."""
-    homes = {
-        inside: next((v for v in variants if v.has(Place("", (inside,)))), None)
-        for inside, _ in files
-    }
+    homes = {inside: variant_of(Place("", (inside,)), variants) for inside, _ in files}
     cells: dict[tuple[object, ...], dict[str, list[Result]]] = {}
     for inside, file in files:
         variant = homes[inside]
