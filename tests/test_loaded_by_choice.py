@@ -10,6 +10,8 @@ from dataclasses import replace
 
 import pytest
 from generated_artifacts import IMAGES
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import ImageKind
@@ -45,12 +47,23 @@ def group(
     return ModuleGroup(signature, {}, count, places[0], inner=True, places=places)
 
 
+def loose(*images: ImageSignature) -> ModuleGroup:
+    """Each in a file of its own in the package."""
+    place = Place("x.whl", ("x/k.ptx",))
+    bare = tuple(each._replace(in_fatbin=False) for each in images)
+    return ModuleGroup(ModuleSignature(bare, None), {}, 1, place, inner=True, places=[place])
+
+
 CHOICE = group(SASS_80, NEW_PTX, registered=False, count=3)
 
 
 def judged(*groups: ModuleGroup) -> Result:
-    (result,) = results(ArtifactSummary("x.whl", [replace(each) for each in groups]), ON_550)
+    (result,) = by_route(*groups)
     return result
+
+
+def by_route(*groups: ModuleGroup) -> list[Result]:
+    return list(results(ArtifactSummary("x.whl", [replace(each) for each in groups]), ON_550))
 
 
 def test_a_library_with_nothing_else_for_the_gpu_fails() -> None:
@@ -100,3 +113,25 @@ def test_another_file_says_nothing_of_it(other: ModuleGroup) -> None:
 def test_what_may_be_loaded_on_any_gpu_fails_all_the_same(module: ModuleGroup) -> None:
     """The runtime loads what is registered; PTX alone is for every GPU from its own on."""
     assert judged(module, group(SASS_90, registered=True)).verdict is Verdict.FAIL
+
+
+BARE = st.sampled_from([i for i in IMAGES if i.kind in (ImageKind.PTX, ImageKind.SASS)])
+
+
+@given(st.lists(BARE, min_size=1, max_size=3))
+def test_bare_images_fail_no_package(images: list[ImageSignature]) -> None:
+    """Its programs pick among them, or compile others when they run: flashinfer-python 0.7.2."""
+    assert all(each.verdict is not Verdict.FAIL for each in by_route(*map(loose, images)))
+
+
+@given(BARE)
+def test_a_bare_image_makes_nothing_well_that_fails_without(image: ImageSignature) -> None:
+    failing = group(SASS_90._replace(arch=SASS_80.arch), NEW_PTX, registered=True)
+    assert judged(failing).verdict is Verdict.FAIL
+    assert all(each.verdict >= Verdict.UNKNOWN for each in by_route(failing, loose(image)))
+
+
+def test_a_bare_image_that_is_named_itself_fails() -> None:
+    named = replace(loose(NEW_PTX), inner=False)
+    assert judged(named).verdict is Verdict.FAIL
+    assert judged(loose(NEW_PTX)).verdict is Verdict.UNKNOWN

@@ -177,7 +177,7 @@ def test_torch_brings_the_compilers_of_whoever_needs_its_libraries_too(
     assert "provided-by = {torch = ['lib" in problem.remedy
     for members in ({"x/libx.so": alone}, {"x/libx.so": alone, "x/liby.so": beside}):
         (problem,) = [p for p in judged(wheel(tmp_path, members)) if p.rule == "PKG-01"]
-        assert problem.verdict is FAIL
+        assert problem.verdict is UNKNOWN
 
 
 def test_one_of_two_majors_is_enough_where_the_package_has_files_for_both(tmp_path: Path) -> None:

@@ -145,9 +145,18 @@ def test_a_missing_dependency_fails_where_something_needs_it(
     tmp_path: Path, opening: bytes, loading: bytes
 ) -> None:
     for members in (files(loading), files(opening, LTOIR_13_5)):
-        problems = judged(wheel(tmp_path, members, ["numpy"]))
+        problems = judged(wheel(tmp_path, members, ["nvidia-cublas>=13,<14"]))
         assert told(problems) == {"PKG-01": FAIL}
         assert problems[0].remedy.startswith("write Requires-Dist: nvidia-nvjitlink>=13.")
+
+
+def test_metadata_without_any_library_of_cuda_may_mean_an_installed_toolkit(
+    tmp_path: Path, opening: bytes, loading: bytes
+) -> None:
+    for members in (files(loading), files(opening, LTOIR_13_5)):
+        problems = judged(wheel(tmp_path, members, ["numpy"]))
+        assert told(problems) == {"PKG-01": UNKNOWN}
+        assert problems[0].remedy.endswith(", or tell users to install a CUDA toolkit")
 
 
 def test_a_library_that_only_may_open_it_gets_a_note(tmp_path: Path, opening: bytes) -> None:
@@ -168,7 +177,9 @@ def test_what_an_unknown_dependency_may_bring_is_unknown(tmp_path: Path, loading
     other = wheel(tmp_path, {}, [RIGHT], name="libraft-cu13", version="26.10.0")
     assert judged(path, others=packages_beside([other])) == ()
     empty = wheel(tmp_path, {}, [], name="libraft-cu13", version="26.10.0")
-    assert told(judged(path, others=packages_beside([empty]))) == {"PKG-01": FAIL}
+    problems = judged(path, others=packages_beside([empty]))
+    assert told(problems) == {"PKG-01": UNKNOWN}
+    assert "nothing in the metadata brings nvJitLink" in problems[0].message
 
 
 def test_what_only_an_extra_brings_is_a_note(tmp_path: Path, loading: bytes) -> None:
@@ -215,7 +226,8 @@ def test_nvrtc_is_held_to_its_major(tmp_path: Path) -> None:
         "nvidia-cuda-nvrtc-cu12": {},
         "cuda-toolkit[nvrtc]==12.*": {},
         "nvidia-cuda-nvrtc": {"PKG-04": FAIL},
-        "numpy": {"PKG-01": FAIL},
+        "numpy": {"PKG-01": UNKNOWN},
+        "nvidia-cufft-cu12": {"PKG-01": FAIL},
     }.items():
         assert told(judged(wheel(tmp_path, files(host), [requires]))) == expected
 

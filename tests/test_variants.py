@@ -167,6 +167,51 @@ def test_python_modules_are_alike_whatever_version_their_names_have() -> None:
     assert versions(*named) == ["12", "13"]
 
 
+STEMS = ("libcupti", "libnvperf_host", "libcheckpoint")
+
+
+@given(
+    names=st.lists(st.sampled_from(["cupti", "cupti-blackwell", "old", "x.y"]), unique=True),
+    majors=st.lists(st.integers(10, 15), min_size=4, max_size=4, unique=True),
+    extra=st.sampled_from(["", "first", "all"]),
+    alike=st.booleans(),
+    user=st.sampled_from(["none", "inside", "outside"]),
+)
+def test_folders_of_one_library_in_several_majors_are_variants(
+    names: list[str], majors: list[int], extra: str, *, alike: bool, user: str
+) -> None:
+    """As triton has two of CUPTI, whose folders name no version of CUDA."""
+    hosts = []
+    for number, (name, major) in enumerate(zip(names, majors, strict=False)):
+        folder, version = f"x/lib/{name}", major if alike or number else majors[0]
+        soname = f"libcupti.so.{version if alike or number else majors[1]}"
+        hosts.append(host(f"{folder}/{soname}", "run", soname=soname))
+        hosts.append(host(f"{folder}/libnvperf.so", soname="libnvperf.so"))
+        if extra == "all" or (extra == "first" and not number):
+            hosts.append(host(f"{folder}/libmore.so"))
+        if user != "none":
+            place = f"{folder}/libuser.so" if user == "inside" else f"x/_user{number}.so"
+            hosts.append(host(place, needs=(soname,)))
+    several = len(names) > 1
+    are_variants = several and alike and extra != "first" and user != "outside"
+    assert versions(*hosts) == (sorted(map(str, majors[: len(names)])) if are_variants else [])
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        ("a/libcupti.so.12", "a/libcupti.so.13"),
+        ("a/libcupti.so.12", "b/c/libcupti.so.13"),
+        ("a/libcupti.so.12", "b/libcublas.so.13"),
+        ("a/libmine.so.12", "b/libmine.so.13"),
+        ("a/libcurand.so.10", "b/libcurand.so.10"),
+    ],
+    ids=["one folder", "not beside", "two libraries", "not of CUDA", "one major"],
+)
+def test_other_sonames_tell_no_variants(paths: tuple[str, str]) -> None:
+    assert versions(*(host(path, "run", soname=path.rsplit("/", 1)[-1]) for path in paths)) == []
+
+
 # What a package does, from bytes to words.
 
 
@@ -240,6 +285,33 @@ def _look_so(folder: Path) -> Mapping[str, Mapping[str, bytes]]:
         "other stems": {"x/libx_cuda12.so": old, "x/liby_cuda13.so": new},
         "beside": {"x/libx_cuda12.so": old, "x/libx_cuda13.so": old, "x/_core.so": new},
     }
+
+
+FOLDERS_OF_CUPTI = ("x/cupti/libcupti.so.12", "x/cupti-blackwell/libcupti.so.13")
+
+
+def of_cupti(folder: Path) -> dict[str, bytes]:
+    """Equal but for the CUDA of their code, so that they share all else that is judged."""
+    code = zip(FOLDERS_OF_CUPTI, (OF_12, OF_13), strict=True)
+    found = {path: library(folder, Path(path).name, cubin) for path, cubin in code}
+    helper = library(folder, "libhelper.so", OF_12)
+    return found | {f"{Path(path).parent}/libhelper.so": helper for path in FOLDERS_OF_CUPTI}
+
+
+@needs_gcc
+def test_of_a_library_in_two_majors_the_one_that_fits_best_decides(tmp_path: Path) -> None:
+    members = of_cupti(tmp_path)
+    result = of(wheel(tmp_path, members), DRIVER_12)
+    assert result.verdict is Verdict.OK
+    assert result.coverage.modules == 2
+    assert [(v.name, v.verdict, v.decides) for v in result.variants] == [
+        ("x/cupti", Verdict.OK, True),
+        ("x/cupti-blackwell", Verdict.FAIL, False),
+    ]
+    for number, path in enumerate(FOLDERS_OF_CUPTI):
+        stub = build(tmp_path / "stubs" / Path(path).name)
+        members[f"x/_user{number}.so"] = build(tmp_path / "u.so", needs=[stub]).read_bytes()
+    assert verdicts(wheel(tmp_path, members), DRIVER_12) == [Verdict.FAIL]
 
 
 @needs_gcc

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ltocompat.model.image import CudaLibrary, Host, Image, Skipped
+from ltocompat.model.image import CudaLibrary, Host, Image, ImageKind, Skipped
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.trial_answer import Trials
@@ -37,6 +37,16 @@ class ModuleGroup:
     def named(self) -> bool:
         """Whether the code itself was named: a bare image, or a fatbin in a file of its own."""
         return self.signature.registered is None and not self.inner
+
+    @property
+    def loose(self) -> bool:
+        """Bare PTX or cubins in files of their own, of which programs of the package pick some."""
+        unclaimed = self.signature.registered is None and not self.signature.needs_device_link
+        bare = all(
+            image.kind in (ImageKind.PTX, ImageKind.SASS) and not image.in_fatbin
+            for image in self.signature.images
+        )
+        return self.inner and unclaimed and bare
 
 
 @dataclass(slots=True)

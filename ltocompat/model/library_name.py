@@ -46,6 +46,8 @@ _WINDOWS_LIBRARIES = {
     "nvptxcompiler": "libnvptxcompiler",
 }
 
+_MAJOR = re.compile(r"\.so\.(\d{1,9})|_(\d{1,9})\d_\d", re.IGNORECASE)
+
 
 def library_name(file: str) -> str | None:
     """``libnvrtc`` of ``libnvrtc.so.13`` or ``nvrtc64_130_0.dll``; None for any other file."""
@@ -58,3 +60,9 @@ def library_name(file: str) -> str | None:
     if windows_name is None:
         return None
     return _WINDOWS_LIBRARIES[next(part for part in windows_name.groups() if part).lower()]
+
+
+def library_major(file: str) -> int | None:
+    """12 of ``libnvrtc.so.12`` and ``nvrtc64_120_0.dll``; None where no major is named."""
+    match = _MAJOR.search(file)
+    return int(match[1] or match[2]) if match else None

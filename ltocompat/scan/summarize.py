@@ -7,6 +7,7 @@ names; what matters to a verdict is not decided here.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.image import Host, Image, ImageKind, Module, Skipped
 from ltocompat.model.signature import KernelsToCount, ModuleSignature, module_signature
 from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials
+from ltocompat.model.variant import Variant, variant_of
 from ltocompat.scan.describe import Detail, cubin_kernels, describe
 from ltocompat.scan.variants import find_variants
 from ltocompat.scan.walk import Batch
@@ -160,9 +162,12 @@ class SummaryBuilder:
     def summary(self, path: str) -> ArtifactSummary:
         """The summary of all that was added."""
         self._flush()
+        variants = find_variants(self._hosts)
+        if not all(each.pattern for each in variants) and not self._all_places_kept():
+            variants = ()  # whose modules the others are is not known
         return ArtifactSummary(
             path,
-            list(self._groups.values()),
+            [part for group in self._groups.values() for part in _parted(group, variants)],
             self.skipped,
             self._skipped_count,
             list(self._options.values()),
@@ -170,8 +175,11 @@ class SummaryBuilder:
             self._apart,
             test_groups=list(self._of_tests.values()),
             device_runtime=list(self._device_runtime.values()),
-            variants=find_variants(self._hosts),
+            variants=variants,
         )
+
+    def _all_places_kept(self) -> bool:
+        return all(group.count == len(group.places) for group in self._groups.values())
 
     def add_module(self, module: Module, trials: Trials) -> None:
         """Add a module, and what linkers and drivers did with it."""
@@ -184,7 +192,9 @@ class SummaryBuilder:
         _count(self._inner, group)
         for image in module.images:
             if image.kind is ImageKind.LTOIR and image.options is not None:
-                self._options.setdefault((image.options, *_of_variant(place.members)), image)
+                # Files of one folder are in one variant, but for those whose names tell it.
+                home = _of_variant(place.members) or _folder(place.members)
+                self._options.setdefault((image.options, *home), image)
 
     def add_host(self, host: Host) -> None:
         """Add a host file, which follows its modules and shows whether they need a device link."""
@@ -224,9 +234,28 @@ def _of_tests(group: ModuleGroup) -> bool:
     return loose and not _TESTS.isdisjoint(group.example.members[-1].split("/")[:-1])
 
 
+def _parted(group: ModuleGroup, variants: Sequence[Variant]) -> list[ModuleGroup]:
+    """The modules of each variant by themselves, and those of none.
+
+    Only paths that name a version tell what may be a variant before all files are read.
+    """
+    if not variants or len(group.places) < group.count:
+        return [group]
+    homes = dict.fromkeys(variant_of(place, variants) for place in group.places)
+    parts = []
+    for home in homes:
+        places = [place for place in group.places if variant_of(place, variants) is home]
+        parts.append(replace(group, count=len(places), example=places[0], places=places))
+    return parts
+
+
 def _of_variant(members: tuple[str, ...]) -> tuple[str, ...]:
     """The file, where it may turn out to be a variant, which is judged by itself."""
     return members if any(map(tagged_path, members)) else ()
+
+
+def _folder(members: tuple[str, ...]) -> tuple[str, ...]:
+    return (*members[:-1], posixpath.dirname(members[-1])) if members else ()
 
 
 def _count(

@@ -3,20 +3,28 @@
 Their paths differ in a version of CUDA only (``libx_cuda118.so`` beside ``libx_cuda130.so``,
 folders ``cu12`` and ``cu13``), they have nearly the same names for others, and no other file of the
 package has one of them brought by the system's loader (DT_NEEDED): what is brought is no choice.
+
+Where no path names a version, folders beside one another tell it that have the same libraries, of
+which one of CUDA's has another major in each: ``cupti/libcupti.so.12`` beside
+``cupti-blackwell/libcupti.so.13``.
 """
 
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ltocompat.model.cuda_tag import TaggedPath, tagged_path, without_tags
 from ltocompat.model.image import Host
+from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.variant import Variant
 
 # What compilers write rather than people: mangled C++ names, reserved names, and the linker's own.
 _NOT_AN_INTERFACE = ("_Z", "?", "__", "_init", "_fini", "_edata", "_end")
+
+_SUFFIX = re.compile(r"\.(?:so|dll|pyd)\b", re.IGNORECASE)
 
 _Members = tuple[str, ...]
 _Names = frozenset[str]
@@ -27,7 +35,8 @@ class _Family:
     """Files whose paths differ in a version of CUDA.
 
     Attributes:
-        pattern: what their paths, or the folders that hold them, have in common.
+        pattern: what their paths, or the folders that hold them, have in common; empty where their
+            paths don't name the version.
         hosts: version -> the libraries and programs there.
         folders: version -> the folder; empty where files are told by their own names.
     """
@@ -53,16 +62,15 @@ def find_variants(hosts: Iterable[Host]) -> tuple[Variant, ...]:
         hosts: all its libraries and programs, with what those whose names have a version export.
     """
     linked = [host for host in hosts if host.linked and host.place.members]
-    families = [family for family in _families(linked) if _alike(family)]
-    while bad := [family for family in families if _is_brought(family, families, linked)]:
-        families = [family for family in families if family not in bad]
+    families = _not_brought([family for family in _families(linked) if _alike(family)], linked)
+    families = families or _not_brought(_families_by_major(linked), linked)
     if not families:
         return ()
     every = dict.fromkeys(version for family in families for version in family.hosts)
     whole = {version for version in every if all(version in f.hosts for f in families)}
     if len(whole) < 2:
         return ()
-    patterns = tuple(family.pattern for family in families)
+    patterns = tuple(family.pattern for family in families if family.pattern)
     return tuple(
         _variant(version, families, patterns, whole=version in whole)
         for version in sorted(every, key=_in_order)
@@ -127,6 +135,68 @@ def _families(hosts: Sequence[Host]) -> list[_Family]:
     return [family for family in found.values() if len(family.hosts) > 1]
 
 
+def _families_by_major(hosts: Sequence[Host]) -> list[_Family]:
+    """Folders beside one another with the same libraries, one of CUDA's in another major each."""
+    beside: dict[tuple[_Members, str], dict[str, list[Host]]] = {}
+    for host in hosts:
+        *around, file = host.place.members
+        folder = posixpath.dirname(file)
+        if folder:
+            parent = (*around,), posixpath.dirname(folder)
+            beside.setdefault(parent, {}).setdefault(f"{folder}/", []).append(host)
+    found = (
+        _family_by_major(around, folders, hosts)
+        for (around, _), folders in beside.items()
+        if len(folders) > 1
+    )
+    return [family for family in found if family is not None]
+
+
+def _family_by_major(
+    around: _Members, folders: dict[str, list[Host]], hosts: Sequence[Host]
+) -> _Family | None:
+    """The folders of which each has a library of CUDA in a major of its own; None for none."""
+    majors = {folder: _majors(inside) for folder, inside in folders.items()}
+    shared = sorted(name for name in frozenset().union(*majors.values()))
+    for name in shared:
+        of_name = {folder: each[name] for folder, each in majors.items() if name in each}
+        if len(of_name) < 2 or len(set(of_name.values())) < len(of_name):
+            continue
+        within = {folder: _within((*around, folder), hosts) for folder in of_name}
+        if len({_stems(inside, len(folder)) for folder, inside in within.items()}) > 1:
+            continue
+        family = _Family("")
+        for folder, major in of_name.items():
+            family.hosts[str(major)] = within[folder]
+            family.folders[str(major)] = (*around, folder)
+        return family
+    return None
+
+
+def _majors(hosts: Sequence[Host]) -> dict[str, int]:
+    """The major of each library of CUDA, which has one file or several with the same."""
+    found: dict[str, set[int]] = {}
+    for host in hosts:
+        soname = host.soname or posixpath.basename(host.place.members[-1])
+        name, major = library_name(soname), library_major(soname)
+        if name is not None and major is not None:
+            found.setdefault(name, set()).add(major)
+    return {name: majors.pop() for name, majors in found.items() if len(majors) == 1}
+
+
+def _within(folder: _Members, hosts: Sequence[Host]) -> list[Host]:
+    return [host for host in hosts if Variant("", "", folders=(folder,)).has(host.place)]
+
+
+def _stems(hosts: Sequence[Host], start: int) -> _Names:
+    """What files of a folder are called without their versions."""
+    return frozenset(
+        f"{posixpath.dirname(path)}/{library_name(file) or _SUFFIX.split(file)[0]}"
+        for path in (host.place.members[-1][start:] for host in hosts)
+        for file in (posixpath.basename(path),)
+    )
+
+
 def _pattern(tagged: TaggedPath) -> str:
     return f"{without_tags(tagged.folder)}*" if tagged.folder else tagged.pattern
 
@@ -148,6 +218,13 @@ def _interface(hosts: Sequence[Host], family: _Family, *, mangled: bool = False)
         for name in host.exports
         if mangled or not name.startswith(_NOT_AN_INTERFACE)
     )
+
+
+def _not_brought(families: list[_Family], hosts: Sequence[Host]) -> list[_Family]:
+    """Those of which no file of another version, or of none, needs one."""
+    while bad := [family for family in families if _is_brought(family, families, hosts)]:
+        families = [family for family in families if family not in bad]
+    return families
 
 
 def _is_brought(family: _Family, families: Sequence[_Family], hosts: Sequence[Host]) -> bool:

@@ -10,11 +10,12 @@ import tomllib
 from collections import defaultdict
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import ltocompat
-from ltocompat.model.image import Host
+from ltocompat.model.image import CudaLibrary, Host
+from ltocompat.model.library_name import library_name
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Verdict
@@ -26,12 +27,14 @@ from ltocompat.rules.catalogue.library_problems import (
     of_other_names,
     opened,
 )
+from ltocompat.rules.catalogue.package_dependencies import dependency_missing
 from ltocompat.rules.rule import Problem
 
 TABLE = tomllib.loads(
     Path(ltocompat.__file__).with_name("facts").joinpath("cuda_libraries.toml").read_text("utf-8")
 )
 COMPILERS = ("libnvJitLink", "libnvrtc", "nvJitLink", "nvrtc")
+NEEDED_COMPILERS = ("libnvJitLink.so.12", "libnvrtc.so.12", "nvrtc64_120_0.dll")
 FILES: dict[str, set[str]] = defaultdict(set)
 REQUIRES: dict[str, set[str]] = defaultdict(set)
 VERSIONS: dict[str, set[tuple[str, str]]] = defaultdict(set)
@@ -65,6 +68,7 @@ def shipping(file: str, lines: list[str]) -> Shipped:
         kind=Kind.WHEEL,
         path="libx-1.0.whl",
         name="libx",
+        extras=("cuda",),
         requires=read_metadata(text.encode()).requires,
         platforms=("win_amd64" if windows else "manylinux_2_28_x86_64",),
     )
@@ -74,6 +78,7 @@ def shipping(file: str, lines: list[str]) -> Shipped:
         machine="x86-64",
         type="shared library",
         needed=(file, "libc.so.6"),
+        libraries=(CudaLibrary(library_name(file) or "", "needed", file, None, ""),),
     )
     required = Required(
         "",
@@ -135,3 +140,19 @@ def test_the_printed_line_cures(file: str, name: str) -> None:
         assert not before
         for choice in line.removeprefix("with that of ").split(" which is")[0].split(", "):
             assert problems(file, [name, choice]) == []
+
+
+@given(
+    file=st.sampled_from([*WANTED, *NEEDED_COMPILERS]),
+    names=st.sets(st.sampled_from(["numpy", "nvidia-nvtx-cu12", "nvidia-nccl-cu12"])),
+    extra=st.booleans(),
+)
+def test_every_library_of_cuda_is_missed_alike(file: str, names: set[str], *, extra: bool) -> None:
+    """NVRTC and nvJitLink as all others: what else of CUDA is brought decides, and how."""
+    of_cuda = {name for name in names if name.startswith("nvidia")}
+    assume(not any(file in FILES[name] for name in saturated(of_cuda)))
+    marker = '; extra == "cuda"' if extra else ""
+    shipped = shipping(file, [f"{name}{marker}" for name in sorted(names)])
+    brought_else = Verdict.OK if extra else Verdict.FAIL
+    expected = brought_else if of_cuda else Verdict.UNKNOWN
+    assert [problem.verdict for problem in dependency_missing(shipped)] == [expected]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ltocompat.model.image import Host
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.resolving import leads, not_at_hand
-from ltocompat.packages.values import Shipped
+from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rules.engine.needed_libraries import (
     NeededLibrary,
     cuda_major,
@@ -81,7 +81,6 @@ def _only_with_extra(library: NeededLibrary, shipped: Shipped) -> Problem:
 def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -> Problem:
     remedy = _advice(library, shipped)
     unknown = not_at_hand(shipped.package, shipped.others)
-    others = leads(shipped.package, shipped.others)
     verdict = Verdict.OK
     if variant:
         text = f"{library.named}, which nothing in the metadata brings; another major is brought"
@@ -93,17 +92,29 @@ def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -
         more = f" or {len(unknown) - 1} more" if len(unknown) > 1 else ""
         text = f"{library.named}, and whether {unknown[0]}{more} brings it is not known here"
         remedy += ", or give them by --with"
-    elif any(lead.extra is None for lead in others):
-        verdict = Verdict.FAIL
-        text = f"{library.named}, but nothing in the metadata brings it"
-    elif others:
-        text = f"{library.named}, which no extra brings, as they do other libraries of CUDA"
-        remedy += " into one of them"
     else:
-        verdict = Verdict.UNKNOWN
-        text = f"{library.named}, and nothing in the metadata brings any library of CUDA"
-        remedy += ", or tell users to install a CUDA toolkit"
+        verdict, text, cure = brought_by_nothing(shipped)
+        text = f"{library.named}, {text.format('it')}"
+        remedy += cure
     return Problem("PKG-01", verdict, text, remedy, f"dependencies of {shipped.package}")
+
+
+def brought_by_nothing(shipped: Shipped) -> tuple[Verdict, str, str]:
+    """What a library comes to that no dependency brings, and none may bring.
+
+    Returns:
+        The verdict; the reason, with ``{}`` for the library; what to add to the remedy.
+    """
+    others = leads(shipped.package, shipped.others)
+    nothing = "nothing in the metadata brings"
+    # Packages of conda bring CUDA with them, as conda-forge asks.
+    if shipped.package.kind is Kind.CONDA or any(lead.extra is None for lead in others):
+        return Verdict.FAIL, f"but {nothing} {{}}", ""
+    if others:
+        end = "which no extra brings, as they do other libraries of CUDA"
+        return Verdict.OK, end, " into one of them"
+    end = f"and {nothing} {{}}, nor any other library of CUDA"
+    return Verdict.UNKNOWN, end, ", or tell users to install a CUDA toolkit"
 
 
 def are_beside_torch(hosts: Sequence[Host]) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.image import Host
-from ltocompat.model.library_name import library_name
+from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.packages.resolving import ways_to
@@ -24,7 +24,6 @@ from ltocompat.rules.engine.needed_libraries import NeededLibrary, folders, need
 from ltocompat.rules.engine.shipped_needs import (
     LIBRARIES,
     Strength,
-    major_of,
     need_of,
     ways_of,
 )
@@ -65,18 +64,18 @@ def name_of_another_major(shipped: Shipped) -> Iterator[Problem]:
                 # What the loader brings is there first: a name to open is then a last resort.
                 and (how == "needed" or not _needs_major(host, name, major))
             }
-            majors = {major_of(file) for file in found} - {None}
+            majors = {library_major(file) for file in found} - {None}
             # Programs open several majors, one after the other, until one is there.
             if majors and major not in majors:
-                file, host = next((f, h) for f, h in found.items() if major_of(f) in majors)
+                file, host = next((f, h) for f, h in found.items() if library_major(f) in majors)
                 path = host.place.members[-1] if host.place.members else host.place.path
                 does = "needs" if how == "needed" else "opens"
                 yield Problem(
                     "PKG-05",
                     verdict,
                     f"{shipped.package.name} is called {text}, but {short(path)} {does} {file}",
-                    f"call it {_renamed(shipped.package, major_of(file))}, or build it with CUDA "
-                    f"{major}",
+                    f"call it {_renamed(shipped.package, library_major(file))}, or build it with "
+                    f"CUDA {major}",
                     str(host.place),
                 )
                 break
@@ -86,7 +85,9 @@ def name_of_another_major(shipped: Shipped) -> Iterator[Problem]:
 def _needs_major(host: Host, name: str, major: int) -> bool:
     """Whether the loader brings a library of this major to a host file."""
     return any(
-        library.name == name and library.how == "needed" and major_of(library.file or "") == major
+        library.name == name
+        and library.how == "needed"
+        and library_major(library.file or "") == major
         for library in host.libraries
     )
 

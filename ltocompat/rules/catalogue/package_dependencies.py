@@ -115,8 +115,9 @@ def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
         remedy = f"{remedy}, or give them by --with"
         yield Problem("PKG-01", Verdict.UNKNOWN, text, remedy, evidence, need.open_to_trial)
     else:
-        text = f"{need.why}, but nothing in the metadata brings {title}"
-        yield Problem("PKG-01", Verdict.FAIL, text, remedy, evidence, need.open_to_trial)
+        verdict, text, cure = library_problems.brought_by_nothing(shipped)
+        text = f"{need.why}, {text.format(title)}"
+        yield Problem("PKG-01", verdict, text, remedy + cure, evidence, need.open_to_trial)
 
 
 def _needing(part: str, shipped: Shipped) -> list[Host]:

@@ -26,6 +26,7 @@ from ltocompat.rules.emitted import (
     TARGET_LEAVES_OPEN,
 )
 from ltocompat.rules.engine.group_verdict import GroupVerdict
+from ltocompat.rules.engine.loaded_by_choice import PICKED_BY_PROGRAM
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE
 from ltocompat.rules.engine.without_kernels import (
     has_empty_kernels,
@@ -43,7 +44,7 @@ def findings_of_whole(
     if summary.skipped_count:  # what serves may lie where nothing could be read
         yield _unreadable(summary)
     elif gpu is not None and misses_all(judged):
-        yield _nothing_serves(judged, gpu)
+        yield _nothing_serves(judged, gpu, one_link=summary.one_link)
     yield from _lacking(judged, target, gpu, one_link=summary.one_link)
     yield from notes_of_empty(judged, gpu)
     yield from note_of_sliver(judged, gpu)
@@ -95,7 +96,7 @@ def _lacking(
     )
 
 
-def _nothing_serves(judged: list[GroupVerdict], gpu: Gpu) -> Finding:
+def _nothing_serves(judged: list[GroupVerdict], gpu: Gpu, *, one_link: bool) -> Finding:
     """Why no module is for a GPU: by the rule that excludes all images, where one does."""
     reasons: dict[str, str] = {}
     obstacles: set[str] = set()
@@ -115,12 +116,16 @@ def _nothing_serves(judged: list[GroupVerdict], gpu: Gpu) -> Finding:
         ABSENT_FROM_DEVICE_LINK if objects else only if route is Route.LINK else NOTHING_SERVES
     )
     end = " (error 209, no kernel image is available)" if route is Route.LOAD else ""
+    loose = not one_link and all(each.group.loose for each in judged)
+    if loose:
+        end = f", and {PICKED_BY_PROGRAM}"
     listed = "; ".join(f"{image} {reason}" for image, reason in list(reasons.items())[:4])
     more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""
+    verdict = Verdict.UNKNOWN if loose else Verdict.FAIL
     return Finding(
         source.id,
-        Verdict.FAIL,
-        Level.ERROR,
+        verdict,
+        LEVELS[verdict],
         f"nothing in it is for {gpu.arch}{end}{f': {listed}' if listed else ''}{more}"
         f"{_hollow(empty)}",
         source.remedy,

@@ -23,6 +23,7 @@ from ltocompat.rules.engine.judge_host import judge_host
 from ltocompat.rules.engine.judge_link import findings_of_link, leaves_symbols_open
 from ltocompat.rules.engine.loaded_by_choice import with_choices
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, ModuleVerdict
+from ltocompat.rules.engine.ways import possible_ways
 from ltocompat.rules.engine.without_kernels import with_neutral
 
 HALVES = ("load", "link")
@@ -50,11 +51,12 @@ def folded(
         missing: what it lacks wherever it goes.
         why: put the reasoning into words.
     """
-    judged = with_choices(with_neutral(judged))
+    judged = with_choices(with_neutral(judged), one_link=summary.one_link)
     hosts = [
         (host, host_verdict)
         for host in summary.hosts
         if (host_verdict := judge_host(host, target, gpu)) is not None
+        and not _links_nothing(host, host_verdict, summary)
     ]
     parts = [
         *(group_verdict.module_verdict for group_verdict in judged),
@@ -97,6 +99,18 @@ def folded(
         tuple(findings),
         tuple(_reasons(judged, hosts)) if why else (),
         _extent(judged, verdict, of_whole=summary.one_link or worst(around) is verdict),
+    )
+
+
+def _links_nothing(host: Host, judged: ModuleVerdict, summary: ArtifactSummary) -> bool:
+    """Whether a host file that has nvJitLink loaded calls nothing in it, with nothing to link."""
+    if judged.verdict is not None or judged.findings or judged.not_judged != {"link"}:
+        return False
+    calls = bool(host.nvjitlink_imports) or any(
+        library.name == "libnvJitLink" and library.how != "needed" for library in host.libraries
+    )
+    return not calls and not any(
+        Route.LINK in possible_ways(group.signature) for group in summary.groups
     )
 
 

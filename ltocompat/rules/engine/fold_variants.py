@@ -120,7 +120,7 @@ def note_of_variants(every: Sequence[VariantVerdict]) -> Finding:
         LEVELS[Verdict.OK],
         f"of {len(every)} variants {name} fits best and decides; the others: {others}",
         source.remedy,
-        "paths that differ in a version of CUDA, names that they export, DT_NEEDED",
+        "versions of CUDA in paths or sonames, names that they export, DT_NEEDED",
         source.source,
         headline=f"{name} decides; the other variants: {others}",
     )

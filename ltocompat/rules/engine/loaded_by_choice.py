@@ -3,6 +3,9 @@
 Such a module may be for one architecture only, and keep PTX that newer GPUs never see: the library
 has SASS for those elsewhere (cuTENSOR 2.8.1: 23 modules of SASS for sm_75 beside 136 for sm_90).
 Where the driver would refuse that PTX, its bytes don't tell whether anybody asks for it.
+
+Nor do those of bare images in a package, which has code of its own to pick one and may compile
+others when it runs (flashinfer 0.7.2: four files of PTX for sm_103a, and sources for all else).
 """
 
 from __future__ import annotations
@@ -16,21 +19,37 @@ from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict
 from ltocompat.rules.engine.group_verdict import GroupVerdict
 
 _File = tuple[str, tuple[str, ...]]
+PICKED_BY_PROGRAM = "whether a program of the package picks it here is not known"
 _UNREGISTERED = "no wrapper registers it"
 _WHY = "loaded only where the library's own code chooses it"
 
 
-def with_choices(judged: Sequence[GroupVerdict]) -> list[GroupVerdict]:
+def with_choices(judged: Sequence[GroupVerdict], *, one_link: bool) -> list[GroupVerdict]:
     """The same, with no more said of such modules than their own files tell.
 
     A note, where the file has SASS for the GPU in other modules; unknown, where it has other PTX
     for it; else the library has nothing but this, and the verdict stays.
+
+    Args:
+        judged: the modules, with their verdicts.
+        one_link: all that can be linked is, so that nothing of it is a choice.
     """
+    if not one_link:
+        judged = [_left_open(each) if each.group.loose else each for each in judged]
     if not any(map(_is_choice, judged)):
         return list(judged)
     by_sass = _served(judged, "sass")
     by_ptx = _served(judged, "ptx")
     return [_weighed(each, by_sass, by_ptx) if _is_choice(each) else each for each in judged]
+
+
+def _left_open(each: GroupVerdict) -> GroupVerdict:
+    verdict = each.module_verdict
+    if verdict.verdict is not Verdict.FAIL:
+        return each
+    findings = _eased(verdict.findings, Verdict.UNKNOWN, PICKED_BY_PROGRAM)
+    left = replace(verdict, verdict=Verdict.UNKNOWN, findings=findings)
+    return each._replace(module_verdict=left)
 
 
 def _is_choice(each: GroupVerdict) -> bool:

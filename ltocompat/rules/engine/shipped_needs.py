@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import enum
 import posixpath
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import Host, ImageKind
-from ltocompat.model.library_name import library_name
+from ltocompat.model.library_name import library_major, library_name
 from ltocompat.packages.resolving import Way, together, ways_to
 from ltocompat.packages.values import Kind
 from ltocompat.rules import floors, linker_imports
@@ -24,7 +23,6 @@ LIBRARIES = {"nvjitlink": "libnvJitLink", "nvrtc": "libnvrtc"}
 TITLES = {"nvjitlink": "nvJitLink", "nvrtc": "NVRTC"}
 _WHEELS = {"nvjitlink": "nvidia-nvjitlink", "nvrtc": "nvidia-cuda-nvrtc"}
 _CONDA = {"nvjitlink": "libnvjitlink", "nvrtc": "cuda-nvrtc"}
-_MAJOR = re.compile(r"\.so\.(\d{1,9})|_(\d{1,9})\d_\d", re.IGNORECASE)
 _LAST_WITH_SUFFIX = 12
 _STEP = " -> "
 
@@ -82,7 +80,7 @@ class Need:
         versions = f">={floor},<{floor.major + 1}"
         if self.conda:
             return f"depends: {_CONDA[self.part]} {versions}"
-        suffix = "-cu12" if floor.major <= _LAST_WITH_SUFFIX else ""
+        suffix = f"-cu{max(floor.major, 11)}" if floor.major <= _LAST_WITH_SUFFIX else ""
         return f"Requires-Dist: {_WHEELS[self.part]}{suffix}{versions}"
 
     @property
@@ -168,12 +166,6 @@ def has_ltoir(shipped: Shipped) -> bool:
     )
 
 
-def major_of(file: str) -> int | None:
-    """12 of ``libnvrtc.so.12`` and ``nvrtc64_120_0.dll``; None where no major is named."""
-    match = _MAJOR.search(file)
-    return int(match[1] or match[2]) if match else None
-
-
 def _nvjitlink(
     shipped: Shipped,
     strength: Strength,
@@ -255,7 +247,7 @@ def _asked(
 
 
 def _majors(files: Iterable[str]) -> tuple[int, ...]:
-    return tuple(sorted({major for file in files if (major := major_of(file)) is not None}))
+    return tuple(sorted({major for file in files if (major := library_major(file)) is not None}))
 
 
 def _says(named: list[tuple[Host, str]], strength: Strength) -> str:
