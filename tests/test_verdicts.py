@@ -285,3 +285,30 @@ def test_nothing_is_missed_where_no_image_of_a_module_has_kernels() -> None:
     empty = sass("sm_75")._replace(has_kernels=False)
     assert judged(group(empty)).verdict is Verdict.OK
     assert judged(group(empty, sass("sm_80"))).verdict is Verdict.FAIL  # the other may have some
+
+
+def needing_linker(*imports: str) -> Host:
+    """Has libnvJitLink.so.13 loaded with it, as the server of libcuopt."""
+    asked = CudaLibrary("libnvJitLink", "needed", "libnvJitLink.so.13", None, "DT_NEEDED")
+    return Host(
+        place=Place("x.whl", ("server",)),
+        format="ELF",
+        machine="x86-64",
+        type="executable",
+        needed=("libnvJitLink.so.13",),
+        libraries=(asked,),
+        nvjitlink_imports=imports,
+    )
+
+
+def test_a_linker_that_is_only_loaded_leaves_no_link_open() -> None:
+    """A target without nvJitLink decides nothing of it; one of another major fails the load."""
+    idle = ArtifactSummary("x.whl", [], hosts=[needing_linker()])
+    calling = ArtifactSummary("x.whl", [], hosts=[needing_linker("__nvJitLinkCreate_13_0")])
+    silent, other = parse(["driver=580.95.05,gpu=h100", "driver=580.95.05,gpu=h100,nvjitlink=12.9"])
+    (nothing,) = results(idle, silent)
+    assert (nothing.without_device_code, nothing.not_judged) == (True, ())
+    (open_,) = results(calling, silent)
+    assert open_.not_judged == ("link",)
+    (failed,) = results(idle, other)
+    assert failed.verdict is Verdict.FAIL
