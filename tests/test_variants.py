@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from libraries_made import build, needs_gcc
 from packages_made import conda, wheel
@@ -177,6 +177,8 @@ STEMS = ("libcupti", "libnvperf_host", "libcheckpoint")
     alike=st.booleans(),
     user=st.sampled_from(["none", "inside", "outside"]),
 )
+@example(names=["a", "b"], majors=[12, 13, 14, 15], extra="first", alike=True, user="none")
+@example(names=["a", "b"], majors=[12, 13, 14, 15], extra="", alike=True, user="outside")
 def test_folders_of_one_library_in_several_majors_are_variants(
     names: list[str], majors: list[int], extra: str, *, alike: bool, user: str
 ) -> None:
