@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from libraries_made import GCC, needs_gcc
 
+from ltocompat.cli import run
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.values import (
     LANDLOCK,
@@ -147,3 +148,19 @@ def test_it_sees_no_variable_of_the_user(monkeypatch: pytest.MonkeyPatch, librar
         assert pool.sandbox == BOTH
     assert b"token" not in environment
     assert folder.endswith(" (deleted)")
+
+
+@pytest.mark.parametrize(("value", "required"), [("1", True), ("0", False), ("", False)])
+def test_the_variable_asks_for_it_as_the_option_does(
+    value: str, required: bool, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LTOCOMPAT_REQUIRE_SANDBOX", value)
+    run(["link", "no-such-file", "--arch", "sm_90"])  # as every verb reads it
+    limits = TrialLimits(sandbox=(LANDLOCK,))
+    pool = Pool(library, workers=1, limits=limits)
+    if required:
+        with pytest.raises(TrialImpossible, match="seccomp can't confine"), pool:
+            pass
+    else:
+        with pool:
+            assert pool.sandbox == (LANDLOCK,)

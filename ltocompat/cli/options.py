@@ -116,6 +116,8 @@ TrialLink = Annotated[
 def _require_sandbox(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
     if wanted:
         os.environ[REQUIRE_SANDBOX] = "1"
+    else:  # it may say 0
+        os.environ.pop(REQUIRE_SANDBOX, None)
 
 
 RequireSandbox = Annotated[
