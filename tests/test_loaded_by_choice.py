@@ -7,17 +7,21 @@ library that has SASS for other GPUs in other modules. PTX 9.0 needs a driver of
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from generated_artifacts import IMAGES
 from hypothesis import given
 from hypothesis import strategies as st
+from packages_made import wheel
+from samples import FOLDER
 
+from ltocompat.cli import run
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import ImageKind, Skipped
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature, ModuleSignature
-from ltocompat.model.verdict import Level, Result, Verdict
+from ltocompat.model.verdict import Level, Result, Route, Verdict
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.targets import parse
 
@@ -47,9 +51,9 @@ def group(
     return ModuleGroup(signature, {}, count, places[0], inner=True, places=places)
 
 
-def loose(*images: ImageSignature) -> ModuleGroup:
+def loose(*images: ImageSignature, file: str = "x/k.ptx") -> ModuleGroup:
     """Each in a file of its own in the package."""
-    place = Place("x.whl", ("x/k.ptx",))
+    place = Place("x.whl", (file,))
     bare = tuple(each._replace(in_fatbin=False) for each in images)
     return ModuleGroup(ModuleSignature(bare, None), {}, 1, place, inner=True, places=[place])
 
@@ -59,6 +63,11 @@ CHOICE = group(SASS_80, NEW_PTX, registered=False, count=3)
 
 def judged(*groups: ModuleGroup) -> Result:
     (result,) = by_route(*groups)
+    return result
+
+
+def loaded(*groups: ModuleGroup) -> Result:
+    (result,) = results(ArtifactSummary("x.whl", list(groups)), ON_550, Route.LOAD)
     return result
 
 
@@ -118,10 +127,54 @@ def test_what_may_be_loaded_on_any_gpu_fails_all_the_same(module: ModuleGroup) -
 BARE = st.sampled_from([i for i in IMAGES if i.kind in (ImageKind.PTX, ImageKind.SASS)])
 
 
-@given(st.lists(BARE, min_size=1, max_size=3))
-def test_bare_images_fail_no_package(images: list[ImageSignature]) -> None:
-    """Its programs pick among them, or compile others when they run: flashinfer-python 0.7.2."""
-    assert all(each.verdict is not Verdict.FAIL for each in by_route(*map(loose, images)))
+LISTS = st.lists(BARE, min_size=1, max_size=4)
+
+
+@given(LISTS)
+def test_a_package_of_bare_images_fails_exactly_where_each_fails_by_itself(
+    images: list[ImageSignature],
+) -> None:
+    """Its programs pick among them; where the driver refuses each, there is nothing to pick."""
+    files = [loose(each, file=f"x/k{n}.ptx") for n, each in enumerate(images)]
+    package = loaded(*files)
+    alone = {file.example: loaded(replace(file, inner=False)) for file in files}
+    fails = all(each.verdict is Verdict.FAIL for each in alone.values())
+    assert (package.verdict is Verdict.FAIL) == fails
+    if fails and all(image.has_kernels for image in images):
+        # Those that are for the GPU are named; where none is, all of them.
+        named = {place for finding in package.findings for place in finding.places}
+        for_gpu = {place for place, each in alone.items() if not each.coverage.none}
+        assert named >= (for_gpu or set(alone))
+
+
+@given(LISTS)
+def test_bare_images_fail_no_package_that_has_sources_or_that_was_not_read_whole(
+    images: list[ImageSignature],
+) -> None:
+    """What it compiles when it runs (flashinfer-python 0.7.2), or what lies there, may serve."""
+    files = [loose(each, file=f"x/k{n}.ptx") for n, each in enumerate(images)]
+    unread = Skipped(Place("x.whl", ("y.so",)), "it is cut off")
+    for summary in (
+        ArtifactSummary("x.whl", list(files), has_sources=True),
+        ArtifactSummary("x.whl", list(files), [unread], 1),
+    ):
+        found = results(summary, ON_550)
+        assert all(each.verdict is not Verdict.FAIL for each in found)
+
+
+@pytest.mark.parametrize(
+    ("sources", "code"), [([], 1), (["x/k.cu"], 3), (["x/include/k.cuh"], 3), (["x/k.cpp"], 1)]
+)
+def test_sources_of_cuda_in_a_wheel_leave_open_what_its_loose_images_fail(
+    sources: list[str], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The cubin is for H100; A100 finds nothing, and the file is named."""
+    cubin = (FOLDER / "cubin/nvrtc-12.4-sm_90.cubin").read_bytes()
+    path = wheel(tmp_path, {"x/k.cubin": cubin, **dict.fromkeys(sources, b"// code")})
+    target = "--deploy-target=driver=580.95.05,gpu=a100"
+    assert run(["check", str(path), target]) == code
+    assert "x/k.cubin alone" in " ".join(capsys.readouterr().out.split())
+    assert run(["check", str(path), target.replace("a100", "h100")]) == 0
 
 
 @given(BARE)
@@ -135,4 +188,5 @@ def test_a_bare_image_makes_nothing_well_that_fails_without(image: ImageSignatur
 def test_a_bare_image_that_is_named_itself_fails() -> None:
     named = replace(loose(NEW_PTX), inner=False)
     assert judged(named).verdict is Verdict.FAIL
-    assert judged(loose(NEW_PTX)).verdict is Verdict.UNKNOWN
+    assert judged(loose(NEW_PTX)).verdict is Verdict.FAIL
+    assert judged(loose(NEW_PTX), group(SASS_90, registered=True)).verdict is Verdict.UNKNOWN

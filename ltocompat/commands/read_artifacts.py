@@ -17,13 +17,14 @@ from ltocompat.commands.failures import with_failures
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter
-from ltocompat.model.image import Skipped
+from ltocompat.model.image import CUDA_SOURCES, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.model.signature import KernelsToCount, ModuleSignature, module_signature
 from ltocompat.model.symbols import SymbolsToRead
 from ltocompat.model.target import Target
 from ltocompat.model.trial_answer import Trials
+from ltocompat.packages.reading import package_of
 from ltocompat.rules.engine.kernel_counts import kernels_to_count
 from ltocompat.rules.engine.symbols_to_read import symbols_to_read
 from ltocompat.scan import parallel, walk
@@ -190,7 +191,10 @@ class _Reader:
             if named:
                 raise
             summary.skip(Skipped(file, str(error)))
-        return summary.summary(file.path)
+        whole = summary.summary(file.path)
+        if any(group.loose for group in whole.groups):
+            whole.has_sources = _has_sources(file.path, reading.settings.limits)
+        return whole
 
     def _kernels_to_count(self, signature: ModuleSignature) -> KernelsToCount:
         """Whose kernels decide something of a module, as the rules say."""
@@ -209,6 +213,12 @@ class _Reader:
             wanted = symbols_to_read(signature, reading.targets, one_link=reading.one_link)
             self._symbols[signature] = wanted
         return wanted
+
+
+def _has_sources(path: str, limits: Limits) -> bool:
+    """Whether a package brings sources of CUDA, which its programs may compile when they run."""
+    package = package_of(path, limits)
+    return package is not None and any(name.endswith(CUDA_SOURCES) for name in package.files)
 
 
 def _trials(modules: walk.Modules, try_modules: TryModules | None) -> Sequence[Trials]:

@@ -66,6 +66,8 @@ class ArtifactSummary:
         test_groups: loose images of a package's own tests, on which no verdict of it rests.
         device_runtime: objects of NVIDIA's libcudadevrt in a package, for links that others make.
         variants: files of which the artifact's loader opens one.
+        has_sources: sources of CUDA lie beside its loose images; what they are compiled into when
+            its programs run may serve where the images don't.
     """
 
     path: str
@@ -80,6 +82,7 @@ class ArtifactSummary:
     test_groups: list[ModuleGroup] = field(default_factory=list)
     device_runtime: list[ModuleGroup] = field(default_factory=list)
     variants: tuple[Variant, ...] = ()
+    has_sources: bool = False
 
     @property
     def modules(self) -> int:

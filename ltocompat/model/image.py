@@ -62,6 +62,8 @@ class Compression(enum.StrEnum):
 
 BITCODE = ".bc"
 """How the names of files of LLVM bitcode end, which compilers make device code of later."""
+CUDA_SOURCES = (".cu", ".cuh")
+"""How the names of sources of CUDA end, which programs may compile when they run."""
 
 
 class Role(enum.StrEnum):

@@ -1,4 +1,7 @@
-"""Real wheels, downloaded when needed by the user's own pip, and unpacked into a cache."""
+"""Real wheels, downloaded when needed by the user's own pip, and unpacked into a cache.
+
+LTOCOMPAT_TEST_WHEELS names another folder for them, such as one on a larger disk.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ import sys
 import zipfile
 from pathlib import Path
 
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "ltocompat-tests"
+_USUAL = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "ltocompat-tests"
+CACHE = Path(os.environ.get("LTOCOMPAT_TEST_WHEELS") or _USUAL)
 
 
 def member(requirement: str, name: str) -> Path:

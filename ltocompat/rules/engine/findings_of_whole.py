@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
@@ -26,7 +26,6 @@ from ltocompat.rules.emitted import (
     TARGET_LEAVES_OPEN,
 )
 from ltocompat.rules.engine.group_verdict import GroupVerdict
-from ltocompat.rules.engine.loaded_by_choice import PICKED_BY_PROGRAM
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE
 from ltocompat.rules.engine.without_kernels import (
     has_empty_kernels,
@@ -44,7 +43,7 @@ def findings_of_whole(
     if summary.skipped_count:  # what serves may lie where nothing could be read
         yield _unreadable(summary)
     elif gpu is not None and misses_all(judged):
-        yield _nothing_serves(judged, gpu, one_link=summary.one_link)
+        yield _nothing_serves(summary, judged, gpu)
     yield from _lacking(judged, target, gpu, one_link=summary.one_link)
     yield from notes_of_empty(judged, gpu)
     yield from note_of_sliver(judged, gpu)
@@ -96,7 +95,7 @@ def _lacking(
     )
 
 
-def _nothing_serves(judged: list[GroupVerdict], gpu: Gpu, *, one_link: bool) -> Finding:
+def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: Gpu) -> Finding:
     """Why no module is for a GPU: by the rule that excludes all images, where one does."""
     reasons: dict[str, str] = {}
     obstacles: set[str] = set()
@@ -116,12 +115,17 @@ def _nothing_serves(judged: list[GroupVerdict], gpu: Gpu, *, one_link: bool) -> 
         ABSENT_FROM_DEVICE_LINK if objects else only if route is Route.LINK else NOTHING_SERVES
     )
     end = " (error 209, no kernel image is available)" if route is Route.LOAD else ""
-    loose = not one_link and all(each.group.loose for each in judged)
+    loose = not summary.one_link and all(each.group.loose for each in judged)
+    open_ = loose and summary.has_sources
     if loose:
-        end = f", and {PICKED_BY_PROGRAM}"
+        files = _first(
+            (place.path, *place.members)[-1] for each in judged for place in each.group.places
+        )
+        end = f", and its device code is {files} alone"
+        end += "; whether it compiles its sources here is not known" if open_ else ""
     listed = "; ".join(f"{image} {reason}" for image, reason in list(reasons.items())[:4])
     more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""
-    verdict = Verdict.UNKNOWN if loose else Verdict.FAIL
+    verdict = Verdict.UNKNOWN if open_ else Verdict.FAIL
     return Finding(
         source.id,
         verdict,
@@ -135,6 +139,13 @@ def _nothing_serves(judged: list[GroupVerdict], gpu: Gpu, *, one_link: bool) -> 
         judged[0].group.example,
         places=tuple(place for each in judged for place in each.group.places),
     )
+
+
+def _first(names: Iterable[str]) -> str:
+    """The first two names, and how many more there are."""
+    known = tuple(dict.fromkeys(names))
+    more = f" and {len(known) - 2:,} more files" if len(known) > 2 else ""
+    return ", ".join(known[:2]) + more
 
 
 def _hollow(places: list[Place]) -> str:

@@ -51,7 +51,11 @@ def folded(
         missing: what it lacks wherever it goes.
         why: put the reasoning into words.
     """
-    judged = with_choices(with_neutral(judged), one_link=summary.one_link)
+    judged = with_choices(
+        with_neutral(judged),
+        one_link=summary.one_link,
+        may_have_more=summary.has_sources or bool(summary.skipped_count),
+    )
     hosts = [
         (host, host_verdict)
         for host in summary.hosts

@@ -4,8 +4,9 @@ Such a module may be for one architecture only, and keep PTX that newer GPUs nev
 has SASS for those elsewhere (cuTENSOR 2.8.1: 23 modules of SASS for sm_75 beside 136 for sm_90).
 Where the driver would refuse that PTX, its bytes don't tell whether anybody asks for it.
 
-Nor do those of bare images in a package, which has code of its own to pick one and may compile
-others when it runs (flashinfer 0.7.2: four files of PTX for sm_103a, and sources for all else).
+Nor do those of bare images in a package, which has code of its own to pick one: beside others that
+may serve, or sources that it may compile when it runs (flashinfer 0.7.2: four files of PTX for
+sm_103a, and sources for all else). Where there is nothing else, nothing can be picked: it fails.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _UNREGISTERED = "no wrapper registers it"
 _WHY = "loaded only where the library's own code chooses it"
 
 
-def with_choices(judged: Sequence[GroupVerdict], *, one_link: bool) -> list[GroupVerdict]:
+def with_choices(
+    judged: Sequence[GroupVerdict], *, one_link: bool, may_have_more: bool
+) -> list[GroupVerdict]:
     """The same, with no more said of such modules than their own files tell.
 
     A note, where the file has SASS for the GPU in other modules; unknown, where it has other PTX
@@ -33,14 +36,19 @@ def with_choices(judged: Sequence[GroupVerdict], *, one_link: bool) -> list[Grou
     Args:
         judged: the modules, with their verdicts.
         one_link: all that can be linked is, so that nothing of it is a choice.
+        may_have_more: what the package has besides is not known: sources, or bytes left unread.
     """
-    if not one_link:
+    if not one_link and (may_have_more or any(map(_may_serve, judged))):
         judged = [_left_open(each) if each.group.loose else each for each in judged]
     if not any(map(_is_choice, judged)):
         return list(judged)
     by_sass = _served(judged, "sass")
     by_ptx = _served(judged, "ptx")
     return [_weighed(each, by_sass, by_ptx) if _is_choice(each) else each for each in judged]
+
+
+def _may_serve(each: GroupVerdict) -> bool:
+    return each.for_gpu and each.module_verdict.verdict is not Verdict.FAIL
 
 
 def _left_open(each: GroupVerdict) -> GroupVerdict:
