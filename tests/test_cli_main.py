@@ -266,7 +266,7 @@ def test_help_imports_nothing_slow() -> None:
 
 
 COMMANDS: dict[str, Any] = {name: verb_command(name) for name in VERBS}
-GROUPS = {"linkers"}
+GROUPS = {"linkers", "survey"}
 
 
 def test_the_list_of_verbs_says_of_each_what_its_own_help_does() -> None:
@@ -300,7 +300,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("narrow")
-@pytest.mark.parametrize("group", [[], ["linkers"]])
+@pytest.mark.parametrize("group", [[], ["linkers"], ["survey"]])
 def test_no_summary_is_cut_at_80_columns(group: list[str], capsys: Captured) -> None:
     run([*group, "--help"])
     text = capsys.readouterr().out

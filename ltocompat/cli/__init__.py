@@ -42,6 +42,7 @@ VERBS = {
     "selftest": Verb("selftest", "Compile, link, load and run here, and say where it stops."),
     "targets": Verb("targets", "List the GPUs, drivers and releases of deploy targets."),
     "schema": Verb("schema", "Print the JSON Schema of a verb's answer, or of a policy."),
+    "survey": Verb("survey", "Survey many packages: a dataset of what they hold and need."),
     "linkers": Verb("linkers", "List, install and remove nvJitLinks and nvlinks."),
     "nvjitlink": Verb("linkers", "The same as linkers, of nvJitLink alone.", hidden=True),
 }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ltocompat.commands.link import Linked
     from ltocompat.commands.policy.gate import Audited
     from ltocompat.commands.selftest import SelfTestStep
+    from ltocompat.commands.survey.run import Tally
     from ltocompat.model.diff import Diff
     from ltocompat.model.image import Record, Skipped
     from ltocompat.model.link_options import Disagreement
@@ -261,3 +262,12 @@ class SelfTestStatus(ExitStatus["SelfTestStep"]):
         elif SelfTestResult.MISSING in self._results:
             self.worsen(MISSING)
         return iter(())
+
+
+class SurveyStatus(ExitStatus["Tally"]):
+    """Findings are rows; a package that could not be read counts."""
+
+    def take(self, record: Tally) -> None:
+        """Let failures count."""
+        if record.statuses["failed"]:
+            self.worsen(NOTHING_JUDGED)

@@ -1,0 +1,70 @@
+"""What a source says of a distribution before its file is read, and what its task cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distribution:
+    """A file to survey, as its source knows it.
+
+    Attributes:
+        source: its path or address.
+        filename: name of the file.
+        index: the index that it comes from; None for a file of a folder.
+        project: normalized name; None where nothing names it.
+        version: as written; None where nothing names it.
+        tags: of the file name.
+        platforms: those of the tags.
+        requires_python: as the index says it.
+        requires_dist: lines ``Requires-Dist``, where they were read apart from the file.
+        extras: names of extras, likewise.
+        upload_time: when the index got it.
+        yanked: its project withdrew it.
+        yanked_reason: why.
+        size: bytes, as the index says it.
+        sha256: as the index says it, or as it was measured.
+    """
+
+    source: str
+    filename: str
+    index: str | None = None
+    project: str | None = None
+    version: str | None = None
+    tags: tuple[str, ...] = ()
+    platforms: tuple[str, ...] = ()
+    requires_python: str | None = None
+    requires_dist: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
+    upload_time: datetime | None = None
+    yanked: bool = False
+    yanked_reason: str | None = None
+    size: int | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measures:
+    """What the task of a distribution cost.
+
+    Attributes:
+        ended: when it ended.
+        seconds: wall-clock time.
+        cpu_seconds: processor time.
+        peak_memory: largest resident memory of the process so far, bytes; 0 where not known.
+        bytes_fetched: bytes that came over the network.
+        requests: requests that were sent.
+        size: bytes of the file, as measured; None where it was not.
+        looked_at: ``whole`` or ``members``; None where nothing was.
+    """
+
+    ended: datetime
+    seconds: float
+    cpu_seconds: float
+    peak_memory: int = 0
+    bytes_fetched: int = 0
+    requests: int = 0
+    size: int | None = None
+    looked_at: str | None = None

@@ -1,0 +1,23 @@
+"""What surveys need beyond the rest of this package: imported late, and missed in one sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ltocompat.model.errors import Missing
+
+_INSTALL = "surveys need Dask and pyarrow; install them with: pip install 'ltocompat[survey]'"
+
+
+def parquet() -> tuple[Any, Any]:
+    """Pyarrow and pyarrow.parquet.
+
+    Raises:
+        Missing: they are not installed.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise Missing(_INSTALL) from error
+    return pa, pq

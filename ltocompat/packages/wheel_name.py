@@ -1,0 +1,38 @@
+"""What the file name of a wheel says (PEP 427, PEP 425)."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import NamedTuple
+
+from ltocompat.packages.values import normalized
+
+
+class WheelName(NamedTuple):
+    """The parts of a wheel's name.
+
+    Attributes:
+        project: normalized.
+        version: as written.
+        build: its build tag; empty where it has none.
+        tags: one for each Python, ABI and platform: ``cp311-cp311-manylinux_2_28_x86_64``.
+        platforms: those of the tags, as written.
+    """
+
+    project: str
+    version: str
+    build: str
+    tags: tuple[str, ...]
+    platforms: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, filename: str) -> WheelName | None:
+        """The parts; None for what is no such name."""
+        stem, dot, suffix = filename.rpartition(".")
+        parts = stem.split("-")
+        if not dot or suffix.lower() != "whl" or len(parts) not in (5, 6) or not all(parts):
+            return None
+        build = parts[2] if len(parts) == 6 else ""
+        pythons, abis, platforms = (part.split(".") for part in parts[-3:])
+        tags = tuple("-".join(tag) for tag in product(pythons, abis, platforms))
+        return cls(normalized(parts[0]), parts[1], build, tags, tuple(platforms))

@@ -1,0 +1,36 @@
+"""The answer of ``survey``: a few lines; the dataset is beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from ltocompat.report import Failure, Writable
+from ltocompat.report.text import binary_size, count, escape
+
+if TYPE_CHECKING:
+    from ltocompat.commands.survey.run import Tally
+
+_VERDICTS = ("fail", "unknown", "undocumented", "jit", "ok")
+
+
+def write(records: Iterable[Tally | Failure], stream: Writable) -> None:
+    """Write what a run did."""
+    for record in records:
+        if not isinstance(record, Failure):
+            stream.write("".join(f"{line}\n" for line in _lines(record)))
+
+
+def _lines(tally: Tally) -> Iterator[str]:
+    total = sum(tally.statuses.values())
+    statuses = ", ".join(f"{number:,} {name}" for name, number in sorted(tally.statuses.items()))
+    there = f"; {tally.known:,} were there already" if tally.known else ""
+    yield f"{count(total, 'package')} surveyed{f': {statuses}' if total else ''}{there}"
+    if tally.worst:
+        worst = ", ".join(
+            f"{tally.worst[verdict]:,} {verdict}" for verdict in _VERDICTS if tally.worst[verdict]
+        )
+        yield f"worst verdicts: {worst}"
+    if tally.fetched:
+        yield f"fetched {binary_size(tally.fetched)} of {binary_size(tally.size)}"
+    yield f"dataset: {escape(tally.folder)}"

@@ -1,0 +1,133 @@
+"""The dataset of a survey: its tables, and that no run loses or doubles a row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from surveys_made import example, packages, survey
+
+from ltocompat.commands.survey.dataset import Dataset, arrow_schema
+from ltocompat.commands.survey.tables import TABLES, columns
+from ltocompat.model.errors import UnreadableInput, UsageError
+
+TARGETS = ("driver=535.104.05,gpu=a100+h100", "driver=580.65.06,gpu=h100+rtx5090")
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    return Dataset(str(example(tmp_path_factory.mktemp("example"))))
+
+
+def test_every_column_has_a_meaning_and_every_table_a_sha256_and_a_facts_version() -> None:
+    for name in TABLES:
+        found = columns(name)
+        assert [column.name for column in found][:2] == ["sha256", "facts"]
+        assert all(column.meaning.endswith((".", "..")) for column in found), name
+
+
+def test_every_row_is_of_its_type_and_of_a_distribution(dataset: Dataset) -> None:
+    known = {row.sha256 for row in dataset.rows("distributions")}
+    assert len(known - {None}) == 10
+    for name in TABLES:
+        rows = list(dataset.rows(name))
+        assert rows, name
+        assert {row.sha256 for row in rows} <= known
+        assert len({row.facts for row in rows}) == 1
+        assert dataset.table(name).schema == arrow_schema(name)
+
+
+def test_pandas_reads_a_table_with_one_line(dataset: Dataset) -> None:
+    import pandas as pd  # type: ignore[import-untyped]
+
+    rows = pd.read_parquet(f"{dataset.folder}/distributions")
+    by_project = rows.set_index(["project", "version"]).sort_index()
+    assert list(by_project.loc["only-sass", "1.0"].sass) == ["sm_80"]
+    assert list(by_project.loc["only-ptx", "1.0"].ptx) == ["compute_80"]
+    assert list(by_project.loc["linked", "2.0"].ltoir) == ["lto_80"]
+    assert list(by_project.loc["linked", "2.0"].requires_dist) == ["nvidia-nvjitlink>=13.0"]
+    assert by_project.loc["pure", "1.0"].status == "no device code"
+    assert by_project.loc["windows", "1.0"].platforms == ["win_amd64"]
+
+
+def test_a_package_is_judged_for_the_systems_of_its_platforms(dataset: Dataset) -> None:
+    names = {row["sha256"]: row["filename"] for row in dataset.table("distributions").to_pylist()}
+    systems = {
+        (names[row["sha256"]].split("-")[0], row["target"].partition(",")[0])
+        for row in dataset.table("verdicts").to_pylist()
+        if row["target"].startswith("os=")
+    }
+    assert systems == {("arm", "os=linux-aarch64"), ("windows", "os=windows")}
+
+
+def test_an_nvjitlink_too_old_is_a_finding_about_any_target(dataset: Dataset) -> None:
+    rows = [row for row in dataset.table("findings").to_pylist() if row["target"] == "any target"]
+    assert {row["rule"] for row in rows} >= {"PKG-02"}
+
+
+def test_a_broken_package_is_a_row_and_an_error(dataset: Dataset) -> None:
+    (row,) = (r for r in dataset.table("errors").to_pylist() if r["filename"].startswith("broken"))
+    assert row["step"] == "read"
+    assert not row["passing"]
+    assert row["reason"]
+
+
+def test_no_row_says_where_the_files_lay(dataset: Dataset) -> None:
+    for name in TABLES:
+        table = dataset.table(name).drop_columns(
+            [column for column in ("source",) if column in arrow_schema(name).names]
+        )
+        assert "packages/" not in str(table.to_pylist()), name
+
+
+def test_a_second_run_over_the_same_adds_nothing(tmp_path: Path) -> None:
+    packages(tmp_path / "packages")
+    first = survey(tmp_path / "packages", tmp_path / "out", *TARGETS)
+    before = _rows(tmp_path / "out")
+    again = survey(tmp_path / "packages", tmp_path / "out", *TARGETS)
+    assert sum(first.statuses.values()) == again.known == 10
+    assert not again.statuses
+    assert _rows(tmp_path / "out") == before
+
+
+def test_another_question_needs_append_which_adds_what_is_new(tmp_path: Path) -> None:
+    packages(tmp_path / "packages")
+    survey(tmp_path / "packages", tmp_path / "out", *TARGETS)
+    with pytest.raises(UsageError, match=r"with other targets; .* --append"):
+        survey(tmp_path / "packages", tmp_path / "out")
+    (tmp_path / "packages" / "broken-1.0-py3-none-any.whl").rename(tmp_path / "gone.whl")
+    from packages_made import CUBIN_13_5, wheel
+
+    wheel(tmp_path / "packages", {"k/x.cubin": CUBIN_13_5}, name="later", version="1.0")
+    tally = survey(tmp_path / "packages", tmp_path / "out", append=True)
+    assert (tally.known, sum(tally.statuses.values())) == (9, 1)
+    names = Counter(row["project"] for row in _rows(tmp_path / "out")["distributions"])
+    assert names["later"] == names["broken"] == 1
+
+
+def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
+    packages(tmp_path / "packages")
+    survey(tmp_path / "packages", tmp_path / "out", *TARGETS)
+    before = _rows(tmp_path / "out")
+    out = tmp_path / "out"
+    part = next((out / "images").glob("part-*"))
+    for leftover in ("part-000007.parquet", ".part-000007.parquet"):
+        (out / "images" / leftover).write_bytes(part.read_bytes())
+    survey(tmp_path / "packages", out, *TARGETS)
+    assert _rows(out) == before
+    assert len(list((out / "images").iterdir())) == 1
+
+
+def test_a_folder_without_a_survey_is_no_dataset(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableInput, match="holds no survey"):
+        Dataset(str(tmp_path))
+    (tmp_path / "survey.json").write_text("{}")
+    with pytest.raises(UnreadableInput, match="name another folder"):
+        Dataset(str(tmp_path))
+
+
+def _rows(folder: Path) -> dict[str, list[dict[str, object]]]:
+    """All rows as any reader of Parquet finds them."""
+    return {name: sorted(pq.read_table(folder / name).to_pylist(), key=repr) for name in TABLES}
