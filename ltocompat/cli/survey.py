@@ -67,7 +67,7 @@ def run(
         ),
     ] = False,
 ) -> int:
-    """Survey packages into a dataset of Parquet tables; what is there already is not read again.
+    """Survey packages into a dataset; what is there is not read again.
 
     For example: ltocompat survey run wheels/ -o survey/
 
