@@ -5,19 +5,22 @@ from __future__ import annotations
 import functools
 import select
 import signal
+import sys
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from ltocompat.model.closing import Closing
-from ltocompat.model.errors import UsageError
+from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.limits import MIB
 from ltocompat.trial import protocol
-from ltocompat.trial.process import Process
 from ltocompat.trial.protocol import Message, Report
 from ltocompat.trial.values import TrialLimits
+
+if TYPE_CHECKING:
+    from ltocompat.trial.process import Process
 
 RequestT = TypeVar("RequestT")
 AnswerT = TypeVar("AnswerT")
@@ -42,6 +45,9 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
 
     Attributes:
         limits: of each request.
+
+    Raises:
+        Missing: this system is not Linux, where alone children can be confined.
     """
 
     def __init__(
@@ -53,6 +59,14 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         workers: int = 1,
         environ: Mapping[str, str] | None = None,
     ) -> None:
+        if sys.platform != "linux":
+            raise Missing(
+                f"trials run NVIDIA's code in confined processes of Linux, and this is "
+                f"{sys.platform}; try it on Linux, or judge without a trial"
+            )
+        # Imported here: other systems lack modules that it needs.
+        from ltocompat.trial.process import Process
+
         self.limits = limits
         start = functools.partial(Process, program, subject, limits, environ or {})
         self._slots: list[_Slot[RequestT, AnswerT]] = [_Slot(start) for _ in range(workers)]

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ltocompat.model.arch import Release
-from ltocompat.trial import compile_child
 from ltocompat.trial.child_pool import ChildPool, how_it_ended
 from ltocompat.trial.protocol import Message, Report
 from ltocompat.trial.values import DEFAULT_TRIAL_LIMITS
 
-_PROGRAM = (compile_child.__name__,)
+_PROGRAM = (f"{__package__}.compile_child",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 from ltocompat import facts
 from ltocompat.model.arch import Release
 from ltocompat.targets.linkers.linker import Tool
-from ltocompat.trial import link_child, logs, nvlink_child, protocol
+from ltocompat.trial import logs, protocol
 from ltocompat.trial.child_pool import ChildPool, how_it_ended
 from ltocompat.trial.protocol import Message, Report
 from ltocompat.trial.values import (
@@ -26,8 +26,8 @@ from ltocompat.trial.values import (
     confirmed,
 )
 
-PROGRAM: tuple[str, ...] = (link_child.__name__,)
-_NVLINK_PROGRAM: tuple[str, ...] = (nvlink_child.__name__,)
+PROGRAM: tuple[str, ...] = (f"{__package__}.link_child",)
+_NVLINK_PROGRAM: tuple[str, ...] = (f"{__package__}.nvlink_child",)
 _STEPS = {
     # A process that ends at rest was brought down by the step that it took last.
     protocol.AT_REST: Step.DESTROY,

@@ -13,7 +13,7 @@ from dataclasses import replace
 from ltocompat.facts.drivers import cuda_error
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import Missing
-from ltocompat.trial import load_child, load_values, protocol
+from ltocompat.trial import load_values, protocol
 from ltocompat.trial.child_pool import ChildPool, how_it_ended
 from ltocompat.trial.load_values import (
     DEFAULT_LOAD_LIMITS,
@@ -27,7 +27,7 @@ from ltocompat.trial.load_values import (
 from ltocompat.trial.protocol import Message, Report
 from ltocompat.trial.values import TrialLimits, confirmed
 
-_PROGRAM = (load_child.__name__,)
+_PROGRAM = (f"{__package__}.load_child",)
 _ENVIRON = {
     # Nothing is taken from the user's cache of compiled PTX, and nothing is left there.
     "CUDA_CACHE_DISABLE": "1",

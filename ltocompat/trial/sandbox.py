@@ -75,7 +75,7 @@ class OnlyIf(NamedTuple):
 
 
 _WHOLE = 0xFFFFFFFF
-_WRITING = os.O_ACCMODE | os.O_CREAT | os.O_TRUNC
+_WRITING = 0o3 | 0o100 | 0o1000  # Linux's O_ACCMODE, O_CREAT and O_TRUNC: Windows lacks a name
 _CLONE_THREAD = 0x10000
 FOR_READING: Mapping[str, OnlyIf] = {
     "open": OnlyIf(1, _WRITING, os.O_RDONLY),
@@ -109,7 +109,7 @@ def enter(
     Raises:
         TrialImpossible: one is missing here, and ``limits`` ask for all of them.
     """
-    held = []
+    held: list[str] = []
     if sys.platform == "linux":
         if LANDLOCK in limits.sandbox and confine_files(files):
             held.append(LANDLOCK)
