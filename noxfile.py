@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import nox
 
 nox.options.sessions = ["lint", "tests"]
@@ -69,6 +71,22 @@ def laws(session: nox.Session) -> None:
         "tests/property",
         *session.posargs,
     )
+
+
+@nox.session(python=["3.11", "3.12", "3.13", "3.14"])
+def dist(session: nox.Session) -> None:
+    """Build sdist and wheel, install the wheel, and run the tests out of the unpacked sdist."""
+    folder = Path(session.create_tmp())
+    session.install("-q", "build")
+    session.run("python", "-m", "build", "-q", "-o", str(folder), ".")
+    (wheel,) = folder.glob("*.whl")
+    (sdist,) = folder.glob("*.tar.gz")
+    session.install("-q", str(wheel))
+    session.run("ltocompat", "inspect", "sample_artifacts/objects/bin2c.o")
+    session.run("tar", "-xzf", str(sdist), "-C", str(folder), external=True)
+    session.chdir(folder / sdist.name.removesuffix(".tar.gz"))
+    session.install("-q", "-e", ".[test]")
+    session.run("python", "-m", "pytest", "-n", "auto", *session.posargs)
 
 
 @nox.session

@@ -1,0 +1,56 @@
+"""What a release is made of: one version, one list of dependencies, actions pinned by commit."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ltocompat.model.version import VERSION
+
+ROOT = Path(__file__).parent.parent
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+WORKFLOWS = sorted((ROOT / ".github").glob("**/*.yml"))
+CONDA_NAMES = {"ahocorasick-rs": "ahocorasick_rs"}
+
+
+def recipe() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / ".conda" / "recipe.yaml").read_text("utf-8"))
+    return found
+
+
+def test_the_recipe_for_conda_forge_asks_for_what_the_package_asks_for() -> None:
+    of_package = {
+        requirement.replace(name, CONDA_NAMES.get(name, name)).replace(">=", " >=", 1)
+        for requirement in (each.partition(";")[0].strip() for each in PROJECT["dependencies"])
+        for name in [re.split(r"[><=]", requirement)[0]]
+    }
+    requirements = recipe()["requirements"]
+    run = {each.strip() for each in (*requirements["run"], *requirements["run_constraints"])}
+    assert run - of_package == {"python >=${{ python_min }}"}
+    assert of_package <= run
+    assert PROJECT["requires-python"] == f">={recipe()['context']['python_min']}"
+
+
+def test_the_recipe_has_the_version_of_the_code() -> None:
+    assert recipe()["context"]["version"] == VERSION
+    assert PROJECT["dynamic"] == ["version"]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_actions_of_others_are_pinned_by_commit(path: Path) -> None:
+    for line in path.read_text("utf-8").splitlines():
+        _, uses, action = line.partition("uses: ")
+        if uses:
+            assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", action), line
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_no_job_has_a_permission_that_it_does_not_name(path: Path) -> None:
+    workflow = yaml.safe_load(path.read_text("utf-8"))
+    for job in workflow.get("jobs", {}).values():
+        assert workflow["permissions"] == {}
+        assert "permissions" in job
+        assert "secrets" not in str(job)
