@@ -1,4 +1,4 @@
-"""Write docs/policy.md: python docs/generate_policy.py [--check]."""  # noqa: INP001 - a script
+"""Write docs/policy.md: python docs/generate_policy.py [--check]."""
 
 from __future__ import annotations
 
@@ -99,4 +99,4 @@ def _variables() -> Iterator[tuple[str, str]]:
 
 
 if __name__ == "__main__":
-    sys.exit(write_or_check(PAGE, page(), __doc__))
+    sys.exit(write_or_check({PAGE: page()}, __doc__))

@@ -1,52 +1,109 @@
-"""Write docs/rules.md out of the catalogue: python docs/generate_rules.py [--check]."""  # noqa: INP001 - a script
+"""Write docs/rules/, a page a rule, out of the catalogue: python docs/generate_rules.py [--check].
+
+What a rule says of itself is the table of its family; the lines of real logs are those of
+``tests/data``, with what ``explain`` makes of them.
+"""
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from generated_page import write_or_check
 
+from ltocompat.commands.explain import Explained, explain
+from ltocompat.model.errors import Missing
 from ltocompat.rules.catalogue import FAMILIES
-from ltocompat.rules.prose import rules_left_out
-from ltocompat.rules.rule import Rule
+from ltocompat.rules.messages import matches
+from ltocompat.rules.prose import LeftOut, rules_left_out
+from ltocompat.rules.rule import Rule, nothing
 
-PAGE = Path(__file__).with_name("rules.md")
+FOLDER = Path(__file__).with_name("rules")
+_DATA = Path(__file__).parents[1] / "tests" / "data"
 _INTRODUCTION = """\
 # Rules
 
-What ltocompat judges by. `ltocompat explain ID` prints the same, and `ltocompat explain TEXT` finds
-the rules behind an error message.
+What ltocompat judges by, a page a rule: what it means, what programs print, why, how it was
+measured, what to do. `ltocompat explain ID` prints the same in a terminal, and
+`ltocompat explain TEXT` finds the rules behind an error message.
 
-This page is written by `python docs/generate_rules.py` out of `ltocompat/rules/catalogue`; a change
-belongs there.
+These pages are written by `python docs/generate_rules.py` out of `ltocompat/rules/catalogue`; a
+change belongs there.
 """
-_LEFT_OUT = """\
-## Not built
+_IGNORE = """\
+In the [policy](../policy.md) of `ltocompat audit`, for a while and with a reason; `path`, `target`
+and `kernel` narrow it down:
 
-Rules that would say nothing new, or that no file shows.
+```toml
+[[tool.ltocompat.audit.ignore]]
+rule = "{rule}"
+reason = "why it does no harm here"
+expires = {expires}
+```
 """
+_OF_MACHINES = """\
+It is about a machine, not about what is shipped: `ltocompat env` says it and ends in 0 all the
+same, and no policy has to ignore it.
+"""
+_EXPIRES = "2099-12-31"
+_HOME = re.compile(r"/home/[^/\s]+")
+_LONGEST_LINE = 300  # characters of a log's line that are shown
+_MOST_SEEN = 4  # lines of logs on a page, each with another cause
 # Within a word, Markdown takes an underscore as it is.
-_SPECIAL = re.compile(r"([\\`*<>\[\]$~|]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
+_SPECIAL = re.compile(r"([\\`*<>\[\]$~|{}]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 
 
-def page() -> str:
-    """The whole page."""
-    return "\n".join(_parts())
+class Seen(NamedTuple):
+    """A message in a real log.
+
+    Attributes:
+        source: where it was found: an address, or a few words.
+        entry: what ``explain`` makes of it.
+    """
+
+    source: str
+    entry: Explained
 
 
-def _parts() -> Iterator[str]:
+def pages() -> dict[Path, str]:
+    """The text of each page."""
+    rules = [rule for family in FAMILIES for rule in family.rules]
+    texts = {page_of(rule.id): "\n\n".join(_rule_page(rule)) + "\n" for rule in rules}
+    texts |= {page_of(left_out.id): _left_out_page(left_out) for left_out in rules_left_out()}
+    return {FOLDER / "index.md": "\n".join(_index()), **texts}
+
+
+def page_of(rule_id: str) -> Path:
+    """Where the page of a rule lies."""
+    return FOLDER / f"{rule_id.lower()}.md"
+
+
+def _index() -> Iterator[str]:
     yield _INTRODUCTION
     for family in FAMILIES:
         yield f"## {_heading(family.name)}\n"
+        yield "| rule | what is wrong | verdict |\n|---|---|---|"
         for rule in family.rules:
-            yield "\n\n".join(_paragraphs(rule)) + "\n"
-    yield _LEFT_OUT
+            yield f"| {_link(rule.id)} | {_plain(rule.title)} | {_plain(rule.verdict)} |"
+        yield ""
+    yield "## Not built\n\nRules that would say nothing new, or that no file shows.\n"
+    yield "| rule | what is wrong |\n|---|---|"
     for left_out in rules_left_out():
-        yield f"### {left_out.id}\n\n**{_plain(left_out.title)}.** {_plain(left_out.why)}\n"
+        yield f"| {_link(left_out.id)} | {_plain(left_out.title)} |"
+    names = [rule.id for family in FAMILIES for rule in family.rules]
+    names += [left_out.id for left_out in rules_left_out()]
+    entries = "\n".join(name.lower() for name in names)
+    yield f"\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n"
+
+
+def _link(rule_id: str) -> str:
+    return f"[{rule_id}]({page_of(rule_id).name})"
 
 
 def _heading(family: str) -> str:
@@ -56,23 +113,110 @@ def _heading(family: str) -> str:
     return _plain(first.rstrip("."))
 
 
-def _paragraphs(rule: Rule) -> Iterator[str]:
-    yield f"### {rule.id}"
-    yield f"**{_plain(rule.title)}.** {_plain(rule.statement)}"
+def _left_out_page(left_out: LeftOut) -> str:
+    return f"# {left_out.id}: {_plain(left_out.title)}\n\nNot built. {_plain(left_out.why)}\n"
+
+
+def _rule_page(rule: Rule) -> Iterator[str]:
+    yield f"# {rule.id}: {_plain(rule.title)}"
+    yield _plain(rule.statement)
+    yield f"* Verdict: {_plain(rule.verdict)}\n* Level: {rule.level}"
+    if rule.messages:
+        yield "## What programs print"
+        yield _block("\n".join(rule.messages))
+    seen = _seen().get(rule.id, [])[:_MOST_SEEN]
+    if seen:
+        yield "## In real logs"
+        for example in seen:
+            yield from _example(example)
+    yield f"## When it speaks\n\n{_plain(rule.condition)}"
+    yield f"## What to do\n\n{_plain(rule.remedy)}"
+    yield (
+        "## How it is known\n\n"
+        f"* Read from: {_plain(rule.evidence)}\n* Source: {_plain(rule.source)}\n"
+        f"* Tests: {_tests(rule.id)}"
+    )
+    text = _OF_MACHINES if _is_of_machines(rule) else _IGNORE
+    yield "## How to ignore it\n\n" + text.format(rule=rule.id, expires=_EXPIRES).rstrip()
+
+
+def _is_of_machines(rule: Rule) -> bool:
+    """Whether it judges nothing but machines and the libraries on them."""
+    judges = (rule.excludes, rule.of_link, rule.of_host, rule.of_artifact, rule.of_package)
+    machine = rule.of_machine is not None or rule.of_library is not None
+    return machine and rule.requirements is nothing and not any(judges)
+
+
+def _example(seen: Seen) -> Iterator[str]:
+    entry = seen.entry
+    yield _block(_cut(entry.line or ""))
+    where = f"[{_plain(_issue(seen.source))}]({seen.source})" if "://" in seen.source else None
     yield "\n".join(
-        f"* {name}: {_plain(text)}"
-        for name, text in (
-            ("When", rule.condition),
-            ("Verdict", rule.verdict),
-            ("Level", str(rule.level)),
-            ("Evidence", rule.evidence),
-            ("Remedy", rule.remedy),
-            ("Source", rule.source),
+        (
+            f"* Cause: {_plain(entry.cause or '')}",
+            f"* Fix: {_plain(entry.fix or '')}",
+            f"* Check: {_code(entry.check or '')}",
+            f"* Seen in: {where or _plain(seen.source)}",
         )
     )
-    if rule.messages:
-        yield "Messages:"
-        yield "\n".join(f"* {_code(message)}" for message in rule.messages)
+
+
+def _cut(line: str) -> str:
+    """A line that fits on a page, without the name of who saw it."""
+    line = _HOME.sub("/home/user", line)
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} ..."
+
+
+def _issue(address: str) -> str:
+    """An address as people write it: pytorch/pytorch 131312."""
+    match = re.fullmatch(
+        r"https://github\.com/([^/]+/[^/]+)/(?:issues|pull|discussions)/(\d+)\S*", address
+    )
+    return f"{match[1]} {match[2]}" if match else address.partition("://")[2]
+
+
+@functools.cache
+def _seen() -> dict[str, list[Seen]]:
+    """The lines of real logs by the rule that explains them first, one for each cause."""
+    found: dict[str, dict[str, Seen]] = {}
+    for source, text in _logs():
+        try:
+            entry, *_ = explain(text)
+        except Missing:
+            continue
+        cause = next(matches(text), None)
+        if cause is not None and entry.cause is not None:
+            found.setdefault(entry.id, {}).setdefault(cause.message.name, Seen(source, entry))
+    return {rule_id: list(causes.values()) for rule_id, causes in found.items()}
+
+
+def _logs() -> Iterator[tuple[str, str]]:
+    logs = tomllib.loads((_DATA / "explain_messages.toml").read_text("utf-8"))
+    for table in ("message", "held_out", "seen"):
+        yield from ((row["found"], row["text"]) for row in logs[table])
+    incidents = tomllib.loads((_DATA / "incidents.toml").read_text("utf-8"))["incident"]
+    yield from ((row["source"], row["text"]) for row in incidents if row["text"])
+
+
+def _tests(rule_id: str) -> str:
+    """The tests in which it strikes and in which it spares."""
+    row = _cases()[rule_id]
+    strikes, spares = (_test(row[word]) for word in ("strikes", "spares"))
+    return f"it strikes in {strikes}, it spares in {spares}"
+
+
+def _test(name: str) -> str:
+    file, _, test = name.partition("::")
+    return f"`tests/{file}.py` ({_plain(test.removeprefix('test_').replace('_', ' '))})"
+
+
+@functools.cache
+def _cases() -> dict[str, dict[str, str]]:
+    return tomllib.loads((_DATA / "rule_tests.toml").read_text("utf-8"))
+
+
+def _block(text: str) -> str:
+    return f"```text\n{text}\n```"
 
 
 def _plain(text: str) -> str:
@@ -88,4 +232,4 @@ def _code(text: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(write_or_check(PAGE, page(), __doc__))
+    sys.exit(write_or_check(pages(), __doc__, folder=str(FOLDER)))

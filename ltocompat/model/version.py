@@ -8,10 +8,14 @@ VERSION = "0.1.0"
 PROJECT_URL = ""
 """The root of the project's files, with a slash at its end; empty until they have one address."""
 
-RULES_URL = f"{PROJECT_URL}docs/rules.md#"
-"""What the address of a rule begins with."""
+SITE_URL = "https://ltocompat.example/"
+"""Where the pages of ``docs/`` are served, with a slash at its end.
+
+Findings, SARIF, HTML pages, ``explain`` and the metadata of packages lead there. No host under
+``.example`` exists; whoever serves the pages puts the real address here.
+"""
 
 
 def rule_url(rule_id: str) -> str:
-    """Where a rule is documented: ``docs/rules.md#ptx-01``, below the address of the project."""
-    return f"{RULES_URL}{rule_id.lower()}"
+    """The page of a rule: ``rules/ptx-01.html`` below the address of the site."""
+    return f"{SITE_URL}rules/{rule_id.lower()}.html"

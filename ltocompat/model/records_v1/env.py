@@ -162,6 +162,7 @@ class Problem(Record):
     message: str
     remedy: str
     evidence: str
+    url: Annotated[str, described("The page of the rule.")]
 
 
 class Env(Document, tag="ltocompat/env/v1"):

@@ -28,6 +28,7 @@ class Rule(Record):
     messages: Annotated[tuple[str, ...], described("The texts that users see.")]
     remedy: str
     source: str
+    url: Annotated[str, described("Its page.")]
     built: Annotated[
         bool, described("Verdicts go by it; else only id, title and statement are given.")
     ]

@@ -88,6 +88,7 @@ class Finding(Record):
     remedy: Annotated[str, described("Empty when there is nothing to do.")]
     evidence: Annotated[str, described("The bytes that say so.")]
     source: Annotated[str, described("Where the rule comes from.")]
+    url: Annotated[str, described("The page of the rule.")]
     module_count: Annotated[Count, described("0: it is about the target.")]
     example: Annotated[str | None, described("Place of the first of them: libx.a::m.o@0x1f40.3")]
     kernels: Annotated[

@@ -262,7 +262,7 @@ def _descriptor(rule: Rule) -> Value:
     return {
         "id": rule.id,
         "name": "".join(word[0].upper() + word[1:] for word in words),
-        **({"helpUri": rule_url(rule.id)} if "://" in rule_url(rule.id) else {}),
+        "helpUri": rule_url(rule.id),
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": rule.statement[:_LONGEST]},
         "help": {"text": "\n".join(plain), "markdown": "\n\n".join(marked)},

@@ -11,6 +11,7 @@ from ltocompat.model.records_v1 import verdict as v1_target
 from ltocompat.model.records_v1 import verdict as v1_verdict
 from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.verdict import Coverage, Finding, Result, VariantVerdict, Verdict
+from ltocompat.model.version import rule_url
 from ltocompat.report import Failure, Options
 from ltocompat.report.finding_rows import MOST_KERNELS
 from ltocompat.report.formats.jsonstream import Rows, failure_values, optional_text
@@ -149,6 +150,7 @@ def _finding(finding: Finding) -> v1_verdict.Finding:
         remedy=finding.remedy,
         evidence=finding.evidence,
         source=finding.source,
+        url=rule_url(finding.rule),
         module_count=finding.module_count,
         example=optional_text(finding.example),
         kernels=finding.kernels[:MOST_KERNELS],

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ltocompat.commands.env import Surroundings
 from ltocompat.model.records_v1 import env as v1
+from ltocompat.model.version import rule_url
 from ltocompat.report import Failure, Options
 from ltocompat.report.formats.jsonstream import (
     encode,
@@ -173,4 +174,5 @@ def _problem(problem: Problem) -> v1.Problem:
         message=problem.message,
         remedy=problem.remedy,
         evidence=problem.evidence,
+        url=rule_url(problem.rule),
     )

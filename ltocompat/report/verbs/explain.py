@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from ltocompat.model.version import rule_url
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
 
@@ -42,6 +43,7 @@ def _cause(entry: Explained, others: list[Explained]) -> Iterator[Block]:
     also = f", maybe {', '.join(entry.also[:_ALSO])}" if entry.also else ""
     whole = Code(f"ltocompat explain {entry.id}")
     yield Paragraph((f"Rule:  {entry.id} ({entry.title}){also}; all of it: ", whole))
+    yield Paragraph((f"Page:  {rule_url(entry.id)}",))
     if others:
         named = "; ".join(f"{other.id} ({other.title})" for other in others)
         yield Paragraph((f"More:  {named}",))
@@ -66,6 +68,7 @@ def _rule(entry: Explained) -> Iterator[Block]:
         ("remedy", entry.remedy),
         ("evidence", entry.evidence),
         ("source", entry.source),
+        ("page", rule_url(entry.id)),
     )
     lines = tuple((f"{label}: ", text) for label, text in textses if text)
     if lines:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ltocompat.commands.explain import Explained
 from ltocompat.model.records_v1 import explain as v1
+from ltocompat.model.version import rule_url
 from ltocompat.report import Failure, Options
 from ltocompat.report.formats.jsonstream import Rows, failure_values
 
@@ -32,6 +33,7 @@ def _rule(entry: Explained) -> v1.Rule:
         messages=tuple(entry.messages),
         remedy=entry.remedy,
         source=entry.source,
+        url=rule_url(entry.id),
         built=entry.built,
         matched=entry.matched,
         score=entry.score,

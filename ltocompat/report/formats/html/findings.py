@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ltocompat.model.version import rule_url
 from ltocompat.report.finding_rows import MOST_KERNELS
 from ltocompat.report.formats.html.elements import badge, code, escaped, forgiven, inside, section
 from ltocompat.report.grouped_findings import LEVELS, GroupedFinding, rules_by_id
@@ -62,7 +63,8 @@ def _group(
 ) -> str:
     rule = rules_by_id().get(rule_id)
     title = f": {escaped(rule.title)}" if rule else ""
-    about = f"<p>{escaped(rule.statement)}</p>" if rule else ""
+    page = f'<a href="{rule_url(rule_id)}">All about {escaped(rule_id)}</a>' if rule else ""
+    about = f"<p>{escaped(rule.statement)} {page}</p>" if rule else ""
     unfolded = " open" if len(held) <= _OPEN else ""
     inner = "".join(_finding(number, group, every, names) for number, group in held)
     return (

@@ -1,0 +1,48 @@
+"""How Sphinx makes the site out of these pages: nox -s docs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "extension"))
+
+from ltocompat.model.version import SITE_URL, VERSION  # noqa: E402 - the path comes first
+
+project = "ltocompat"
+author = "the authors of ltocompat"
+project_copyright = "the authors of ltocompat, Apache-2.0"
+version = release = VERSION
+language = "en"
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "error_search",
+]
+exclude_patterns = ["extension"]
+templates_path = ["_templates"]
+
+html_theme = "furo"
+html_title = "ltocompat"
+html_baseurl = SITE_URL
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_additional_pages = {"search": "search.html"}  # Sphinx writes none without its own index
+html_show_sphinx = False
+html_theme_options = {
+    "light_logo": "wordmark-light.svg",
+    "dark_logo": "wordmark-dark.svg",
+    "sidebar_hide_name": True,
+    "top_of_page_buttons": [],
+}
+
+nitpicky = True
+smartquotes = False  # quotation marks of commands are copied as they are
+myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence"]
+suppress_warnings = ["myst.header"]
+pygments_style = "default"
+pygments_dark_style = "github-dark"
