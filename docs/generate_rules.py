@@ -48,8 +48,8 @@ expires = {expires}
 ```
 """
 _OF_MACHINES = """\
-It is about a machine, not about what is shipped: `ltocompat env` says it and ends in 0 all the
-same, and no policy has to ignore it.
+It is about a machine, not about what is shipped: `ltocompat env` says it, and no policy of releases
+has to ignore it.
 """
 _EXPIRES = "2099-12-31"
 _HOME = re.compile(r"/home/[^/\s]+")

@@ -13,6 +13,7 @@ from verdict_values import EDGE, H100, L4, LIBRARY, ONE, PROD, finding, result, 
 from ltocompat.model.arch import SmArch
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import Coverage, Result, Verdict
+from ltocompat.model.version import SITE_URL
 from ltocompat.report import Failure, Options, write
 from ltocompat.report.matrix_cells import labels
 from ltocompat.report.verbs.check import REPORT
@@ -68,6 +69,7 @@ def test_json_says_all_of_a_result() -> None:
         "remedy": "ship SASS for sm_90",
         "evidence": "version in the fatbin entry",
         "source": "CUDA Compatibility guide",
+        "url": f"{SITE_URL}rules/ptx-01.html",
         "module_count": 3,
         "example": "lib/libx.so@0x1f40.3",
         "kernels": [],

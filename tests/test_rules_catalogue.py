@@ -15,7 +15,7 @@ from samples import FOLDER
 
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Level, Verdict
-from ltocompat.model.version import RULES_URL, rule_url
+from ltocompat.model.version import SITE_URL, rule_url
 from ltocompat.rules import catalogue
 from ltocompat.rules.catalogue import FAMILIES, OF_CODE, RULES, requirements_of, rule
 from ltocompat.rules.catalogue.family import Family
@@ -164,7 +164,7 @@ assert family_prose.cache_info().currsize == 1
 
 
 def test_the_address_of_a_rule_is_one_base_and_its_id() -> None:
-    assert rule("LTO-10b").url == rule_url("LTO-10b") == f"{RULES_URL}lto-10b"
+    assert rule("LTO-10b").url == rule_url("LTO-10b") == f"{SITE_URL}rules/lto-10b.html"
 
 
 def test_a_rule_is_found_by_its_id() -> None:

@@ -1,76 +1,78 @@
-"""docs/rules.md: the catalogue as a page, read back by a Markdown parser."""
+"""docs/rules/: the catalogue as pages, read back by a Markdown parser."""
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from every_case import every
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from ltocompat.model.version import RULES_URL, rule_url
+from ltocompat.commands.policy.reading import read_policy
+from ltocompat.model.version import SITE_URL, rule_url
 from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.prose import rules_left_out
 from ltocompat.rules.rule import Rule
 
 DOCS = Path(__file__).parents[1] / "docs"
+IDS = [*(rule.id for rule in RULES), *(left_out.id for left_out in rules_left_out())]
 
 
 def text_of(token: Token) -> str:
-    """What a reader sees of a paragraph or a heading."""
-    return "".join(child.content for child in token.children or ())
+    """What a reader sees of a paragraph, a heading or a cell."""
+    parts = (" " if child.type == "softbreak" else child.content for child in token.children or ())
+    return "".join(parts)
 
 
-@pytest.fixture(scope="module")
-def sections() -> dict[str, list[str]]:
-    """Heading of the third level -> the texts below it."""
-    found: dict[str, list[str]] = {}
-    current: list[str] = []
-    level = ""
-    for token in MarkdownIt("gfm-like", {"linkify": False}).parse((DOCS / "rules.md").read_text()):
-        if token.type == "heading_open":
-            level = token.tag
-        elif token.type == "inline" and level == "h3":
-            current = found.setdefault(text_of(token), [])
-            level = ""
-        elif token.type == "inline":
-            current.append(text_of(token))
+def texts_of(name: str) -> list[str]:
+    """The texts of a page: paragraphs, headings, items, cells, and blocks line by line."""
+    found = []
+    page = (DOCS / "rules" / f"{name.lower()}.md").read_text("utf-8")
+    for token in MarkdownIt("gfm-like", {"linkify": False}).parse(page):
+        if token.type == "inline":
+            found.append(text_of(token))
+        elif token.type == "fence":
+            found += token.content.splitlines()
     return found
 
 
-def test_the_page_is_current() -> None:
+def test_the_pages_are_current() -> None:
     command = [sys.executable, str(DOCS / "generate_rules.py"), "--check"]
     process = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (process.returncode, process.stdout, process.stderr) == (0, "", "")
 
 
-def test_the_page_has_each_rule_once_in_the_order_of_the_catalogue(
-    sections: dict[str, list[str]],
-) -> None:
-    built, left_out = [rule.id for rule in RULES], [rule.id for rule in rules_left_out()]
-    assert list(sections) == built + left_out
-    assert (DOCS / "rules.md").read_text().count("\n### ") == len(sections)
+def test_every_rule_has_a_page_and_a_row_in_the_order_of_the_catalogue() -> None:
+    listed = [text for text in texts_of("index") if text in IDS]
+    assert listed == IDS
+    pages = {page.stem for page in (DOCS / "rules").glob("*.md")}
+    assert pages == {"index", *(rule_id.lower() for rule_id in IDS)}
 
 
 @every("rule", RULES)
-def test_a_reader_sees_what_a_rule_says_letter_by_letter(
-    sections: dict[str, list[str]], rule: Rule
-) -> None:
-    texts = sections[rule.id]
-    assert texts[0] == f"{rule.title}. {rule.statement}"
-    assert f"When: {rule.condition}" in texts
-    assert f"Remedy: {rule.remedy}" in texts
-    assert f"Source: {rule.source}" in texts
+def test_a_reader_sees_what_a_rule_says_letter_by_letter(rule: Rule) -> None:
+    texts = texts_of(rule.id)
+    assert texts[0] == f"{rule.id}: {rule.title}"
+    assert {rule.statement, rule.condition, rule.remedy, f"Source: {rule.source}"} <= set(texts)
     assert set(rule.messages) <= set(texts)
 
 
 @every("rule", RULES)
-def test_the_address_of_a_rule_leads_to_its_heading(rule: Rule) -> None:
-    # GitHub's anchor of a heading: lower case, without what is neither letter, digit nor hyphen.
-    anchor = re.sub(r"[^a-z0-9-]", "", rule.id.lower())
-    assert RULES_URL.endswith("docs/rules.md#")
-    assert rule_url(rule.id) == RULES_URL + anchor
+def test_the_lines_that_ignore_a_rule_are_a_policy(rule: Rule, tmp_path: Path) -> None:
+    page = (DOCS / "rules" / f"{rule.id.lower()}.md").read_text("utf-8")
+    _, fence, rest = page.partition("```toml\n")
+    if not fence:
+        assert "`ltocompat env` says it" in page
+        return
+    path = tmp_path / f"{rule.id}.toml"
+    target = '[tool.ltocompat.targets.prod]\ndriver = "580"\n'
+    path.write_text(target + rest.partition("```")[0], "utf-8")
+    assert [ignore.rule for ignore in read_policy(str(path)).ignores] == [rule.id]
+
+
+@every("rule_id", IDS)
+def test_the_address_of_a_rule_leads_to_its_page(rule_id: str) -> None:
+    name = rule_url(rule_id).removeprefix(f"{SITE_URL}rules/")
+    assert (DOCS / "rules" / name.replace(".html", ".md")).is_file()

@@ -43,7 +43,6 @@ def _cause(entry: Explained, others: list[Explained]) -> Iterator[Block]:
     also = f", maybe {', '.join(entry.also[:_ALSO])}" if entry.also else ""
     whole = Code(f"ltocompat explain {entry.id}")
     yield Paragraph((f"Rule:  {entry.id} ({entry.title}){also}; all of it: ", whole))
-    yield Paragraph((f"Page:  {rule_url(entry.id)}",))
     if others:
         named = "; ".join(f"{other.id} ({other.title})" for other in others)
         yield Paragraph((f"More:  {named}",))
