@@ -19,7 +19,8 @@ pytestmark = pytest.mark.slow
 def build(out: Path) -> Path:
     """Make the site as ``nox -s docs`` does: every warning is an error."""
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "-n", "--keep-going"]
-    subprocess.run([*command, "-d", str(out / "doctrees"), str(DOCS), str(out / "site")], check=True)
+    folders = ["-d", str(out / "doctrees"), str(DOCS), str(out / "site")]
+    subprocess.run([*command, *folders], check=True)
     return out / "site"
 
 
