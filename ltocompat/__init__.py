@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from ltocompat.commands.policy.baseline import Baseline
     from ltocompat.commands.policy.gate import Assessed, Audited, Standing
     from ltocompat.commands.policy.values import Ignore, Policy
+    from ltocompat.commands.read import Reading, read
     from ltocompat.commands.require import require
     from ltocompat.commands.selftest import SelfTestResult, SelfTestStep, selftest
     from ltocompat.commands.weigh import weigh
     from ltocompat.model.arch import ArchForm, Release, SmArch
     from ltocompat.model.diff import Change, Diff, DiffSummary, Metadata
+    from ltocompat.model.distribution import Distribution
     from ltocompat.model.errors import LtocompatError, Missing, UnreadableInput, UsageError
     from ltocompat.model.failure import Progress
     from ltocompat.model.image import (
@@ -131,6 +133,7 @@ __all__ = [
     "Diff",
     "DiffSummary",
     "Disagreement",
+    "Distribution",
     "DriverVersion",
     "Environment",
     "Explained",
@@ -171,6 +174,7 @@ __all__ = [
     "Progress",
     "Promise",
     "Quantifier",
+    "Reading",
     "Record",
     "Release",
     "Required",
@@ -213,6 +217,7 @@ __all__ = [
     "link",
     "made_by",
     "matrix",
+    "read",
     "require",
     "selftest",
     "to_json",
@@ -225,6 +230,7 @@ _LAZY = {
     "ArchForm": "ltocompat.model.arch",
     "Release": "ltocompat.model.arch",
     "SmArch": "ltocompat.model.arch",
+    "Distribution": "ltocompat.model.distribution",
     "LtocompatError": "ltocompat.model.errors",
     "Missing": "ltocompat.model.errors",
     "UnreadableInput": "ltocompat.model.errors",
@@ -267,6 +273,8 @@ _LAZY = {
     "Standing": "ltocompat.commands.policy.gate",
     "Ignore": "ltocompat.commands.policy.values",
     "Policy": "ltocompat.commands.policy.values",
+    "Reading": "ltocompat.commands.read",
+    "read": "ltocompat.commands.read",
     "require": "ltocompat.commands.require",
     "SelfTestResult": "ltocompat.commands.selftest",
     "SelfTestStep": "ltocompat.commands.selftest",

@@ -16,6 +16,7 @@ from samples import FOLDER
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.promise import Promise
+from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Package
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_package import problems_of
@@ -144,7 +145,10 @@ def judged(
             ask = functools.partial(obtain, install_missing=True)
             narrower = stack.enter_context(MakerNarrower(ask))
         (summary,) = summaries([path], ScanOptions(ScanSettings(), narrower=narrower))
-    return problems_of(str(path), summary, required(summary), others=others, promise=promise)
+    package = package_of(str(path))
+    if package is None:
+        return ()
+    return problems_of(package, summary, required(summary), others=others, promise=promise)
 
 
 def told(problems: Sequence[Problem]) -> dict[str, Verdict]:

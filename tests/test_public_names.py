@@ -25,6 +25,7 @@ VERBS = (
     "link",
     "made_by",
     "matrix",
+    "read",
     "require",
     "selftest",
     "to_json",

@@ -30,6 +30,7 @@ from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET, THIS_MACHINE, Target
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.packages.reading import package_of
+from ltocompat.packages.values import Package
 from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_artifact import results
@@ -299,12 +300,12 @@ def _audited(
             if isinstance(summary, Failure):
                 yield summary
                 continue
-            package = package_of(summary.path)
+            package = package_of(summary.path, options.limits)
             known = with_named_variants(summary, policy.variants)
             known = without_provided(known, policy, package)
             requirement = required(known)
             yield requirement
-            found = list(results_of(known, policy, packages, requirement))
+            found = list(results_of(known, package, policy, packages, requirement))
             name = str(package or "")
             for result in with_kernel_names(found, options.limits, policy.ignores):
                 named = replace(result, distribution=name)
@@ -343,15 +344,22 @@ def policy_summaries(
 
 def results_of(
     summary: ArtifactSummary,
+    package: Package | None,
     policy: Policy,
     packages: Packages,
-    requirement: Required | None = None,
+    requirement: Required,
 ) -> Iterator[Result]:
-    """The verdicts on an artifact that a policy asks for; last, what is wrong wherever it goes."""
-    package = package_of(summary.path)
-    requirement = requirement or required(summary)
+    """The verdicts on an artifact that a policy asks for; last, what is wrong wherever it goes.
+
+    Args:
+        summary: the artifact.
+        package: the package that it is, or is a file of; None for none.
+        policy: what it is held to.
+        packages: what packages promise.
+        requirement: what it asks for.
+    """
     promise = policy.promise if should_hold_code(policy, summary, package) else None
-    problems = packages.problems(summary, requirement, promise)
+    problems = packages.problems(summary, package, requirement, promise)
     problems = (*policy_problems(policy, summary, requirement, package), *problems)
     if policy.here is not None:
         yield from _loaded_on(policy.here, summary)

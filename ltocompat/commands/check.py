@@ -104,7 +104,7 @@ def check(
     """
     options = CheckOptions(
         (paths,) if isinstance(paths, str | os.PathLike) else tuple(paths),
-        _several(targets),
+        as_sequence(targets),
         python=python,
         route=route,
         together=together,
@@ -121,7 +121,8 @@ def check(
             yield record
 
 
-def _several(targets: Targets) -> tuple[Target | DeploymentTarget | str, ...]:
+def as_sequence(targets: Targets) -> tuple[Target | DeploymentTarget | str, ...]:
+    """Targets as the public functions take them, one or several."""
     return (
         tuple(targets)
         if isinstance(targets, Sequence) and not isinstance(targets, str)
@@ -189,6 +190,7 @@ def _files_judged(
     from ltocompat.commands.package_problems import result_of
     from ltocompat.commands.variants_of_files import JudgedFile
     from ltocompat.packages.python_packages import owner
+    from ltocompat.packages.reading import package_of
 
     for summary in found:
         if isinstance(summary, Failure):
@@ -198,7 +200,8 @@ def _files_judged(
         package = "" if options.paths else str(owner(summary.path) or "")
         verdicts = [result for target in targets for result in target.results(summary, route)]
         if packages is not None and not options.together:
-            problems = packages.problems(summary)
+            found_package = package_of(summary.path, options.limits)
+            problems = packages.problems(summary, found_package)
             verdicts += [result_of(summary.path, problems)] if problems else []
         yield JudgedFile(summary.path, package, verdicts)
 

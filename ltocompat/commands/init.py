@@ -224,7 +224,8 @@ class _Drafting:
         """What an audit makes of them, by the very text that is written."""
         policy = target.policy(self.today, self._path)
         for summary, need in found:
-            for result in results_of(summary, policy, self._packages, need):
+            package = package_of(summary.path, self._options.limits)
+            for result in results_of(summary, package, policy, self._packages, need):
                 yield audited(result, policy, Baseline())
 
 

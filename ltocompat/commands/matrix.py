@@ -66,7 +66,7 @@ def run(options: MatrixOptions) -> Iterator[Matrix | Failure]:
     Raises:
         Missing: an nvJitLink is not at hand.
     """
-    linkers = _linker_targets()
+    linkers = linker_targets()
     with ExitStack() as stack:
         tries = None
         if options.trial_link:
@@ -79,12 +79,25 @@ def run(options: MatrixOptions) -> Iterator[Matrix | Failure]:
             if isinstance(summary, Failure):
                 yield summary
                 continue
-            if _goes(summary, Route.LINK):
-                yield _grid(summary, "nvJitLink", linkers, Route.LINK, tried=options.trial_link)
-            if _goes(summary, Route.LOAD):
-                yield _grid(summary, "driver", _driver_targets(), Route.LOAD, tried=False)
+            yield from matrices(summary, linkers, tried=options.trial_link)
             if summary.skipped:
                 yield Failure.of(UnreadableInput(_unread(summary)))
+
+
+def matrices(
+    summary: ArtifactSummary, linkers: Sequence[Target], *, tried: bool = False
+) -> Iterator[Matrix]:
+    """The matrices of one artifact.
+
+    Args:
+        summary: the artifact.
+        linkers: as ``linker_targets`` gives them.
+        tried: these linkers were asked.
+    """
+    if _goes(summary, Route.LINK):
+        yield _grid(summary, "nvJitLink", linkers, Route.LINK, tried=tried)
+    if _goes(summary, Route.LOAD):
+        yield _grid(summary, "driver", _driver_targets(), Route.LOAD, tried=False)
 
 
 def _unread(summary: ArtifactSummary) -> str:
@@ -119,7 +132,8 @@ def _gpus() -> tuple[Gpu, ...]:
     return tuple(Gpu(str(arch), arch, None, tegra) for arch, tegra in archs)
 
 
-def _linker_targets() -> list[Target]:
+def linker_targets() -> list[Target]:
+    """Every nvJitLink, with every architecture."""
     return [
         Target(
             name=str(minor),

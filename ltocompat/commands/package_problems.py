@@ -12,7 +12,7 @@ from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Result, Verdict, worst
 from ltocompat.packages.promise import Promise
-from ltocompat.packages.reading import package_of
+from ltocompat.packages.values import Package
 from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_artifact import results
@@ -44,29 +44,21 @@ class Packages:
         places = [Place.parse(os.fspath(path)) for path in paths]
         self._parts = {place.path for place in places if place.members or place.offset is not None}
         self._beside = packages_beside(beside, limits)
-        self._limits = limits
 
     def problems(
         self,
         summary: ArtifactSummary,
+        package: Package | None,
         requirement: Required | None = None,
         promise: Promise | None = None,
     ) -> tuple[Problem, ...]:
-        """Everything that is wrong with the promises of a package."""
-        if summary.path in self._parts or summary.path == "-":
-            return ()
-        if package_of(summary.path, self._limits) is None:
+        """Everything that is wrong with the promises of a package; None: it is no package."""
+        if package is None or summary.path in self._parts:
             return ()
         if not summary.modules and any(s.place == Place(summary.path) for s in summary.skipped):
             return ()  # an archive that can't be read has other troubles than its metadata
-        return problems_of(
-            summary.path,
-            summary,
-            requirement or required(summary),
-            others=self._beside,
-            promise=promise,
-            limits=self._limits,
-        )
+        requirement = requirement or required(summary)
+        return problems_of(package, summary, requirement, others=self._beside, promise=promise)
 
 
 def on_any_target(summary: ArtifactSummary, problems: Sequence[Problem]) -> Result:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ from ltocompat.scan import parallel, walk
 from ltocompat.scan.parallel import OnError
 from ltocompat.scan.second_pass import with_symbols
 from ltocompat.scan.summarize import KernelReader, SummaryBuilder
-from ltocompat.scan.walk import ScanSettings
+from ltocompat.scan.walk import Batch, ScanSettings
 
 if TYPE_CHECKING:
     from ltocompat.trial.module_trial import Tries, TryModules
@@ -109,7 +109,7 @@ def summaries(
     texts = [os.fspath(path) for path in paths]
     if reading.alone:
         reading = replace(reading, settings=replace(reading.settings, jobs=1))
-    work, settings = _Reader(reading).of_path, reading.settings
+    work, settings = ArtifactReader(reading).of_path, reading.settings
     for found in parallel.read(work, texts, parallel.path_of_text, settings):
         try:
             yield from found
@@ -119,7 +119,7 @@ def summaries(
             on_error(error)
 
 
-class _Reader:
+class ArtifactReader:
     """Reads files in one way.
 
     What a signature's kernels are wanted for depends on the targets alone, so that the answers are
@@ -173,20 +173,9 @@ class _Reader:
     def _file(self, file: Place, *, named: bool) -> ArtifactSummary:
         """The summary of one file: whatever is remembered while it is read ends with it."""
         reading = self._reading
-        kernels = KernelReader()
         summary = SummaryBuilder(apart=reading.apart, members=file.members)
-        try_modules = None if reading.tries is None else reading.tries()
         try:
-            for found in walk.batches(file, reading.settings):
-                batch = found
-                if reading.narrower is not None:
-                    batch = batch.with_modules(reading.narrower.narrow(batch.modules))
-                trials = _trials(batch.modules, try_modules)
-                signatures = [module_signature(module) for _, module in batch.modules]
-                wanted = [self._kernels_to_count(signature) for signature in signatures]
-                batch = kernels.read(batch, signatures, wanted, trials)
-                symbols = [self._symbols_to_read(signature) for signature in signatures]
-                summary.take(with_symbols(batch, symbols), trials)
+            self.fold(walk.batches(file, reading.settings), summary)
         except UnreadableInput as error:
             if named:
                 raise
@@ -195,6 +184,22 @@ class _Reader:
         if any(group.loose for group in whole.groups):
             whole.has_sources = _has_sources(file.path, reading.settings.limits)
         return whole
+
+    def fold(self, batches: Iterable[Batch], summary: SummaryBuilder) -> None:
+        """Fold the batches of one file as they come, with the second pass over each of them."""
+        reading = self._reading
+        kernels = KernelReader()
+        try_modules = None if reading.tries is None else reading.tries()
+        for found in batches:
+            batch = found
+            if reading.narrower is not None:
+                batch = batch.with_modules(reading.narrower.narrow(batch.modules))
+            trials = _trials(batch.modules, try_modules)
+            signatures = [module_signature(module) for _, module in batch.modules]
+            wanted = [self._kernels_to_count(signature) for signature in signatures]
+            batch = kernels.read(batch, signatures, wanted, trials)
+            symbols = [self._symbols_to_read(signature) for signature in signatures]
+            summary.take(with_symbols(batch, symbols), trials)
 
     def _kernels_to_count(self, signature: ModuleSignature) -> KernelsToCount:
         """Whose kernels decide something of a module, as the rules say."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.place import Place
+from ltocompat.model.row import Row, text_or_none, texts
 from ltocompat.model.symbols import DeviceSymbols
 
 __all__ = [
@@ -203,6 +204,38 @@ class Image(NamedTuple):
     sha256: str | None = None
     problems: tuple[str, ...] = ()
 
+    def to_row(self) -> Row:
+        """A row of a table; its columns are named as the attributes and those of their parts."""
+        return {
+            **_where(self.place),
+            "section": self.section,
+            "kind": str(self.kind),
+            "arch": text_or_none(self.arch),
+            "virtual_arch": text_or_none(self.cubin.virtual_arch if self.cubin else None),
+            "made_by": texts(self.made_by),
+            "ptx_isa": self.needs.ptx_isa,
+            "tile_ir": self.needs.tile_ir,
+            "ltoir_container": None if self.ltoir is None else self.ltoir.container,
+            "nvvm_ir": None if self.ltoir is None else self.ltoir.nvvm_ir,
+            "generation": None if self.cubin is None else self.cubin.generation,
+            "compression": str(self.compression),
+            "scrambled": self.scrambled,
+            "stored_size": self.stored_size,
+            "size": self.size,
+            "relocatable": self.relocatable,
+            "debug": self.debug,
+            "host_os": self.host_os,
+            "options": self.options,
+            "identifier": self.identifier,
+            "kernels": None if self.kernels is None else list(self.kernels),
+            "sha256": self.sha256,
+            "problems": list(self.problems),
+        }
+
+
+def _where(place: Place) -> Row:
+    return {"path": place.path, "inside": place.inside, "place": str(place)}
+
 
 class Module(NamedTuple):
     """The images of which a driver or a linker picks one for a GPU.
@@ -218,6 +251,15 @@ class Module(NamedTuple):
     section: str | None
     registered: bool | None
     images: tuple[Image, ...]
+
+    def to_row(self) -> Row:
+        """A row of a table, with the number of its images; each of them has one of its own."""
+        return {
+            **_where(self.place),
+            "section": self.section,
+            "registered": self.registered,
+            "images": len(self.images),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +277,11 @@ class Skipped:
     reason: str
     size: int | None = None
     limit: str | None = None
+
+    def to_row(self) -> Row:
+        """A row of a table; its columns are named as the attributes."""
+        row: Row = {"reason": self.reason, "size": self.size, "limit": self.limit}
+        return _where(self.place) | row
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +302,10 @@ class CudaLibrary:
     file: str | None
     version: str | None
     evidence: str
+
+    def __str__(self) -> str:
+        words = (self.name, self.how, self.file or self.version)
+        return " ".join(word for word in words if word)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,6 +348,22 @@ class Host:
         """Whether a linker is done with it and a loader takes it: no object."""
         return self.type in ("shared library", "executable")
 
+    def to_row(self) -> Row:
+        """A row of a table; its columns are named as the attributes. Exports are left out."""
+        return {
+            **_where(self.place),
+            "format": self.format,
+            "machine": self.machine,
+            "type": self.type,
+            "undefined_registrations": list(self.undefined_registrations),
+            "nvjitlink_imports": list(self.nvjitlink_imports),
+            "libraries": texts(self.libraries),
+            "soname": self.soname,
+            "needed": list(self.needed),
+            "runpath": list(self.runpath),
+            "debug_size": self.debug_size,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
@@ -315,6 +382,16 @@ class Artifact:
     modules: int
     images: int
     skipped: int
+
+    def to_row(self) -> Row:
+        """A row of a table; its columns are named as the attributes."""
+        return {
+            "path": self.path,
+            "size": self.size,
+            "modules": self.modules,
+            "images": self.images,
+            "skipped": self.skipped,
+        }
 
 
 Record = Artifact | Host | Module | Skipped

@@ -37,6 +37,11 @@ class Place(NamedTuple):
             text += f"@{self.offset:#x}" + "".join(f".{number}" for number in self.entry)
         return text
 
+    @property
+    def inside(self) -> str | None:
+        """The way inside the file, ``pkg/libx.so`` or ``libx.a::m.o``; None for the file itself."""
+        return "::".join(map(_encode, self.members)) or None
+
     def member(self, name: str) -> Place:
         """The place of a member of this file."""
         return Place(self.path, (*self.members, name))

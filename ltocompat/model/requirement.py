@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ltocompat.model.arch import Release
 from ltocompat.model.place import Place
+from ltocompat.model.row import Row, text_or_none
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Coverage, Route, Verdict
 
@@ -36,6 +37,19 @@ class Asked:
     module_count: int
     example: Place
     names_compiler: bool = False
+
+    def to_row(self) -> Row:
+        """A row of a table; ``modules`` is their number, ``place`` the first."""
+        return {
+            "component": self.component,
+            "constraint": self.constraint,
+            "rule": self.rule,
+            "subject": self.subject,
+            "consequence": self.consequence,
+            "evidence": self.evidence,
+            "modules": self.module_count,
+            "place": str(self.example),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +144,21 @@ class Service:
     beyond: bool = False
     nvjitlink: Release | None = None
     routes: tuple[RouteFloor, ...] = ()
+
+    def to_row(self) -> Row:
+        """A row of a table; its columns are named as the attributes, without ``routes``."""
+        return {
+            "number": self.number,
+            "name": self.name,
+            "how": self.how,
+            "sass": self.sass,
+            "ptx": self.ptx,
+            "link": self.link,
+            "none": self.none,
+            "driver": text_or_none(self.driver),
+            "beyond": self.beyond,
+            "nvjitlink": text_or_none(self.nvjitlink),
+        }
 
 
 DESTINATIONS = ("pip", "conda", "container", "variant")

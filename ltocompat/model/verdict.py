@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ltocompat.model.place import Place
+from ltocompat.model.row import Row, text_or_none
 from ltocompat.model.target import Gpu, Target
 
 
@@ -108,6 +109,21 @@ class Finding:
     all_kernels: bool = False
     headline: str = ""
     forgiven: str = ""
+
+    def to_row(self) -> Row:
+        """A row of a table; ``modules`` is their number, ``place`` the first."""
+        return {
+            "rule": self.rule,
+            "verdict": str(self.verdict),
+            "level": str(self.level),
+            "headline": self.headline,
+            "message": self.message,
+            "remedy": self.remedy,
+            "evidence": self.evidence,
+            "source": self.source,
+            "modules": self.module_count,
+            "place": text_or_none(self.example),
+        }
 
     def __str__(self) -> str:
         """What is wrong, where, and what to do: up to three lines, as reports show it."""
@@ -234,6 +250,25 @@ class Result:
     forgiven: str = ""
     distribution: str = ""
     variants: tuple[VariantVerdict, ...] = ()
+
+    def to_row(self) -> Row:
+        """A row of a table; the columns from ``modules`` on are those of ``coverage``."""
+        return {
+            "path": self.path,
+            "distribution": self.distribution,
+            "target": self.target.name,
+            "gpu": None if self.gpu is None else self.gpu.name,
+            "route": text_or_none(self.route),
+            "verdict": str(self.verdict),
+            "not_judged": list(self.not_judged),
+            "rules": [finding.rule for finding in self.findings],
+            "modules": self.coverage.modules,
+            "sass": self.coverage.sass,
+            "ptx": self.coverage.ptx,
+            "link": self.coverage.link,
+            "without_kernels": self.coverage.without_kernels,
+            "none": self.coverage.none,
+        }
 
     @property
     def without_device_code(self) -> bool:

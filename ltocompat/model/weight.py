@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
+from ltocompat.model.row import Row, text_or_none
 from ltocompat.model.signature import ModuleSignature
 
 
@@ -130,6 +131,15 @@ class ArchWeight:
     images: int
     stored: int
 
+    def to_row(self) -> Row:
+        """A row of a table; its columns are named as the attributes."""
+        return {
+            "kind": str(self.kind),
+            "arch": text_or_none(self.arch),
+            "images": self.images,
+            "stored": self.stored,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class LibraryWeight:
@@ -152,6 +162,18 @@ class LibraryWeight:
     stored: int
     saved: int
     host_debug: int
+
+    def to_row(self) -> Row:
+        """A row of a table; its columns are named as the attributes."""
+        return {
+            "place": str(self.place),
+            "machine": self.machine,
+            "modules": self.modules,
+            "images": self.images,
+            "stored": self.stored,
+            "saved": self.saved,
+            "host_debug": self.host_debug,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +212,17 @@ class Saving:
     estimated: bool
     what: str
     fix: str
+
+    def to_row(self) -> Row:
+        """A row of a table; its columns are named as the attributes."""
+        return {
+            "waste": str(self.waste),
+            "saved": self.saved,
+            "images": self.images,
+            "estimated": self.estimated,
+            "what": self.what,
+            "fix": self.fix,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
         name=normalized(str(value.get("name", ""))),
         version=str(value.get("version", "")),
         requires=tuple(requires),
+        requires_dist=tuple(_lines(value.get("depends"))),
         platforms=(subdir,) if isinstance(subdir, str) else (),
         files=tuple(_files(found.get(_PATHS))),
         declared=tuple(each for each in declared if each is not None),
@@ -83,6 +84,12 @@ def _files(paths: ByteView | None) -> Iterator[str]:
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, dict) and isinstance(row.get("_path"), str):
             yield row["_path"]
+
+
+def _lines(value: object) -> Iterator[str]:
+    for line in value[:_MOST_LINES] if isinstance(value, list) else ():
+        if isinstance(line, str):
+            yield " ".join(line.split())
 
 
 def _dependencies(key: str, lines: object, problems: list[str]) -> Iterable[Dependency]:

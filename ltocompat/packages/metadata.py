@@ -34,6 +34,8 @@ class CoreMetadata:
         name: normalized; empty where there is none.
         version: as written.
         requires: its dependencies.
+        requires_dist: the same as written, those that can't be read, too.
+        classifiers: as written.
         extras: names of its extras, normalized.
         declared: what its classifiers say of CUDA.
         problems: what could not be read, one sentence each.
@@ -42,6 +44,8 @@ class CoreMetadata:
     name: str = ""
     version: str = ""
     requires: tuple[Dependency, ...] = ()
+    requires_dist: tuple[str, ...] = ()
+    classifiers: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
     declared: tuple[Declared, ...] = ()
     problems: list[str] = field(default_factory=list)
@@ -50,11 +54,13 @@ class CoreMetadata:
 def read_metadata(data: bytes) -> CoreMetadata:
     """What METADATA says; any bytes are read, and what is broken becomes a problem."""
     headers = _headers(data)
+    classifiers = _all(headers, "Classifier")[:_MOST_LINES]
     found = CoreMetadata(
         normalized(_one(headers, "Name")),
         _one(headers, "Version"),
         extras=tuple(normalized(text) for text in _all(headers, "Provides-Extra")),
-        declared=of_classifiers(_all(headers, "Classifier")[:_MOST_LINES]),
+        classifiers=tuple(classifiers),
+        declared=of_classifiers(classifiers),
     )
     if not found.name:
         found.problems.append("METADATA has no Name")
@@ -63,6 +69,7 @@ def read_metadata(data: bytes) -> CoreMetadata:
         found.problems.append(f"METADATA has {len(lines)} dependencies; {_MOST_LINES} are read")
     if len(data) >= MOST_BYTES and b"\n\n" not in data.replace(b"\r\n", b"\n"):
         found.problems.append(f"the headers of METADATA go on behind {MOST_BYTES} bytes")
+    found.requires_dist = tuple(" ".join(line.split()) for line in lines[:_MOST_LINES])
     found.requires = tuple(_dependencies(lines[:_MOST_LINES], found.problems))
     return found
 

@@ -6,7 +6,7 @@ import csv
 import functools
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ltocompat.files.byteview import ByteView
@@ -59,7 +59,7 @@ def _package(
     stem: str,
     metadata: bytes,
     *,
-    tags: Iterable[str],
+    tags: Sequence[str],
     files: tuple[str, ...],
 ) -> Package:
     """The package of which METADATA says more than the ``stem`` of its folder's name."""
@@ -71,7 +71,10 @@ def _package(
         name=core_metadata.name or normalized(stem.partition("-")[0]),
         version=core_metadata.version or stem.partition("-")[2],
         requires=core_metadata.requires,
+        requires_dist=core_metadata.requires_dist,
         extras=core_metadata.extras,
+        classifiers=core_metadata.classifiers,
+        tags=tuple(tags),
         platforms=platforms,
         python=python,
         files=files,

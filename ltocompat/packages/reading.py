@@ -21,6 +21,21 @@ _READERS: tuple[Callable[[ByteView, str, Budget], Package | None], ...] = (
 )
 
 
+def package_in(view: ByteView, path: str, limits: Limits = DEFAULT_LIMITS) -> Package | None:
+    """The package that a file is; None where it is none, or can't be read.
+
+    Args:
+        view: its bytes.
+        path: its name, of which a wheel has its tags.
+        limits: what reading it may cost.
+    """
+    try:
+        return _read(view, path, limits)
+    except (OSError, ValueError, LtocompatError):
+        # It is reported where its device code is read.
+        return None
+
+
 def package_of(path: str, limits: Limits = DEFAULT_LIMITS) -> Package | None:
     """The package that a path is, or that it was installed from; None where it is none.
 
@@ -39,14 +54,21 @@ def package_of(path: str, limits: Limits = DEFAULT_LIMITS) -> Package | None:
         with _opened(path) as view:
             if view is None:
                 return None
-            for read in _READERS:
-                found = read(view, path, Budget(limits))
-                if found is not None:
-                    return found
+            found = _read(view, path, limits)
+            if found is not None:
+                return found
     except (OSError, ValueError, LtocompatError):
         # It is reported where its device code is read.
         return None
     return python_packages.owner(path)
+
+
+def _read(view: ByteView, path: str, limits: Limits) -> Package | None:
+    for read in _READERS:
+        found = read(view, path, Budget(limits))
+        if found is not None:
+            return found
+    return None
 
 
 @contextmanager

@@ -59,7 +59,10 @@ class Package:
         name: normalized.
         version: as written; empty where there is none.
         requires: what it depends on, in order.
+        requires_dist: the same as its metadata write it, in order.
         extras: names of its extras.
+        classifiers: as written.
+        tags: ``py3-none-manylinux_2_28_x86_64``, as its file name or WHEEL has them.
         platforms: of a wheel the platforms in its file name (``manylinux_2_28_x86_64``), of an
             installed one those of its tags, of a conda package its subfolder (``linux-64``).
         python: version of Python that its tag names, e.g. ``3.11``; None for any.
@@ -73,7 +76,10 @@ class Package:
     name: str
     version: str = ""
     requires: tuple[Dependency, ...] = ()
+    requires_dist: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
+    classifiers: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
     platforms: tuple[str, ...] = ()
     python: str | None = None
     files: tuple[str, ...] = ()

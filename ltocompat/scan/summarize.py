@@ -8,7 +8,7 @@ names; what matters to a verdict is not decided here.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ltocompat.files.fatbin import StoredImage, StoredModule
@@ -159,22 +159,32 @@ class SummaryBuilder:
         if len(self.skipped) < _MOST_SKIPPED:
             self.skipped.append(skipped)
 
-    def summary(self, path: str) -> ArtifactSummary:
-        """The summary of all that was added."""
+    def summary(self, path: str, *, apart: bool | None = None) -> ArtifactSummary:
+        """The summary of all that was added.
+
+        Args:
+            path: the artifact.
+            apart: False: modules of different files are grouped after all; None: as they were.
+        """
         self._flush()
+        apart = self._apart if apart is None else apart
+        groups, of_tests, device_runtime = (
+            _grouped(found) if self._apart and not apart else list(found.values())
+            for found in (self._groups, self._of_tests, self._device_runtime)
+        )
         variants = find_variants(self._hosts)
         if not all(each.pattern for each in variants) and not self._all_places_kept():
             variants = ()  # whose modules the others are is not known
         return ArtifactSummary(
             path,
-            [part for group in self._groups.values() for part in _parted(group, variants)],
+            [part for group in groups for part in _parted(group, variants)],
             self.skipped,
             self._skipped_count,
             list(self._options.values()),
             self._hosts,
-            self._apart,
-            test_groups=list(self._of_tests.values()),
-            device_runtime=list(self._device_runtime.values()),
+            apart,
+            test_groups=of_tests,
+            device_runtime=device_runtime,
             variants=variants,
         )
 
@@ -232,6 +242,15 @@ def _of_tests(group: ModuleGroup) -> bool:
     """
     loose = group.inner and group.signature.registered is None
     return loose and not _TESTS.isdisjoint(group.example.members[-1].split("/")[:-1])
+
+
+def _grouped(apart: Mapping[tuple[object, ...], ModuleGroup]) -> list[ModuleGroup]:
+    """Groups of single files, as they are when all files are grouped together."""
+    found: dict[tuple[object, ...], ModuleGroup] = {}
+    for group in apart.values():
+        copy = replace(group, places=list(group.places))
+        _count(found, copy, _of_variant(group.example.members))
+    return list(found.values())
 
 
 def _parted(group: ModuleGroup, variants: Sequence[Variant]) -> list[ModuleGroup]:

@@ -240,7 +240,8 @@ def opened(path: str, limits: Limits) -> Iterator[ByteView]:
     """
     try:
         if path == "-":
-            with _spooled(sys.stdin.fileno(), limits) as view:
+            read = functools.partial(os.read, sys.stdin.fileno())
+            with spooled(read, "standard input", limits) as view:
                 yield view
             return
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
@@ -250,7 +251,7 @@ def opened(path: str, limits: Limits) -> Iterator[ByteView]:
     try:
         mode = os.fstat(fd).st_mode
         if stat.S_ISFIFO(mode):
-            with _spooled(fd, limits) as view:
+            with spooled(functools.partial(os.read, fd), path, limits) as view:
                 yield view
         elif stat.S_ISREG(mode):
             yield ByteView(FileSource(fd))
@@ -261,16 +262,26 @@ def opened(path: str, limits: Limits) -> Iterator[ByteView]:
 
 
 @contextmanager
-def _spooled(fd: int, limits: Limits) -> Iterator[ByteView]:
+def spooled(read: Callable[[int], bytes], name: str, limits: Limits) -> Iterator[ByteView]:
+    """The bytes of what can only be read from its front, copied to a file without a name.
+
+    Args:
+        read: gives at most so many bytes, none at the end.
+        name: what to call it.
+        limits: how many bytes there may be.
+
+    Raises:
+        UnreadableInput: there are more.
+    """
     import tempfile
 
     with tempfile.TemporaryFile() as spool:
         size = 0
-        while data := os.read(fd, MIB):
+        while data := read(MIB):
             size += len(data)
             if size > limits.spool_bytes:
                 raise UnreadableInput(
-                    f"standard input is over the limit of {limits.spool_bytes} bytes; save it to a "
+                    f"{name} is over the limit of {limits.spool_bytes} bytes; save it to a "
                     "file and name that"
                 )
             spool.write(data)

@@ -21,30 +21,22 @@ if TYPE_CHECKING:
 
 
 def problems_of(
-    path: str,
+    package: Package,
     summary: ArtifactSummary,
     required: Required,
     *,
     others: Sequence[Package] = (),
     promise: Promise | None = None,
-    limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[Problem, ...]:
     """Everything that is wrong with the promises of a package, worst first.
 
     Args:
-        path: the package, or a file of an installed one.
+        package: the package, or that of a file that is installed.
         summary: what is left of it for verdicts.
         required: what it asks for; with or without trials.
         others: packages beside it, as ``packages_beside`` reads them.
         promise: what its project promises.
-        limits: what reading its metadata may cost.
-
-    Returns:
-        The problems; none for a path that is no package.
     """
-    package = package_of(path, limits)
-    if package is None:
-        return ()
     shipped = Shipped(
         package=package,
         required=required,

@@ -1,0 +1,364 @@
+"""Read artifacts once, and ask their readings as often as you like."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import os
+import pickle
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import BinaryIO
+
+from ltocompat.commands.check import Targets, as_sequence, resolve_targets
+from ltocompat.commands.failures import OnError
+from ltocompat.commands.matrix import linker_targets, matrices
+from ltocompat.commands.package_problems import Packages, on_any_target, result_of
+from ltocompat.commands.read_artifacts import ArtifactReader, ScanOptions
+from ltocompat.commands.trial_advice import advising_trials
+from ltocompat.commands.weigh import weight_of
+from ltocompat.files.byteview import ByteView
+from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.distribution import Distribution
+from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
+from ltocompat.model.failure import Failure, Progress, reporter
+from ltocompat.model.image import Record, Skipped
+from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Limits
+from ltocompat.model.matrix import Matrix
+from ltocompat.model.place import Place
+from ltocompat.model.requirement import Required
+from ltocompat.model.verdict import Result, Route
+from ltocompat.model.weight import Measured, Weight
+from ltocompat.packages.python_packages import owner
+from ltocompat.packages.reading import package_in
+from ltocompat.packages.values import Kind, Package
+from ltocompat.rules.engine.collect_requirements import required
+from ltocompat.rules.rule import Problem
+from ltocompat.scan import parallel, walk
+from ltocompat.scan.sources import is_address, name_of, opened_address, opened_file
+from ltocompat.scan.summarize import SummaryBuilder
+from ltocompat.scan.walk import Batch, ScanSettings
+from ltocompat.scan.weigh import Weigher
+
+
+class Reading:
+    """All that one file was read for; nothing of it reads the file again.
+
+    It holds no bytes of the file and can be pickled. What it says is what the verb of that name
+    says of the file, but that findings name no kernels, which would be read for each anew.
+
+    Attributes:
+        path: the file as the caller named it, or as it was found in a folder.
+        size: bytes.
+        sha256: of its bytes; empty where it can't be opened.
+    """
+
+    def __init__(self, kept: _Kept) -> None:
+        self.path: str = kept.place.path
+        self.size: int = kept.size
+        self.sha256: str = kept.sha256
+        self._kept = kept
+
+    @property
+    def distribution(self) -> Distribution | None:
+        """The package that it is, or is a file of; None for none."""
+        return self._kept.distribution()
+
+    def __repr__(self) -> str:
+        return f"Reading({self.path!r}, sha256={self.sha256!r})"
+
+    def records(self) -> Iterator[Record]:
+        """What ``inspect`` lists: modules with their images, hosts and skipped places; the file."""
+        for chunk in self._kept.chunks:
+            yield from pickle.loads(zlib.decompress(chunk))  # noqa: S301 - our own
+
+    def check(
+        self,
+        targets: Targets,
+        *,
+        route: Route | str | None = None,
+        beside: Sequence[str | os.PathLike[str]] = (),
+    ) -> Iterator[Result]:
+        """Judge it for deploy targets.
+
+        Args:
+            targets: one or several values, or spellings as ``--deploy-target`` takes them.
+            route: ``load`` or ``link``, for modules that can go both ways; None judges both.
+            beside: packages that are installed with it.
+
+        Yields:
+            Its results by target, then by GPU, then by route; last, where there is something, what
+            is wrong with it as a package.
+
+        Raises:
+            UsageError: a target has no meaning, or one beside is no package.
+        """
+        way = None if route is None else Route(route)
+        for target in resolve_targets(as_sequence(targets)):
+            for result in target.results(self._kept.summary, way):
+                if isinstance(result, Failure):
+                    raise result.error or LtocompatError(result.message)
+                yield advising_trials(result)
+        problems = self._kept.problems(self._kept.summary, self._kept.required, beside)
+        if problems:
+            yield advising_trials(result_of(self.path, problems))
+
+    def require(self) -> Required:
+        """What it asks of drivers, GPUs and nvJitLinks."""
+        return self._kept.required
+
+    def matrix(self) -> Iterator[Matrix]:
+        """Its verdicts by every nvJitLink and by every driver branch."""
+        return matrices(self._kept.summary, linker_targets())
+
+    def weigh(self) -> Weight:
+        """What its device code weighs, and what of that could be saved."""
+        return weight_of(self.path, self._kept.measured)
+
+    def audit(self, *, beside: Sequence[str | os.PathLike[str]] = ()) -> Result:
+        """What is wrong with it on any target, promises of its metadata among it.
+
+        Args:
+            beside: packages that are installed with it.
+
+        Raises:
+            UsageError: one of those is no package.
+        """
+        kept = self._kept
+        problems = kept.problems(kept.apart, required(kept.apart), beside)
+        result = on_any_target(kept.apart, problems)
+        return replace(result, distribution=str(kept.package or ""))
+
+
+@dataclass
+class _Kept:
+    """What is kept of a file that was read.
+
+    Attributes:
+        place: what was read: the file, or something in it.
+        size: of the file, bytes.
+        sha256: of its bytes.
+        package: what its metadata says; None for no package.
+        chunks: the records, packed.
+        summary: what verdicts rest on.
+        apart: the same, with the modules of each inner file by themselves.
+        measured: what its weight rests on.
+        limits: what reading packages beside it may cost.
+    """
+
+    place: Place
+    size: int
+    sha256: str
+    package: Package | None
+    chunks: Sequence[bytes]
+    summary: ArtifactSummary
+    apart: ArtifactSummary
+    measured: Measured
+    limits: Limits
+
+    @functools.cached_property
+    def required(self) -> Required:
+        """What it asks for, which takes long."""
+        return required(self.summary)
+
+    def problems(
+        self,
+        summary: ArtifactSummary,
+        requirement: Required,
+        beside: Sequence[str | os.PathLike[str]],
+    ) -> tuple[Problem, ...]:
+        """What is wrong with it as a package; of a place inside too little is known."""
+        packages = Packages([str(self.place)], beside, self.limits)
+        return packages.problems(summary, self.package, requirement)
+
+    @property
+    def holds_something(self) -> bool:
+        """It is worth an answer among the files of a folder."""
+        inside = self.summary.groups or self.summary.skipped
+        linker = any(host.nvjitlink_imports for host in self.summary.hosts)
+        package = self.package is not None and self.package.kind is not Kind.INSTALLED
+        return bool(inside) or linker or package
+
+    def distribution(self) -> Distribution | None:
+        """The package as a value."""
+        if self.package is None:
+            return None
+        package = self.package
+        return Distribution(
+            path=self.place.path,
+            kind=str(package.kind),
+            name=package.name,
+            version=package.version,
+            tags=tuple(each for tag in package.tags for each in _expanded(tag)),
+            platforms=package.platforms,
+            requires=package.requires_dist,
+            extras=package.extras,
+            classifiers=package.classifiers,
+            size=self.size,
+            sha256=self.sha256,
+            problems=package.problems,
+        )
+
+
+def _expanded(tag: str) -> Iterator[str]:
+    """Each of the tags that one stands for: ``py2.py3-none-any`` is two (PEP 425)."""
+    return map("-".join, itertools.product(*(part.split(".") for part in tag.split("-"))))
+
+
+def read(
+    *sources: str | os.PathLike[str] | BinaryIO,
+    limits: Limits = DEFAULT_LIMITS,
+    jobs: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    on_error: OnError | None = None,
+) -> Iterator[Reading]:
+    """Read every file once for all that can be asked of it.
+
+    Args:
+        sources: files, folders, places, or ``-`` for standard input; binary files that are open,
+            called by their ``name``; addresses that fsspec knows (``s3://bucket/x.whl``), which
+            are fetched once, by ``ltocompat[remote]``.
+        limits: what one file may cost.
+        jobs: how many processes may read at the same time; None: one a core.
+        progress: called as reading goes on.
+        on_error: gets what goes wrong with one of the sources, while the others go on; None: the
+            error is raised.
+
+    Yields:
+        A reading for every file; of folders for those with device code, or that are packages.
+
+    Raises:
+        UnreadableInput: a source can't be opened, or not be read to its end.
+        UsageError: nothing lies at a place.
+        Missing: an address needs fsspec, which is not installed.
+    """
+    settings = ScanSettings(limits=limits, progress=reporter(progress), jobs=jobs)
+    reader = _Reader(settings)
+    for source in sources:
+        try:
+            yield from reader.of_source(source)
+        except LtocompatError as error:
+            if on_error is None:
+                raise
+            on_error(error)
+
+
+class _Reader:
+    """Reads sources in one way."""
+
+    def __init__(self, settings: ScanSettings) -> None:
+        self._settings = settings
+        self._second_pass = ArtifactReader(ScanOptions(settings, apart=True))
+
+    def of_source(self, source: str | os.PathLike[str] | BinaryIO) -> Iterator[Reading]:
+        """The readings of a source.
+
+        Raises:
+            LtocompatError: as ``read`` says.
+        """
+        limits = self._settings.limits
+        if not isinstance(source, str | os.PathLike):
+            with opened_file(source, limits) as view:
+                yield Reading(self._read(view, Place(name_of(source))))
+        elif is_address(text := os.fspath(source)):
+            with opened_address(text, limits) as view:
+                yield Reading(self._read(view, Place(text)))
+        else:
+            yield from map(Reading, self._of_place(Place.parse(text)))
+
+    def _of_place(self, place: Place) -> Iterator[_Kept]:
+        """What is kept of the files at a place; in a folder of those that hold something."""
+        files = walk.files(place, self._settings.limits)
+        work = functools.partial(self._of_file, top=place)
+        for found in parallel.read(work, files, walk.path_of_found, self._settings):
+            yield from (kept for kept in found if kept.holds_something or kept.place == place)
+
+    def _of_file(self, found: Place | Skipped, top: Place) -> Iterator[_Kept]:
+        if isinstance(found, Skipped):
+            yield self._unread(found)
+            return
+        try:
+            with walk.opened(found.path, self._settings.limits) as view:
+                yield self._read(view, found)
+        except UnreadableInput as error:
+            if found == top:
+                raise
+            yield self._unread(Skipped(found, str(error)))
+
+    def _read(self, view: ByteView, place: Place) -> _Kept:
+        """What is kept of one file, whose bytes are at hand.
+
+        Raises:
+            UnreadableInput: it can't be read to its end.
+            UsageError: nothing lies at the place.
+        """
+        whole = place == Place(place.path)
+        kept = self._fold(
+            walk.batches_of_view(view, place, self._settings),
+            place,
+            size=view.size,
+            sha256=_sha256(view),
+            package=_package(view, place.path, self._settings.limits) if whole else None,
+        )
+        if not whole and not kept.holds_something:
+            raise UsageError(
+                f"nothing lies at {place}; list what does with: ltocompat inspect {place.path}"
+            )
+        return kept
+
+    def _unread(self, skipped: Skipped) -> _Kept:
+        """What is kept of a file that can't be read."""
+        place = Place(skipped.place.path)
+        return self._fold([Batch((skipped,))], place, size=0, sha256="", package=None)
+
+    def _fold(
+        self,
+        batches: Iterable[Batch],
+        place: Place,
+        *,
+        size: int,
+        sha256: str,
+        package: Package | None,
+    ) -> _Kept:
+        """All that the batches of a file are kept as, in one pass over them."""
+        summaries = SummaryBuilder(apart=True, members=place.members)
+        weigher = Weigher(kernels=False)
+        chunks: list[bytes] = []
+        self._second_pass.fold(_keeping(batches, chunks, weigher), summaries)
+        return _Kept(
+            place,
+            size,
+            sha256,
+            package,
+            chunks,
+            summaries.summary(place.path, apart=False),
+            summaries.summary(place.path),
+            weigher.measured,
+            self._settings.limits,
+        )
+
+
+def _keeping(batches: Iterable[Batch], chunks: list[bytes], weigher: Weigher) -> Iterator[Batch]:
+    """The batches, whose records are kept and weighed as they pass."""
+    for batch in batches:
+        # A tenth of what the values take: those of a large library are not all wanted at once.
+        chunks.append(zlib.compress(pickle.dumps(batch.records, pickle.HIGHEST_PROTOCOL), 1))
+        weigher.take(batch)
+        yield batch
+
+
+def _package(view: ByteView, path: str, limits: Limits) -> Package | None:
+    """The package that a file is, or that it was installed from."""
+    found = package_in(view, path, limits)
+    if found is None and os.path.exists(path):
+        return owner(path)
+    return found
+
+
+def _sha256(view: ByteView) -> str:
+    digest = hashlib.sha256()
+    for start in range(0, view.size, MIB):
+        digest.update(view.peek(start, MIB))
+    return digest.hexdigest()
