@@ -70,7 +70,7 @@ def read_package(
     (summary,) = summaries([path], scan)
     requirement = required(summary)
     found = [result for target in goals for result in results(summary, target, why=False)]
-    problems = Packages([path], (), limits).problems(summary, requirement)
+    problems = Packages([path], (), limits).problems(summary, package, requirement)
     if problems:
         found.append(result_of(path, problems))
     return PackageAnswers(
