@@ -7,21 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from site_build import DOCS, build
 
 from ltocompat.model.version import SITE_URL, rule_url
 from ltocompat.rules.prose import rule_ids
 
-DOCS = Path(__file__).parents[1] / "docs"
-
 pytestmark = pytest.mark.slow
-
-
-def build(out: Path) -> Path:
-    """Make the site as ``nox -s docs`` does: every warning is an error."""
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-n", "--keep-going"]
-    folders = ["-d", str(out / "doctrees"), str(DOCS), str(out / "site")]
-    subprocess.run([*command, *folders], check=True)
-    return out / "site"
 
 
 @pytest.fixture(scope="module")

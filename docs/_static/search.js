@@ -12,12 +12,12 @@ const stem = (word) =>
 // The words of a text as they stand in the index (extension/error_search.py has the same).
 function wordsOf(text) {
   const found = [];
-  for (const word of text.toLowerCase().match(/[a-z0-9_]+/g) || []) {
-    const bare = word.replace(/^_+|_+$/g, "");
-    const parts = bare.includes("_") ? [word, ...word.split("_")] : [bare];
-    found.push(...parts.filter(Boolean).map(stem));
+  for (const word of text.match(/[A-Za-z0-9_]+/g) || []) {
+    const parts = word.match(/[A-Z]?[a-z0-9]+|[A-Z0-9]+/g) || [];
+    const name = parts.join("").toLowerCase().replace(/^cudaerror/, "");
+    found.push(...(parts.length > 1 ? [name, ...parts] : parts));
   }
-  return found;
+  return found.map((word) => stem(word.toLowerCase()));
 }
 
 // The rules of messages that a text holds, as `ltocompat explain` finds them: a place that one row

@@ -19,7 +19,8 @@ from sphinx.application import Sphinx
 from ltocompat.rules.messages import Message, messages, pattern_of
 from ltocompat.rules.prose import rule_ids
 
-_WORDS = re.compile(r"[a-z0-9_]+")
+_WORDS = re.compile(r"[A-Za-z0-9_]+")
+_PARTS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+")  # of CUDA_ERROR_NO_BINARY and of NoBinaryForGpu
 _TITLE = 5  # a word of a title counts as often
 _MESSAGE = 3  # and one of a block of messages
 _LONGEST_WORD = 60
@@ -61,10 +62,12 @@ def index(app: Sphinx) -> dict[str, Any]:
 def words_of(text: str) -> list[str]:
     """The words of a text as they stand in the index; ``search.js`` has the same."""
     found = []
-    for word in _WORDS.findall(text.lower()):
-        parts = [word, *word.split("_")] if "_" in word.strip("_") else [word.strip("_")]
-        found += [_stem(part) for part in parts if part]
-    return found
+    for word in _WORDS.findall(text):
+        parts = _PARTS.findall(word)
+        # CUDA_ERROR_NO_BINARY_FOR_GPU is NoBinaryForGpu in the bindings of some languages.
+        name = "".join(parts).lower().removeprefix("cudaerror")
+        found += [name, *parts] if len(parts) > 1 else parts
+    return [_stem(word.lower()) for word in found]
 
 
 def _stem(word: str) -> str:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,15 @@ class Browser(Closing):
         """Wait until the page has done what it was asked."""
         self.run("new Promise((done) => setTimeout(done, 100))")
 
+    def until(self, script: str) -> None:
+        """Wait until an expression is true, also on a page that is still to come."""
+        for _ in range(200):
+            answer = self.ask("Runtime.evaluate", expression=script, returnByValue=True)
+            if answer["result"].get("value"):
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"never true: {script}")
+
     def run(self, script: str) -> Any:
         """The value of an expression in the page."""
         answer = self.ask(
@@ -125,6 +135,6 @@ class Browser(Closing):
                 self.noise.append(json.dumps(event["params"]))
             case "Network.requestWillBeSent":
                 url = event["params"]["request"]["url"]
-                if not url.startswith(("file:", "about:")):
+                if not url.startswith(("file:", "about:", "data:")):
                     self.noise.append(f"asked for {url}")
         return event
