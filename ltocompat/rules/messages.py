@@ -12,6 +12,7 @@ import re
 import tomllib
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ltocompat.rules.message_values import CONDITIONS, around, derived
@@ -196,15 +197,14 @@ class _Known(dict[str, str]):
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
-    """A sentence with its values."""
-
-    def optional(match: re.Match[str]) -> str:
-        try:
-            return match[1].format_map(values)
-        except KeyError:
-            return ""
-
-    return _OPTIONAL.sub(optional, template).format_map(_Known(values))
+    """A sentence with its values, in which braces of a value stay what they are."""
+    sentence, end = "", 0
+    for optional in _OPTIONAL.finditer(template):
+        sentence += template[end : optional.start()].format_map(_Known(values))
+        with suppress(KeyError):
+            sentence += optional[1].format_map(values)
+        end = optional.end()
+    return sentence + template[end:].format_map(_Known(values))
 
 
 def _read_beside(message: Message, values: Mapping[str, str]) -> str:

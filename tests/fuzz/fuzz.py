@@ -1,64 +1,157 @@
-"""Feeds every reader with changed bytes, and keeps what it does not stand.
+"""Feeds every reader, and whole verbs, with changed bytes, and keeps what they do not stand.
 
-``python tests/fuzz/fuzz.py --minutes 30 [--only elf] [--inputs 100000] [--seed 1]``:
-readers take turns. An input that ends in another error than ours, or takes too long, is made small
-and written into ``found/``, and the status is 1. ``tests/test_fuzz.py`` replays that folder.
+``python tests/fuzz/fuzz.py --minutes 30``: targets take turns on all cores.
+``python tests/fuzz/fuzz.py --inputs 100000 --verb-inputs 60000 --jobs 16 --coverage``: so many
+inputs for each. An input that ends in another error than ours, takes too long or too much memory,
+or prints, is made small and written into ``found/``, and the status is 1. ``tests/test_fuzz.py``
+replays that folder.
 """
 
 from __future__ import annotations
 
 import argparse
-import faulthandler
+import contextlib
 import hashlib
+import itertools
+import mmap
+import os
+import pickle
 import random
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
+for folder in (HERE.parent.parent, HERE.parent):
+    sys.path.insert(0, str(folder))
 
-from fuzz.mutate import mutated  # noqa: E402 - beside this file
-from fuzz.readers import LIMITS, READERS, seeds  # noqa: E402
-from ltocompat.model.errors import LtocompatError  # noqa: E402
+from tabulate import tabulate  # noqa: E402 - these are found beside this file
+
+from fuzz import files, verbs  # noqa: E402
+from fuzz.lines import Line, Lines, ranges  # noqa: E402
+from fuzz.mutate import Material, mutated  # noqa: E402
+from fuzz.readers import READERS, Reader  # noqa: E402
+from fuzz.watch import Watch  # noqa: E402
 
 FOUND = HERE / "found"
-_TURN = 2.0  # seconds
-# CPU that reading may take beyond its own limit: what is checked now and then is late.
-_MOST_CPU = 2 * LIMITS.seconds
+VERBS = "verbs"
+TARGETS = {
+    **READERS,
+    VERBS: Reader(
+        verbs.read,
+        verbs.seeds_of_verbs,
+        ("cli", "report"),
+        verbs.words_of_verbs(),
+        seconds=10.0,
+    ),
+}
+_SHARES = 8  # parts of a target's inputs, so that processes end at about the same time
+_TURN = 10.0  # seconds
 _MINIMISING = 20.0  # seconds
-_HANGS = 120  # seconds after which the whole run ends with a trace
+_MOST_GROWN = 500
+_LONGEST_GROWN = 200_000
+_SLOW = 0.05  # seconds of CPU from which an input is worth making slower
+_MONITORED = hasattr(sys, "monitoring")
 
 
-def failure(read: Callable[[bytes], object], data: bytes) -> str | None:
-    """What is wrong with how these bytes were read; None where all is well."""
-    start = time.process_time()
-    try:
-        read(data)
-    except LtocompatError as error:
-        if len(str(error)) > 5_000:
-            return "a sentence without end"
-    except RecursionError:
-        return "RecursionError"
-    except Exception as error:  # noqa: BLE001 - what this is for
-        trace, place = error.__traceback__, ""
-        while trace is not None:
-            place = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
-            trace = trace.tb_next
-        return f"{type(error).__name__} at {place}"
-    spent = time.process_time() - start
-    return f"{spent:.0f} s" if spent > _MOST_CPU else None
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A part of the work for one process.
+
+    Attributes:
+        name: of the target.
+        inputs: at most so many.
+        end: when to stop, on the monotonic clock.
+        seed: of the dice.
+        lines: whether to see which lines are reached, and to grow the inputs by that.
+    """
+
+    name: str
+    inputs: int
+    end: float
+    seed: str
+    lines: bool
 
 
-def minimised(read: Callable[[bytes], object], data: bytes, what: str) -> bytes:
-    """The same failure from fewer bytes, as far as halving pieces leads in this time."""
+@dataclass(slots=True)
+class Done:
+    """What came of a target.
+
+    Attributes:
+        inputs: how many were read.
+        seconds: of CPU.
+        found: the first input for each thing that is wrong.
+        hit: lines that were reached.
+    """
+
+    inputs: int = 0
+    seconds: float = 0.0
+    found: dict[str, bytes] = field(default_factory=dict)
+    hit: set[Line] = field(default_factory=set)
+
+    def add(self, other: Done) -> None:
+        """Take what came of another part."""
+        self.inputs += other.inputs
+        self.seconds += other.seconds
+        self.hit |= other.hit
+        for what, data in other.found.items():
+            self.found.setdefault(what, data)
+
+
+def work(task: Task, show: Callable[[bytes], None] = lambda _: None) -> Done:
+    """Read inputs; those that reach new lines, or take longer than all before, are changed on."""
+    target, dice, watch, done = TARGETS[task.name], random.Random(task.seed), Watch(), Done()  # noqa: S311 - no secret
+    pool = list(target.seeds())
+    sound = len(pool)
+    material = Material(pool, target.words, target.text, target.wraps)
+    lines, slowest = Lines(target.files() if task.lines else ()), _SLOW
+    bound = target.seconds * (1 if _MONITORED or not task.lines else 10)
+    begun = time.process_time()
+    if task.lines:
+        lines.start()
+    for data in itertools.islice(_inputs(pool, material, dice), task.inputs):
+        if time.monotonic() > task.end:
+            break
+        show(data)
+        before = len(lines.hit)
+        what = watch.failure(target.read, data, bound)
+        done.inputs += 1
+        if what is not None and what not in done.found:
+            done.found[what] = _minimised(watch, target, data, what, show)
+        slower = watch.spent > 1.5 * slowest
+        if (len(lines.hit) > before or slower) and len(data) <= _LONGEST_GROWN and what is None:
+            slowest = max(slowest, watch.spent)
+            if len(pool) - sound >= _MOST_GROWN:
+                del pool[sound + dice.randrange(_MOST_GROWN)]
+            pool.append(data)
+    if task.lines:
+        lines.stop()
+    done.seconds, done.hit = time.process_time() - begun, lines.hit
+    return done
+
+
+def _inputs(pool: list[bytes], material: Material, dice: random.Random) -> Iterator[bytes]:
+    """The sound ones first, then changed ones; half of them of what was added last."""
+    yield from tuple(pool)
+    while True:
+        recent = pool[-20:] if dice.random() < 0.3 else pool
+        yield mutated(dice.choice(recent), material, dice)
+
+
+def _minimised(
+    watch: Watch, target: Reader, data: bytes, what: str, show: Callable[[bytes], None]
+) -> bytes:
+    """The same failure from fewer bytes, as far as leaving pieces out leads in this time."""
     end, size = time.monotonic() + _MINIMISING, max(1, len(data) // 2)
     while size and time.monotonic() < end:
         position = 0
         while position < len(data) and time.monotonic() < end:
             shorter = data[:position] + data[position + size :]
-            if failure(read, shorter) == what:
+            show(shorter)
+            if watch.failure(target.read, shorter, target.seconds) == what:
                 data = shorter
             else:
                 position += size
@@ -66,56 +159,159 @@ def minimised(read: Callable[[bytes], object], data: bytes, what: str) -> bytes:
     return data
 
 
-def turn(name: str, dice: random.Random, seconds: float, most: int) -> tuple[int, dict[str, bytes]]:
-    """Try one reader for a while; how many inputs, and the failures by what is wrong."""
-    reader, begin = READERS[name], seeds(name)
-    known: dict[str, bytes] = {}
-    end, count = time.monotonic() + seconds, 0
-    while time.monotonic() < end and count < most:
-        data = mutated(dice.choice(begin), begin, reader.words, dice)
-        count += 1
-        faulthandler.dump_traceback_later(_HANGS, exit=True)
-        what = failure(reader.read, data)
-        if what is not None:
-            known.setdefault(what, data)
-    faulthandler.cancel_dump_traceback_later()
-    return count, known
+class _Process:
+    """A forked process with a task, and what it leaves behind if it dies."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self._result = tempfile.TemporaryFile()  # noqa: SIM115 - closed by ``done``
+        self._input = mmap.mmap(-1, 8 + (4 << 20))
+        self.number = os.fork()
+        if self.number == 0:
+            self._run()
+
+    def _run(self) -> None:
+        code = 1
+        try:
+            done = work(self.task, self._show)
+            pickle.dump(done, self._result)
+            self._result.flush()
+            code = 0
+        except BaseException:  # noqa: BLE001 - the parent tells
+            import traceback
+
+            traceback.print_exc()
+        finally:
+            files.clear()
+            os._exit(code)
+
+    def _show(self, data: bytes) -> None:
+        size = min(len(data), 4 << 20)
+        self._input[:8] = size.to_bytes(8, "little")
+        self._input[8 : 8 + size] = data[:size]
+
+    def done(self, status: int) -> Done:
+        """What it found; where it died, of what."""
+        if status == 0:
+            self._result.seek(0)
+            with self._result as file:
+                result: Done = pickle.load(file)  # noqa: S301 - our own child's
+            return result
+        size = int.from_bytes(self._input[:8], "little")
+        code = os.waitstatus_to_exitcode(status)
+        how = f"killed by signal {-code}" if code < 0 else "the process ended, or hung in C code"
+        return Done(1, 0.0, {how: bytes(self._input[8 : 8 + size])})
 
 
-def run(names: Sequence[str], minutes: float, inputs: int, seed: int) -> int:
-    """Readers in turn until the time is up or each had its inputs; how many failures were found."""
-    dice, end = random.Random(seed), time.monotonic() + 60 * minutes  # noqa: S311 - no secret
-    counts = dict.fromkeys(names, 0)
-    found: dict[tuple[str, str], bytes] = {}
-    while time.monotonic() < end and (todo := [n for n in names if counts[n] < inputs]):
-        for name in todo:
-            count, failures = turn(name, dice, _TURN, inputs - counts[name])
-            counts[name] += count
-            for what, data in failures.items():
-                if (name, what) not in found:
-                    print(f"{name}: {what}", flush=True)
-                    found[name, what] = data
-    for (name, what), data in found.items():
-        small = minimised(READERS[name].read, data, what)
-        digest = hashlib.sha256(small).hexdigest()[:12]
-        FOUND.mkdir(exist_ok=True)
-        (FOUND / f"{name.replace(' ', '-')}-{digest}").write_bytes(small)
-        print(f"{name}: {what}: kept {len(small)} bytes as {name}-{digest}")
-    for name, count in counts.items():
-        print(f"{name:13} {count:>9,} inputs")
-    return len(found)
+def spread(tasks: Iterable[Task], jobs: int) -> Iterator[tuple[str, Done]]:
+    """Have the tasks done by so many processes; what came of each as it ends."""
+    running: dict[int, _Process] = {}
+    waiting = iter(tasks)
+    while True:
+        for task in itertools.islice(waiting, jobs - len(running)):
+            process = _Process(task)
+            running[process.number] = process
+        if not running:
+            return
+        number, status = os.wait()
+        process = running.pop(number)
+        yield process.task.name, process.done(status)
+
+
+def tasks_of(names: Sequence[str], words: argparse.Namespace) -> Iterator[Task]:
+    """Shares of a number of inputs, or turns until the time is up."""
+    end = time.monotonic() + 60 * words.minutes
+    lines = words.coverage or _MONITORED
+    if words.inputs is None:
+        for number in itertools.count():
+            for name in names:
+                now = time.monotonic()
+                if now > end:
+                    return
+                stop = min(end, now + _TURN)
+                yield Task(name, sys.maxsize, stop, f"{words.seed}-{name}-{number}", lines)
+    for name in names:
+        many = words.verb_inputs or words.inputs if name == VERBS else words.inputs
+        shares = 4 * _SHARES if name == VERBS else _SHARES
+        for number in range(shares):
+            share = many * (number + 1) // shares - many * number // shares
+            yield Task(name, share, end, f"{words.seed}-{name}-{number}", lines)
+
+
+def keep(name: str, data: bytes, where: Path) -> str:
+    """Write a found case; its name."""
+    digest = hashlib.sha256(data).hexdigest()[:12]
+    where.mkdir(parents=True, exist_ok=True)
+    path = where / f"{name.replace(' ', '-')}-{digest}"
+    path.write_bytes(data)
+    return path.name
+
+
+def report(results: dict[str, Done], *, lines: bool, seconds: float) -> str:
+    """The table of all targets."""
+    rows = []
+    for name, done in results.items():
+        rate = done.inputs / done.seconds if done.seconds else 0.0
+        row = [name, f"{done.inputs:,}", f"{done.seconds:.0f}", f"{rate:,.0f}", len(done.found)]
+        if lines:
+            row.append(_coverage(name, done.hit)[0])
+        rows.append(row)
+    total = sum(done.inputs for done in results.values())
+    titles = ["target", "inputs", "seconds", "inputs/s", "found", *(["lines"] if lines else [])]
+    table = tabulate(rows, titles, "github", disable_numparse=True, colalign=("left", *["right"] * (len(titles) - 1)))
+    return f"{table}\n{total:,} inputs in {seconds:.0f} s"
+
+
+def _coverage(name: str, hit: set[Line]) -> tuple[str, list[str]]:
+    """How many of a target's lines were reached, and which were not."""
+    wanted = Lines(TARGETS[name].files()).wanted
+    every = {(file, line) for file, numbers in wanted.items() for line in numbers}
+    missed: dict[str, list[int]] = {}
+    for file, line in every - hit:
+        missed.setdefault(file, []).append(line)
+    share = 100 * len(every & hit) / max(1, len(every))
+    names = (f"{Path(file).parent.name}/{Path(file).name}" for file in sorted(missed))
+    told = [f"  {n}: {ranges(missed[f])}" for n, f in zip(names, sorted(missed), strict=True)]
+    return f"{share:.0f} %", told
+
+
+def _words() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, help="of wall clock (5, or with --inputs 600)")
+    parser.add_argument("--inputs", type=int, help="of each target")
+    parser.add_argument("--verb-inputs", type=int, help="of whole verbs, where fewer")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--only", action="append", choices=sorted(TARGETS))
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--coverage", action="store_true", help="name lines that are not reached")
+    parser.add_argument("--found", type=Path, default=FOUND, help="where found cases are kept")
+    words = parser.parse_args()
+    if words.minutes is None:
+        words.minutes = 600.0 if words.inputs else 5.0
+    return words
 
 
 def main() -> int:
     """Read the command line, and run."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=5)
-    parser.add_argument("--inputs", type=int, default=sys.maxsize)
-    parser.add_argument("--only", action="append", choices=sorted(READERS))
-    parser.add_argument("--seed", type=int, default=int(time.time()))
-    words = parser.parse_args()
-    print(f"seed {words.seed}")
-    return 1 if run(words.only or list(READERS), words.minutes, words.inputs, words.seed) else 0
+    words = _words()
+    names = words.only or [VERBS, *READERS]  # what takes longest comes first
+    print(f"seed {words.seed}", flush=True)
+    results = {name: Done() for name in names}
+    begun = time.monotonic()
+    with contextlib.suppress(KeyboardInterrupt):
+        for name, done in spread(tasks_of(names, words), words.jobs):
+            for what, data in done.found.items():
+                if what not in results[name].found:
+                    kept = keep(name, data, words.found)
+                    print(f"{name}: {what}: kept {len(data)} bytes as {kept}", flush=True)
+            results[name].add(done)
+    lines = words.coverage or _MONITORED
+    print(report(results, lines=lines, seconds=time.monotonic() - begun))
+    if words.coverage:
+        for name, done in results.items():
+            share, missed = _coverage(name, done.hit)
+            print("\n".join([f"{name}: {share} of its lines; not reached:", *missed]))
+    return 1 if any(done.found for done in results.values()) else 0
 
 
 if __name__ == "__main__":

@@ -1,21 +1,102 @@
-"""Changes to bytes that know a little of structure: numbers, pieces, words, other inputs."""
+"""Changes to bytes that know structure: fields, parts, containers, lines, words, other inputs."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fuzz.structure import WRAPPERS, Form, fields_of, forms_of
 
 _EDGES = (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 1 << 31, (1 << 32) - 1, (1 << 63) - 1, -1)
+_MOST = 1 << 20
+# Texts that readers of text stumble over: other digits, marks of direction, surrogates, controls.
+_ODD = (
+    "٣", "²", "Ⅷ", "\u202e", "\ud800", "\0", "\x1b[31m", "\r", "\u2028", "::error::", "##[group]",
+    "é", "ß", "İ", "{", "}", "{0}", "%s", "$(x)", "\\", "'", '"', "[", "]", "(", ")", "!=", "===",
+    "1e999", "nan", "-0", "0x", "1_000", "..", "/", "~", "*", "**", "\t", ",,", "==", "~=",
+)  # fmt: skip
+_WORD = re.compile(rb"[\w.+-]+")
 
 
-def mutated(
-    data: bytes, others: Sequence[bytes], words: Sequence[bytes], dice: random.Random
-) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What changes are made of.
+
+    Attributes:
+        others: other inputs of the reader.
+        words: what its inputs are made of.
+        text: whether they are lines of words.
+        wraps: whether they may be put into containers.
+    """
+
+    others: Sequence[bytes]
+    words: Sequence[bytes] = ()
+    text: bool = False
+    wraps: bool = False
+
+
+Change = Callable[[bytearray, Material, random.Random], None]
+
+
+def mutated(data: bytes, material: Material, dice: random.Random, depth: int = 0) -> bytes:
     """A copy with one to eight changes."""
+    if material.text:
+        return _changed(data, material, dice, _TEXT)
+    forms = forms_of(data)
+    if forms and dice.random() < 0.75:
+        data = _structured(data, dice.choice(forms), material, dice, depth)
+    else:
+        looks_like_text = b"\0" not in data[:200] and dice.random() < 0.5
+        data = _changed(data, material, dice, _TEXT if looks_like_text else _BYTES)
+    if material.wraps and depth < 4 and dice.random() < 0.05:
+        data = dice.choice(WRAPPERS)(data)
+    if forms and dice.random() < 0.9:
+        copy = bytearray(data)
+        for form in forms:
+            form.finish(copy)
+        data = bytes(copy)
+    return data[:_MOST]
+
+
+def _changed(
+    data: bytes, material: Material, dice: random.Random, changes: Sequence[Change]
+) -> bytes:
     copy = bytearray(data)
     for _ in range(dice.choice((1, 1, 1, 2, 3, 8))):
-        dice.choice(_CHANGES)(copy, others, words, dice)
-    return bytes(copy[: 1 << 20])
+        dice.choice(changes)(copy, material, dice)
+    return bytes(copy[:_MOST])
+
+
+def _structured(
+    data: bytes, form: Form, material: Material, dice: random.Random, depth: int
+) -> bytes:
+    """Fields of the format changed, or something that lies inside."""
+    if depth < 4 and dice.random() < 0.5:
+        parts = list(form.parts(data, dice))
+        if parts:
+            part = dice.choice(parts)
+            return part.put(_inside(part.data, material, dice, depth))[:_MOST]
+    fields = fields_of(data, form)
+    copy = bytearray(data)
+    for _ in range(dice.choice((1, 1, 1, 2, 3)) if fields else 0):
+        at, size = dice.choice(fields)
+        _set_number(copy, at, size, dice, dice.choice(fields))
+    return bytes(copy)
+
+
+def _inside(data: bytes, material: Material, dice: random.Random, depth: int) -> bytes:
+    """Another part: changed, another input, something far larger, or nothing."""
+    what = dice.random()
+    if what < 0.85:
+        return mutated(data, material, dice, depth + 1)
+    if what < 0.96:
+        return dice.choice(material.others)
+    if what < 0.98:
+        return b""
+    many = dice.choice((1 << 14, 1 << 16, 1 << 20, 1 << 22, 33 << 20))
+    return data + dice.choice((b"\0", b"a", b"\n")) * (many if dice.random() < 0.1 else 1 << 14)
 
 
 def _position(copy: bytearray, dice: random.Random) -> int:
@@ -30,24 +111,38 @@ def _position(copy: bytearray, dice: random.Random) -> int:
     return dice.randrange(len(copy))
 
 
-def _bit(copy: bytearray, _: Sequence[bytes], __: Sequence[bytes], dice: random.Random) -> None:
+def _set_number(
+    copy: bytearray, at: int, size: int, dice: random.Random, other: tuple[int, int]
+) -> None:
+    """A field becomes an edge, the size or place of something, or a little more or less."""
+    before = int.from_bytes(copy[at : at + size], "little")
+    place, width = other
+    value = dice.choice(
+        (
+            dice.choice(_EDGES),
+            before + dice.randint(-16, 16),
+            before ^ 1 << dice.randrange(8 * size),
+            dice.choice((len(copy), len(copy) - at, at, place)) + dice.randint(-8, 8),
+            int.from_bytes(copy[place : place + width], "little"),
+            before * dice.choice((2, 3, 256)),
+        )
+    )
+    copy[at : at + size] = (value % (1 << 8 * size)).to_bytes(size, "little")
+
+
+def _number(copy: bytearray, _: Material, dice: random.Random) -> None:
+    """Any aligned bytes, taken for a field."""
+    size = dice.choice((1, 2, 4, 8))
+    at = _position(copy, dice) // size * size
+    _set_number(copy, at, size, dice, (_position(copy, dice), size))
+
+
+def _bit(copy: bytearray, _: Material, dice: random.Random) -> None:
     if copy:
         copy[_position(copy, dice)] ^= 1 << dice.randrange(8)
 
 
-def _number(copy: bytearray, _: Sequence[bytes], __: Sequence[bytes], dice: random.Random) -> None:
-    """A field becomes an edge, the size of something, or a little more or less than it was."""
-    size = dice.choice((1, 2, 4, 8))
-    at = _position(copy, dice) // size * size
-    order = dice.choice(("little", "little", "little", "big"))
-    before = int.from_bytes(copy[at : at + size], order)  # type: ignore[arg-type]
-    value = dice.choice(
-        (dice.choice(_EDGES), before + dice.randint(-16, 16), len(copy), len(copy) - at)
-    )
-    copy[at : at + size] = (value % (1 << 8 * size)).to_bytes(size, order)  # type: ignore[arg-type]
-
-
-def _piece(copy: bytearray, _: Sequence[bytes], __: Sequence[bytes], dice: random.Random) -> None:
+def _piece(copy: bytearray, _: Material, dice: random.Random) -> None:
     """A piece goes, comes twice, or changes places."""
     start, at = _position(copy, dice), _position(copy, dice)
     piece = copy[start : start + dice.choice((1, 4, 16, 64, 300))]
@@ -57,34 +152,96 @@ def _piece(copy: bytearray, _: Sequence[bytes], __: Sequence[bytes], dice: rando
         copy[at:at] = piece * dice.choice((1, 1, 2, 20))
 
 
-def _splice(
-    copy: bytearray, others: Sequence[bytes], _: Sequence[bytes], dice: random.Random
-) -> None:
-    other = dice.choice(others)
+def _splice(copy: bytearray, material: Material, dice: random.Random) -> None:
+    other = dice.choice(material.others)
     if other:
         start, at = dice.randrange(len(other)), _position(copy, dice)
         piece = other[start : start + dice.choice((8, 64, 1000))]
         copy[at : at + dice.choice((0, len(piece)))] = piece
 
 
-def _word(copy: bytearray, _: Sequence[bytes], words: Sequence[bytes], dice: random.Random) -> None:
+def _some_word(material: Material, dice: random.Random) -> bytes:
+    if material.words and dice.random() < 0.7:
+        return dice.choice(material.words)
+    return dice.choice(_ODD).encode("utf-8", "surrogatepass")
+
+
+def _word(copy: bytearray, material: Material, dice: random.Random) -> None:
     at = _position(copy, dice)
-    word = dice.choice(words) if words else bytes(dice.randrange(256) for _ in range(4))
-    copy[at:at] = word * dice.choice((1, 1, 1, 3, 1000))
+    copy[at:at] = _some_word(material, dice) * dice.choice((1, 1, 1, 1, 3, 1000))
 
 
-def _digits(copy: bytearray, _: Sequence[bytes], __: Sequence[bytes], dice: random.Random) -> None:
+def _digits(copy: bytearray, _: Material, dice: random.Random) -> None:
     """A number in a text becomes an endless one, or another."""
-    places = [n for n, byte in enumerate(copy[:20_000]) if 0x30 <= byte <= 0x39]
+    places = [n for n, byte in enumerate(copy[:5_000]) if 0x30 <= byte <= 0x39]
     if places:
         at = dice.choice(places)
         copy[at : at + 1] = dice.choice(
-            (b"9" * 5000, b"0", b"-1", b"99999999999999999999", b"\xd9\xa3")
+            (b"9" * 5000, b"0", b"-1", b"99999999999999999999", b"\xd9\xa3", b"1.2", b"4294967296")
         )
 
 
-def _cut(copy: bytearray, _: Sequence[bytes], __: Sequence[bytes], dice: random.Random) -> None:
+def _cut(copy: bytearray, _: Material, dice: random.Random) -> None:
     del copy[_position(copy, dice) :]
 
 
-_CHANGES = (_bit, _bit, _number, _number, _number, _piece, _splice, _word, _digits, _cut)
+def _tokens(copy: bytearray, dice: random.Random) -> list[re.Match[bytes]]:
+    """Words of a text that lie near each other."""
+    start = dice.randrange(max(1, len(copy) - 2000))
+    return list(_WORD.finditer(bytes(copy[start : start + 2000]), 0)) if start == 0 else [
+        match for match in _WORD.finditer(bytes(copy[: start + 2000]), start)
+    ]
+
+
+def _token(copy: bytearray, material: Material, dice: random.Random) -> None:
+    """A word becomes another one: of the text, of the dictionary, of another input."""
+    tokens = _tokens(copy, dice)
+    if tokens:
+        token = dice.choice(tokens)
+        others = _WORD.findall(dice.choice(material.others)[:5000]) or [b""]
+        new = dice.choice(
+            (dice.choice(tokens)[0], _some_word(material, dice), dice.choice(others), b"")
+        )
+        copy[token.start() : token.end()] = new
+
+
+def _lines(copy: bytearray, _: Material, dice: random.Random) -> None:
+    """A line goes, moves, or comes many times, each with a number of its own."""
+    lines = bytes(copy[:200_000]).split(b"\n")
+    at = dice.randrange(len(lines))
+    match dice.randrange(4):
+        case 0:
+            del lines[at]
+        case 1:
+            lines.insert(dice.randrange(len(lines)), lines[at])
+        case 2:
+            lines[at:at] = [lines[at]] * dice.choice((10, 300))
+        case _:
+            lines[at : at + 1] = _series(lines[at], dice)
+    copy[:] = b"\n".join(lines)
+
+
+def _series(line: bytes, dice: random.Random) -> list[bytes]:
+    """A line many times, with a number in one of its words."""
+    tokens = list(_WORD.finditer(line[:2000]))
+    if not tokens:
+        return [line]
+    token = dice.choice(tokens)
+    head, tail = line[: token.end()], line[token.end() :]
+    return [b"%s%d%s" % (head, n, tail) for n in range(dice.choice((10, 100, 400)))]
+
+
+def _nest(copy: bytearray, _: Material, dice: random.Random) -> None:
+    """Brackets in brackets."""
+    opening, closing = dice.choice(((b"(", b")"), (b"[", b"]"), (b"{", b"}"), (b"a.", b""), (b"not ", b"")))  # noqa: E501 - one table
+    at, count = _position(copy, dice), dice.choice((1, 3, 100, 3000))
+    copy[at:at] = opening * count + b"x" + closing * count
+
+
+_BYTES: tuple[Change, ...] = (
+    _bit, _bit, _number, _number, _number, _piece, _splice, _word, _digits, _cut,
+)  # fmt: skip
+_TEXT: tuple[Change, ...] = (
+    _bit, _piece, _splice, _word, _word, _digits, _cut, _token, _token, _token, _lines, _lines,
+    _nest,
+)  # fmt: skip

@@ -1,51 +1,80 @@
 """Every reader of what others wrote: how it is called, and sound bytes to begin with.
 
-A reader takes any bytes and ends in a value or in an error of ours, in time.
+A reader takes any bytes and ends in a value or in an error of ours, in time and memory.
 """
 
 from __future__ import annotations
 
+import bz2
 import functools
 import gzip
+import importlib
+import importlib.util
 import io
 import json
+import lzma
 import os
+import pkgutil
+import random
+import struct
 import tarfile
-import tempfile
+import tomllib
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import packages_made
-from fatbin_writer import KINDS, EntrySpec, entry, region
-from package_writer import tar_of, zip_of, zstd
+import lz4.block
+import lz4.frame
+from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
+from fuzz.files import folder, written
+from fuzz.structure import WRAPPERS
+from package_writer import pax, tar_header, tar_of, zip_of, zstd
 from reading import records_of
-from samples import ALL
+from samples import ALL, FOLDER
 
+from ltocompat.commands.env import problems_of
 from ltocompat.commands.explain import explain
 from ltocompat.commands.policy.reading import read_policy
-from ltocompat.files.archives import CONTAINERS
+from ltocompat.files.archives import ContainerFormat
+from ltocompat.files.archives.archive import ArchiveFormat
+from ltocompat.files.archives.compressed import CompressedFormat
+from ltocompat.files.archives.member import Member
+from ltocompat.files.archives.tar import TarFormat
+from ltocompat.files.archives.zip import ZipFormat
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.codec import Payload
+from ltocompat.files.codec import Payload, zstd_frame
 from ltocompat.files.images import cubin, cubin_symbols, ltoir, ptx, tileir
 from ltocompat.files.images.cubin_notes import Notes
+from ltocompat.files.objects import ObjectFile
 from ltocompat.files.objects.coff import read_coff
 from ltocompat.files.objects.elf_host import read_elf
 from ltocompat.files.objects.pe import read_pe
+from ltocompat.files.objects.structure import ObjectReader
 from ltocompat.model.image import Compression
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.place import Place
-from ltocompat.packages.conda import alternatives
+from ltocompat.packages import conda
 from ltocompat.packages.metadata import read_metadata
-from ltocompat.packages.reading import package_of
+from ltocompat.packages.promise import read_promise
+from ltocompat.packages.python_packages import read_wheel
 from ltocompat.packages.resolving import leads, ways_to
+from ltocompat.packages.values import Package
 from ltocompat.targets import parse
 from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.probe import probe
 
-LIMITS = Limits(seconds=5.0, total_bytes=1 << 28, unpacked_bytes=1 << 28)
+LIMITS = Limits(
+    seconds=1.0,
+    image_bytes=32 << 20,
+    window_bytes=16 << 20,
+    total_bytes=128 << 20,
+    unpacked_bytes=64 << 20,
+)
 _DATA = Path(__file__).parent.parent / "data"
+Read = Callable[[bytes], object]
+Seeds = Callable[[], Iterator[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,79 +84,191 @@ class Reader:
     Attributes:
         read: takes the bytes.
         seeds: makes sound bytes.
+        modules: what it is made of, below ``ltocompat``: files, or rooms with all in them.
         words: what its inputs are made of, for insertions.
+        text: whether its inputs are lines of words.
+        wraps: whether it enters containers.
+        seconds: of CPU that an input may take.
     """
 
-    read: Callable[[bytes], object]
-    seeds: Callable[[], Iterator[bytes]]
+    read: Read
+    seeds: Seeds
+    modules: tuple[str, ...] = ()
     words: tuple[bytes, ...] = ()
+    text: bool = False
+    wraps: bool = False
+    seconds: float = 2.0
 
-
-def _samples(*folders: str, most: int = 40_000) -> Callable[[], Iterator[bytes]]:
-    def found() -> Iterator[bytes]:
-        for sample in ALL:
-            data = sample.path.read_bytes()
-            if sample.path.parent.name in folders and 0 < len(data) <= most:
-                yield data
-
-    return found
+    def files(self) -> set[str]:
+        """The files of its modules."""
+        found = set()
+        for name in self.modules:
+            module = importlib.import_module(f"ltocompat.{name}")
+            found.add(str(module.__file__))
+            inside = getattr(module, "__path__", ())
+            for inner in pkgutil.walk_packages(inside, module.__name__ + "."):
+                found.add(str(importlib.import_module(inner.name).__file__))
+        return found
 
 
 def _budget() -> Budget:
     return Budget(LIMITS)
 
 
-def _host(read: Callable[[ByteView, Budget], object]) -> Callable[[bytes], object]:
+def _records(data: bytes) -> object:
+    return records_of(data, limits=LIMITS, detail=True)
+
+
+def _text(read: Callable[[str], object]) -> Read:
+    return lambda data: read(data.decode("utf-8", "surrogateescape"))
+
+
+def _file(name: str, read: Callable[[str], object]) -> Read:
+    return lambda data: read(written(name, data))
+
+
+def _listed(*texts: bytes) -> Seeds:
+    return lambda: iter(texts)
+
+
+def _samples(*folders: str, most: int = 40_000, starts: tuple[bytes, ...] = (b"",)) -> Seeds:
+    def found() -> Iterator[bytes]:
+        for sample in ALL:
+            data = sample.path.read_bytes()
+            wanted = sample.path.parent.name in folders and 0 < len(data) <= most
+            if wanted and data.startswith(starts):
+                yield data
+
+    return found
+
+
+# Host files
+
+
+def _host(read: Callable[[ByteView, Budget], ObjectReader | None]) -> Read:
     def called(data: bytes) -> object:
-        read(ByteView.of(data), _budget())
-        return records_of(data, limits=LIMITS, detail=True)
+        view, budget = ByteView.of(data), _budget()
+        structure = read(view, budget)
+        if structure is not None:
+            host = ObjectFile(view, budget, structure)
+            host.describe(Place("input"), exports=True)
+            host.registration().registered(data.find(_REGION))
+            host.symbol_size(len(data) // 2)
+        return records_of(data, limits=LIMITS)
 
     return called
 
 
-def _container(number: int) -> Callable[[bytes], object]:
+_REGION = b"\x50\xed\x55\xba"
+_OBJECT_MODULES = ("structure", "host_file", "libraries", "wrappers", "relocations")
+
+# Archives
+
+
+def _container(form: ContainerFormat) -> Read:
     def called(data: bytes) -> object:
-        view = ByteView.of(data)
-        form = CONTAINERS[number]
+        view, place = ByteView.of(data), Place("input")
         if not form.sniff(view):
             return None
-        found = form.members(view, Place("input"), Place("input"), _budget())
-        return [list(records_of_member(member)) for member in found]
+        for member in form.members(view, place, place, _budget()):
+            if isinstance(member, Member):
+                member.view.peek(0, 1 << 20)
+        return None
 
     return called
 
 
-def records_of_member(member: object) -> Iterator[object]:
-    """What is read of a member, to its end."""
-    view = getattr(member, "view", None)
-    if isinstance(view, ByteView):
-        yield view.peek(0, 1 << 20)
+def _tars() -> Iterator[bytes]:
+    members = ("a/x.fatbin", next(_regions())), ("b" * 150, b"long"), ("c", bytes(1000))
+    yield tar_of(*members)
+    yield tar_of(*members, kind=tarfile.GNU_FORMAT)
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name, data in members:
+            info = tarfile.TarInfo(f"ü{name}")
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+        for name, kind, target in (("l", b"2", "üa"), ("h", b"1", "üc"), ("d", b"5", "")):
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, target
+            tar.addfile(info)
+    yield file.getvalue()
+    sparse = tar_header(b"s", 512, b"S")
+    yield sparse + bytes(512) + tar_header(b"p", 0, b"6") + tar_header(b"v", 0, b"V") + bytes(1024)
+    yield pax([("GNU.sparse.major", "1"), ("size", "3")]) + tar_header(b"x", 9) + bytes(1536)
+
+
+_WHEEL_INFO = b"Wheel-Version: 1.0\nTag: py3-none-manylinux_2_28_x86_64\n"
+_VARIANT = b'{"variants": {"a": {"nvidia": {"sm_arch": ["90_real"], "cuda_version_lower": ["12"]}}}}'
+
+
+def _wheels() -> Iterator[bytes]:
+    code = ("x/y.fatbin", next(_regions()))
+    info = (
+        ("x-1.0.dist-info/METADATA", _METADATA),
+        ("x-1.0.dist-info/WHEEL", _WHEEL_INFO),
+        ("x-1.0.dist-info/RECORD", b"x/y.fatbin,,\n"),
+    )
+    yield zip_of(code, *info, ("x-1.0.dist-info/variant.json", _VARIANT))
+    yield zip_of(*info, method=zipfile.ZIP_STORED)
+    yield zip_of(code, *info, method=zipfile.ZIP_BZIP2)
+    yield zip_of(code, *info, method=zipfile.ZIP_LZMA)
+
+
+def _streams() -> Iterator[bytes]:
+    text = bytes(5000)
+    for pack in (zstd, gzip.compress, bz2.compress, lzma.compress, lz4.frame.compress):
+        yield pack(text)
+        yield pack(tar_of(("a", text)))
+
+
+def _nested() -> Iterator[bytes]:
+    """Containers in containers, with device code in the innermost."""
+    code = next(_regions())
+    for outer in WRAPPERS:
+        yield outer(code)
+        for inner in WRAPPERS:
+            yield outer(inner(code))
+
+
+_UNPACKING = ("files.archives.unpacking", "files.archives.member", "files.archives.spool")
+_OF_TAR = (b"path=", b"size=", b"10 a=b\n", b"0 ", b"linkpath=", b"GNU.sparse.name=", b"ustar")
+
+# Device code
 
 
 def _decoded(data: bytes) -> object:
-    compression = Compression.LZ4 if data[:1] == b"L" else Compression.ZSTD
-    declared = int.from_bytes(data[1:4], "little")
+    """A byte that names the compression, three of the size, and the payload."""
+    compression = Compression.LZ4 if data[:1] in (b"L", b"l") else Compression.ZSTD
+    declared = int.from_bytes(data[1:4], "little") << (8 if data[:1] in (b"l", b"z") else 0)
     payload = Payload(ByteView.of(data[4:]), compression, declared, _budget())
-    payload.prefix().grow(1000)
+    with suppress(Exception):  # what follows doesn't depend on it, and fails alike
+        zstd_frame(ByteView.of(data), 4)
+    prefix = payload.prefix()
+    prefix.grow(1000)
+    prefix.grow(70_000)
     return payload.decode()
 
 
 def _payloads() -> Iterator[bytes]:
-    import lz4.block
-    import lz4.frame
-
-    for text in (b".version 8.4\n.target sm_80\n" * 40, bytes(70_000), os.urandom(3000)):
+    for text in (b".version 8.4\n.target sm_80\n" * 40, bytes(70_000), bytes(range(256)) * 1000):
         size = len(text).to_bytes(3, "little")
         yield b"L" + size + lz4.block.compress(text, store_size=False)
         yield b"L" + size + lz4.frame.compress(text)
         yield b"Z" + size + zstd(text)
+    large = random.Random(1).randbytes(64) * (1 << 16) + random.Random(1).randbytes(5000)
+    large += bytes(-len(large) % 256)
+    yield b"z" + (len(large) >> 8).to_bytes(3, "little") + zstd(large)
+    yield b"l" + (len(large) >> 8).to_bytes(3, "little") + lz4.block.compress(large, store_size=False)
 
 
 def _regions() -> Iterator[bytes]:
-    yield from _samples("fatbin", "fatbin-ltoir")()
+    yield from _samples("fatbin", "fatbin-ltoir", most=6_000)()
     text = b".version 8.4\n.target sm_80\n.visible .entry k() { ret; }"
-    for compression in ("none", "lz4", "zstd"):
-        yield region([entry(EntrySpec(KINDS["ptx"], text, compression=compression))])
+    specs = [EntrySpec(KINDS["ptx"], text, compression=c) for c in ("none", "lz4", "zstd")]
+    yield region([entry(spec) for spec in specs])
+    yield region([concatenated(specs, "lz4")])
+    yield region([entry(EntrySpec(KINDS["ptx"], text * 30_000, compression="zstd"))])
 
 
 def _cubin(data: bytes) -> object:
@@ -135,101 +276,115 @@ def _cubin(data: bytes) -> object:
     return found.kernels(), found.registers(), cubin_symbols.read(found)
 
 
-def _ptx(data: bytes) -> object:
-    return ptx.parse(data), ptx.kernels(data), ptx.only_empty_kernels(data), ptx.read(data)
-
-
-def _file(name: str, read: Callable[[str], object]) -> Callable[[bytes], object]:
-    def called(data: bytes) -> object:
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, name)
-            Path(path).write_bytes(data)
-            return read(path)
-
-    return called
-
-
-def _package(path: str) -> object:
-    found = package_of(path, LIMITS)
-    return None if found is None else (leads(found), ways_to("nvjitlink", found))
-
-
-_INDEX = {"name": "x", "version": "1.0", "build": "cuda12_0"}
-_DEPENDS = ["cuda-version >=12.4,<13", "__cuda >=12", "libnvjitlink >=12.4"]
-
-
-def _conda_packages() -> Iterator[bytes]:
-    index = json.dumps({**_INDEX, "depends": _DEPENDS}).encode()
-    info = tar_of(("info/index.json", index))
-    code = tar_of(("lib/x.fatbin", next(_regions())))
-    parts = (("metadata.json", b'{"conda_pkg_format_version": 2}'),)
-    members = (*parts, ("info-x.tar.zst", zstd(info)), ("pkg-x.tar.zst", zstd(code)))
-    yield zip_of(*members, method=zipfile.ZIP_STORED)
-
-
-def _metadata(data: bytes) -> object:
-    text = data.decode("utf-8", "replace")
-    return read_metadata(data), [alternatives(line) for line in text.splitlines()[:50]]
-
-
-_MARKED = 'nvidia-nvjitlink-cu12>=12.4; extra == "a" and python_version < "3.13"'
-_METADATA = packages_made.metadata("x", "1.0", [_MARKED, "torch"], ["a"])
-_REQUIREMENTS = (
-    b"nvidia-nvjitlink-cu12==12.4.127 ; sys_platform == 'linux' \\\n --hash=sha256:0\n-r x\n"
-)
-
-
-def _wheels() -> Iterator[bytes]:
-    code = next(_regions())
-    wheel = b"Wheel-Version: 1.0\nTag: py3-none-manylinux_2_28_x86_64\n"
-    names = ("METADATA", _METADATA), ("WHEEL", wheel), ("RECORD", b"")
-    yield zip_of(("x/y.fatbin", code), *((f"x-1.0.dist-info/{n}", d) for n, d in names))
-    yield zip_of(*((f"x-1.0.dist-info/{n}", d) for n, d in names), method=zipfile.ZIP_STORED)
-
-
-def _streams() -> Iterator[bytes]:
-    yield zstd(bytes(5000))
-    yield gzip.compress(b"x" * 5000)
+def _notes_of(data: bytes) -> object:
+    return Notes.parse(data).suffix(), Notes.find(data)
 
 
 def _notes() -> Iterator[bytes]:
     for data in _samples("cubin")():
-        yield data[data.find(b"NVIDIA Corp") - 12 :]
+        yield data[max(0, data.find(b"NVIDIA Corp") - 12) :]
 
 
-def _target(text: str) -> object:
-    return parse([text])
+def _ptx(data: bytes) -> object:
+    return ptx.parse(data), ptx.kernels(data), ptx.only_empty_kernels(data), ptx.read(data)
 
 
-def _tars() -> Iterator[bytes]:
-    members = ("a/x.fatbin", next(_regions())), ("b" * 150, b"long"), ("c", bytes(1000))
-    yield tar_of(*members)
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for name, data in members:
-            info = tarfile.TarInfo(f"ü{name}")
-            info.size = len(data)
-            tar.addfile(info, io.BytesIO(data))
-    yield file.getvalue()
+_OF_PTX = (
+    *(b".version ", b".target ", b".entry ", b".func ", b".extern ", b"/*", b"*/", b"//", b'"'),
+    *(b".visible ", b"{", b"}", b"call ", b"ret;", b".address_size 32", b".weak ", b".pragma "),
+)
+
+# Packages
 
 
-def _locks(*endings: str) -> Callable[[], Iterator[bytes]]:
+def _means(package: Package | None) -> object:
+    return None if package is None else (leads(package), ways_to("nvjitlink", package))
+
+
+def _wheel(data: bytes) -> object:
+    return _means(read_wheel(ByteView.of(data), "x-1.0-py3-none-any.whl", _budget()))
+
+
+def _conda(data: bytes) -> object:
+    return _means(conda.read(ByteView.of(data), "x-1.0-0.conda", _budget()))
+
+
+_DEPENDS = ["cuda-version >=12.4,<13", "__cuda >=12", "libnvjitlink >=12.4", "a 1.*|>2,!=3 *_0"]
+_INDEX = {"name": "x", "version": "1.0", "build": "cuda12_0", "depends": _DEPENDS}
+
+
+def _conda_packages() -> Iterator[bytes]:
+    info, code = ("info/index.json", json.dumps(_INDEX).encode()), ("x.fatbin", next(_regions()))
+    paths = ("info/paths.json", b'{"paths": [{"_path": "x.fatbin"}], "paths_version": 1}')
+    yield zip_of(
+        ("metadata.json", b'{"conda_pkg_format_version": 2}'),
+        ("info-x.tar.zst", zstd(tar_of(info, paths))),
+        ("pkg-x.tar.zst", zstd(tar_of(code))),
+        method=zipfile.ZIP_STORED,
+    )
+    yield bz2.compress(tar_of(info, paths, code))
+
+
+def _metadata(data: bytes) -> object:
+    lines = data.decode("utf-8", "replace").splitlines()[:50]
+    return read_metadata(data), [conda.alternatives(line) for line in lines]
+
+
+_METADATA = b"""\
+Metadata-Version: 2.4
+Name: x
+Version: 1.0
+Provides-Extra: a
+Classifier: Environment :: GPU :: NVIDIA CUDA :: 12 :: 12.4
+Requires-Dist: nvidia-nvjitlink-cu12>=12.4,!=12.5.*; extra == "a" and python_version < "3.13"
+Requires-Dist: torch[b] (~=2.4) ; sys_platform == 'linux' or (os_name in 'nt posix')
+Requires-Dist: cuda-toolkit @ https://x.y/z.whl
+Requires-Python: >=3.9
+
+text
+"""
+_MARKERS = (
+    *(b"; extra ==", b" or ", b" and ", b"python_version", b">=", b"~=", b"[a]", b"sys_platform"),
+    *(b"===", b" not in ", b"Requires-Dist: x", b"Provides-Extra: a", b"platform_machine", b"!=1.*"),
+)
+
+# What a project writes
+
+
+def _locks(*endings: str) -> Seeds:
     def found() -> Iterator[bytes]:
         for path in sorted((_DATA / "locks").rglob("*")):
-            if path.is_file() and path.name.endswith(endings) and path.stat().st_size < 100_000:
-                yield path.read_bytes()
+            if path.is_file() and path.name.endswith(endings):
+                yield _short(path.read_bytes())
 
     return found
+
+
+def _short(lock: bytes) -> bytes:
+    """Of a long lock its first lines, and some around what is looked for."""
+    if len(lock) < 8_000:
+        return lock
+    at = lock.rfind(b"\n\n", 0, max(0, lock.find(b"nvidia-nvjitlink"))) + 1
+    return lock[:300].rpartition(b"\n")[0] + lock[at : at + 5_000].rpartition(b"\n\n")[0] + b"\n"
 
 
 def _lock(path: str) -> object:
     return parse([f"lock={path},gpu=h100"])
 
 
+_REQUIREMENTS = (
+    b"nvidia-nvjitlink-cu12==12.4.127 ; sys_platform == 'linux' \\\n --hash=sha256:0\n-r x\n",
+    b"nvidia-nvjitlink-cu12>=12.4,<13\nnvidia-cuda-nvrtc-cu12===12.4.127\n# x\n-i https://x\n",
+)
+_OF_TOML = (
+    *(b"[[package]]\n", b"[a.b]\n", b" = ", b"'''", b'"""', b"{", b"}", b"name", b"version", b"[]"),
+    *(b"1979-05-27T07:32:00Z", b"true", b"inf", b"''", b"-1", b"0x7f", b"*", b"marker", b"\\u0000"),
+)
 _POLICY = b"""
 [tool.ltocompat.targets]
 old = "driver=550,gpu=h100"
 new = { driver = "580.95.05", gpu = ["h100", "sm_120"], nvjitlink = ">=13.0,<14" }
+edge = { compat = "580.95.05", driver = "R550" }
 [tool.ltocompat.audit]
 fail-on = "unknown"
 require-gpus = ["sm_90"]
@@ -238,9 +393,19 @@ trial-link = ["13.0"]
 rule = "PTX-01"
 path = "*.so"
 kernel = "saxpy*"
-until = 2030-01-01
+expires = 2030-01-01
 reason = "known"
 """
+_OF_POLICY = (
+    *(b"[tool.ltocompat]\n", b"targets", b"gpu", b"driver", b"nvjitlink", b"expires", b"lock"),
+    *(b"no-device-code", b"variants", b"provided-by", b"promise", b"least-driver", b"allow-empty"),
+)
+
+
+def _policy(path: str) -> object:
+    return read_policy(path), read_promise(path)
+
+
 _TARGETS = (
     b"driver=580.95.05,gpu=h100,nvjitlink=13.0",
     b"stock=12.4,gpu=hopper",
@@ -248,24 +413,52 @@ _TARGETS = (
     b"R550,h100",
     b"12.4",
     b"nvlink=13.5,gpu=all,name=x",
+    b"container=cuda>=12.4 brand=tesla",
+    b"driver=550,gpu=h100+l4,nvrtc=12.4,os=windows,python=3.12",
 )
+_OF_TARGET = (
+    *(b",", b"=", b"gpu=", b"all", b"+", b"driver=", b"nvjitlink>=", b"sm_", b"name=", b"lock="),
+    *(b"stock=", b"container=", b"compat=", b"R", b"h100", b"hopper", b"os=", b"nvlink="),
+)
+
+
+def _target(text: str) -> object:
+    return parse([text])
+
+
 _PLACES = (b"libx.a::m.o@0x1f40.3", b"a%20b.whl::x/y.so@0x0.1.2", b"-", b"x@0x0")
-_TEXTS = (
-    b"undefined symbol: __nvJitLinkComplete_12_4, version libnvJitLink.so.12",
-    b"CUDA error: no kernel image is available for execution on the device (209)",
-    b"ptxas fatal   : Unsupported .version 9.2; current version is '8.4'",
-    b"nvlink fatal : Input file 'a.o' newer than toolkit (130 vs 124)",
-)
 
 
-def _text(read: Callable[[str], object]) -> Callable[[bytes], object]:
-    return lambda data: read(data.decode("utf-8", "surrogateescape"))
+def _place(text: str) -> object:
+    place = Place.parse(text)
+    return Place.parse(str(place)), place.contains(place)
 
 
-def _listed(*texts: bytes) -> Callable[[], Iterator[bytes]]:
-    return lambda: iter(texts)
+# Other people's texts, and their machines
 
 
+def _messages() -> Iterator[bytes]:
+    """Texts as users saw them."""
+    rows = tomllib.loads((_DATA / "explain_messages.toml").read_text("utf-8"))
+    for kind in ("message", "held_out", "seen"):
+        yield from (str(row["text"]).encode()[:2000] for row in rows.get(kind, ()))
+
+
+def _loader_cache() -> bytes:
+    """A ld.so.cache of two libraries, one of them in a folder for certain processors."""
+    texts = b"libcuda.so.1\0/usr/lib/libcuda.so.1\0"
+    linker = b"libnvJitLink.so.12\0/usr/lib/libnvJitLink.so.12\0"
+    start = 48 + 2 * 24
+    rows = struct.pack("<iIIIQ", 0x303, start, start + 13, 0, 0)
+    rows += struct.pack("<iIIIQ", 0x303, start + 35, start + 54, 0, 1 << 62)
+    more = start + len(texts) + len(linker)
+    extension = struct.pack("<II", 0xEAA42174, 1) + struct.pack("<IIII", 1, 0, more + 24, 4)
+    names = struct.pack("<I", start)
+    head = struct.pack("<20sIIB3xI12x", b"glibc-ld.so.cache1.1", 2, more - start, 2, more)
+    return head + rows + texts + linker + extension + names
+
+
+_LINK = b"\0-> "
 _ROOT_FILES = {
     "/proc/driver/nvidia/version": (
         b"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build\n"
@@ -281,56 +474,160 @@ _ROOT_FILES = {
     "/proc/driver/nvidia/gpus/0000:01:00.0/information": (
         b"Model: \t\t NVIDIA H100\nDevice Minor: \t 0\n"
     ),
+    "/etc/ld.so.cache": _loader_cache(),
+    "/usr/lib/libcuda.so.580.95.05": b"",
+    "/usr/lib/libcuda.so.1": _LINK + b"libcuda.so.580.95.05",
+    "/usr/lib/libnvJitLink.so.12": b"",
+    "/proc/1/cgroup": b"0::/docker/x\n",
+    "/usr/lib/python3/dist-packages/nvidia_cuda_nvrtc_cu12-12.4.dist-info/METADATA": _METADATA,
 }
+_written: dict[str, bytes] = {}
+
+
+def machine_in(data: bytes) -> str:
+    """The root of a machine; all its files come one after the other: size, content."""
+    root = os.path.join(folder(), "root")
+    position = 0
+    for name in _ROOT_FILES:
+        size = int.from_bytes(data[position : position + 2], "little")
+        _put(root + name, data[position + 2 : position + 2 + size])
+        position += 2 + size
+    return root
+
+
+def _put(path: str, content: bytes) -> None:
+    """Write a file, or a link, where it is not what it was for the last input."""
+    if _written.get(path) == content:
+        return
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    target = content[len(_LINK) :][:200]
+    if content.startswith(_LINK) and target and b"\0" not in target:
+        os.symlink(target, os.fsencode(path))
+    else:
+        Path(path).write_bytes(content)
+    _written[path] = content
 
 
 def _root(data: bytes) -> object:
-    """All files of a machine, one after the other: name, a zero byte, size, content."""
-    with tempfile.TemporaryDirectory() as folder:
-        position = 0
-        for name in _ROOT_FILES:
-            size = int.from_bytes(data[position : position + 2], "little")
-            path = Path(folder + name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data[position + 2 : position + 2 + size])
-            position += 2 + size
-        return probe(Machine(folder))
+    return problems_of(probe(Machine(machine_in(data))))
 
 
-def _roots() -> Iterator[bytes]:
-    yield b"".join(len(text).to_bytes(2, "little") + text for text in _ROOT_FILES.values())
+def roots() -> Iterator[bytes]:
+    """Machines with and without libraries that are some."""
+    files = dict(_ROOT_FILES)
+    library = (FOLDER / "objects" / "libsaxpy.so").read_bytes()
+    banner = b"\0Cuda compilation tools, release 12.4, V12.4.127\0NVIDIA UNIX x86_64 580.95.05\0"
+    for _ in range(2):
+        yield b"".join(len(text).to_bytes(2, "little") + text for text in files.values())
+        for name in ("/usr/lib/libcuda.so.580.95.05", "/usr/lib/libnvJitLink.so.12"):
+            files[name] = library[:-600] + banner
 
 
-_MARKERS = (b"; extra ==", b" or ", b" and ", b"python_version", b">=", b"~=", b"[a]")
-_OF_PTX = (b".version ", b".target ", b".entry ", b".func ", b".extern ", b"/*", b"*/", b"//", b'"')
+_MACHINE = (
+    *("targets.machine." + name for name in ("probe", "ldcache", "loader", "layout", "platform")),
+    *("targets.machine." + name for name in ("driver", "toolkits", "compilers", "objects")),
+    *("targets.machine.library_search", "targets.linkers.machine", "targets.linkers.searching"),
+)
 
 READERS: dict[str, Reader] = {
-    "elf": Reader(_host(read_elf), _samples("objects")),
-    "pe": Reader(_host(read_pe), _samples("objects")),
-    "coff": Reader(_host(read_coff), _samples("objects")),
-    "ar": Reader(_container(0), _samples("objects", most=200_000)),
-    "fatbin": Reader(lambda data: records_of(data, limits=LIMITS, detail=True), _regions),
-    "payload": Reader(_decoded, _payloads),
-    "cubin": Reader(_cubin, _samples("cubin")),
-    "notes": Reader(Notes.parse, _notes),
-    "ptx": Reader(_ptx, _samples("ptx"), _OF_PTX),
-    "ltoir": Reader(ltoir.parse, _samples("ltoir")),
-    "tileir": Reader(tileir.parse, _samples("objects", "tileir")),
-    "zip": Reader(_container(3), _wheels),
-    "tar": Reader(_container(1), _tars, (b"path=", b"size=", b"10 a=b\n")),
-    "compressed": Reader(_container(2), _streams),
-    "conda": Reader(_file("x-1.0-0.conda", _package), _conda_packages),
-    "wheel": Reader(_file("x-1.0-py3-none-any.whl", _package), _wheels),
-    "metadata": Reader(_metadata, _listed(_METADATA), _MARKERS),
-    "toml lock": Reader(_file("pylock.toml", _lock), _locks(".toml", ".lock"), _MARKERS),
-    "requirements": Reader(_file("requirements.txt", _lock), _listed(_REQUIREMENTS), _MARKERS),
-    "yaml lock": Reader(_file("conda-lock.yml", _lock), _locks(".yml", ".yaml", "pixi.lock")),
-    "policy": Reader(_file("ltocompat.toml", read_policy), _listed(_POLICY)),
-    "target": Reader(_text(_target), _listed(*_TARGETS), (b",", b"=", b"gpu=", b"all")),
-    "place": Reader(_text(Place.parse), _listed(*_PLACES), (b"::", b"@0x", b"%", b".")),
-    "explain": Reader(_text(explain), _listed(*_TEXTS)),
-    "root": Reader(_root, _roots),
+    "elf": Reader(
+        _host(read_elf),
+        _samples("objects", starts=(b"\x7fELF",)),
+        (
+            *("files.objects.elf", "files.objects.elf_host", "files.objects.elf_symbols"),
+            *(f"files.objects.{name}" for name in _OBJECT_MODULES),
+            "files.byteview",
+        ),
+    ),
+    "pe": Reader(_host(read_pe), _samples("objects", starts=(b"MZ",)), ("files.objects.pe",)),
+    "coff": Reader(
+        _host(read_coff),
+        _samples("objects", starts=(b"\x64\x86", b"\0\0\xff\xff")),
+        ("files.objects.coff",),
+    ),
+    "ar": Reader(
+        _container(ArchiveFormat()),
+        _samples("objects", most=200_000, starts=(b"!<",)),
+        ("files.archives.archive",),
+    ),
+    "fatbin": Reader(_records, _regions, ("files.fatbin", "scan.describe")),
+    "payload": Reader(_decoded, _payloads, ("files.codec",)),
+    "cubin": Reader(
+        _cubin,
+        _samples("cubin"),
+        ("files.images.cubin", "files.images.cubin_header", "files.images.cubin_symbols"),
+    ),
+    "notes": Reader(_notes_of, _notes, ("files.images.cubin_notes",)),
+    "ptx": Reader(_ptx, _samples("ptx"), ("files.images.ptx",), _OF_PTX),
+    "ltoir": Reader(ltoir.parse, _samples("ltoir"), ("files.images.ltoir",)),
+    "tileir": Reader(tileir.parse, _listed(tileir.MAGIC + bytes(100)), ("files.images.tileir",)),
+    "zip": Reader(_container(ZipFormat()), _wheels, ("files.archives.zip", *_UNPACKING)),
+    "tar": Reader(_container(TarFormat()), _tars, ("files.archives.tar",), _OF_TAR),
+    "compressed": Reader(
+        _container(CompressedFormat()), _streams, ("files.archives.compressed", *_UNPACKING)
+    ),
+    "containers": Reader(_records, _nested, ("files.archives", "scan.walk"), wraps=True),
+    "conda": Reader(_conda, _conda_packages, ("packages.conda", "packages.members")),
+    "wheel": Reader(_wheel, _wheels, ("packages.python_packages", "packages.declared")),
+    "metadata": Reader(
+        _metadata, _listed(_METADATA), ("packages.metadata",), _MARKERS, text=True
+    ),
+    "toml lock": Reader(
+        _file("pylock.toml", _lock),
+        _locks(".toml", ".lock"),
+        ("targets.lock_tables", "targets.lockfiles", "targets.text_file"),
+        (*_MARKERS, *_OF_TOML),
+        text=True,
+    ),
+    "requirements": Reader(
+        _file("requirements.txt", _lock),
+        lambda: iter((*_REQUIREMENTS, *_locks(".txt")())),
+        ("targets.requirements_txt", "targets.pins"),
+        _MARKERS,
+        text=True,
+    ),
+    "yaml lock": Reader(
+        _file("conda-lock.yml", _lock),
+        _locks(".yml", "pixi.lock"),
+        ("targets.lock_tables",),
+        text=True,
+    ),
+    "policy": Reader(
+        _file("ltocompat.toml", _policy),
+        _listed(_POLICY),
+        (
+            *(f"commands.policy.{name}" for name in ("reading", "values", "forms", "keys")),
+            *(f"commands.policy.{name}" for name in ("ignores", "variants", "provided")),
+            "packages.promise",
+        ),
+        (*_OF_TOML, *_OF_POLICY),
+        text=True,
+    ),
+    "target": Reader(
+        _text(_target),
+        _listed(*_TARGETS),
+        (
+            *("targets.inline", "targets.reading", "targets.building", "targets.versions"),
+            "targets.gpu_groups",
+        ),
+        _OF_TARGET,
+        text=True,
+    ),
+    "place": Reader(
+        _text(_place), _listed(*_PLACES), ("model.place",), (b"::", b"@0x", b"%", b"."), text=True
+    ),
+    "explain": Reader(
+        _text(explain),
+        _messages,
+        ("commands.explain", "rules.messages", "rules.message_values"),
+        text=True,
+    ),
+    "root": Reader(_root, roots, _MACHINE, (_LINK, b"/", b"..", b"include ", b"580.95.05")),
 }
+if importlib.util.find_spec("yaml") is None:  # an extra of the package, as of this fuzzer
+    del READERS["yaml lock"]
 
 
 @functools.cache

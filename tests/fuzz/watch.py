@@ -1,0 +1,140 @@
+"""One input, read under watch: errors, time, memory, and whatever is written to the terminal."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import resource
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType, TracebackType
+
+from ltocompat.model.errors import LtocompatError
+
+MEMORY = 192 << 20
+"""What one input may take beyond what the process has, bytes; limits below allow for 64 MiB."""
+_MOST_MEMORY = 3 << 30  # of the process; what asks for more gets a MemoryError
+_ENDLESS = 240  # seconds of wall clock after which a process that C code holds ends with a trace
+
+
+class TooLong(BaseException):
+    """An input took so long that nobody waits for its end."""
+
+
+class Watch:
+    """Watches what inputs do to this process; made once in each that reads some.
+
+    Attributes:
+        spent: seconds of CPU that the last input took.
+    """
+
+    def __init__(self) -> None:
+        warnings.simplefilter("always", ResourceWarning)  # they go to standard error, and are seen
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+        signal.signal(signal.SIGVTALRM, _too_long)
+        self._armed = 0.0
+        self.spent = 0.0
+
+    def failure(
+        self, read: Callable[[bytes], object], data: bytes, seconds: float = 2.0
+    ) -> str | None:
+        """What is wrong with how these bytes are read; None where all is well.
+
+        Args:
+            read: the reader.
+            data: the input.
+            seconds: of CPU that it may take.
+        """
+        now = time.monotonic()
+        if now - self._armed > 1:
+            faulthandler.dump_traceback_later(_ENDLESS, exit=True)
+            self._armed = now
+        before = _highest()
+        start = time.process_time()
+        what = self._read(read, data, seconds)
+        spent = time.process_time() - start
+        if what is None and spent > seconds:
+            start = time.process_time()  # once more: another process may have slowed it down
+            what = self._read(read, data, seconds)
+            spent = time.process_time() - start
+            what = what or ("too long" if spent > seconds else None)
+        taken = _highest() - before
+        if taken > MEMORY:
+            _forget_highest()
+            what = what or "too much memory"
+        self.spent = spent
+        return what
+
+    def _read(self, read: Callable[[bytes], object], data: bytes, seconds: float) -> str | None:
+        streams = sys.stdout, sys.stderr
+        sys.stdout = sys.stderr = terminal = _Terminal()
+        signal.setitimer(signal.ITIMER_VIRTUAL, 1.5 * seconds)
+        try:
+            read(data)
+        except LtocompatError as error:
+            if len(str(error)) > 5_000:
+                return "a sentence without end"
+        except TooLong:
+            return "too long"
+        except MemoryError:
+            return "too much memory"
+        except RecursionError:
+            return "RecursionError"
+        except Exception as error:  # noqa: BLE001 - what this is for
+            return f"{type(error).__name__} at {_where(error.__traceback__)}"
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            sys.stdout, sys.stderr = streams
+        return f"output: {terminal.first}" if terminal.first else None
+
+
+class _Terminal:
+    """A stream that nothing should be written to."""
+
+    encoding = "utf-8"
+
+    def __init__(self) -> None:
+        self.first = ""
+
+    def write(self, text: str) -> int:
+        if not self.first:
+            self.first = text.strip().partition("\n")[0][:80]
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is kept."""
+
+
+def _too_long(_: int, __: FrameType | None) -> None:
+    raise TooLong
+
+
+def _where(trace: TracebackType | None) -> str:
+    place = ""
+    while trace is not None:
+        path = Path(trace.tb_frame.f_code.co_filename)
+        if "ltocompat" in path.parts or not place:
+            place = f"{path.name}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+def _highest() -> int:
+    """The most memory that this process ever had, bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+
+def _forget_highest() -> None:
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_bytes(b"5")
+
+
+def peak_is_per_input() -> bool:
+    """Whether the system lets the highest mark be set back; else only a new highest is seen."""
+    return os.access("/proc/self/clear_refs", os.W_OK)
