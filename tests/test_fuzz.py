@@ -1,36 +1,96 @@
-"""What the fuzzer once found is read in peace, and every reader stands a few new changes."""
+"""What the fuzzer once found is read in peace, and every target stands a few new changes."""
 
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
-from fuzz.fuzz import FOUND, failure, turn
-from fuzz.readers import READERS
+from fuzz.fuzz import FOUND, TARGETS, Task, work
+from fuzz.mutate import Material, mutated
+from fuzz.structure import FORMS, WRAPPERS, fields_of
+from fuzz.watch import Watch
+from package_writer import tar_of
+from reading import modules_of
+from samples import FOLDER
 
 KEPT = sorted(path for path in FOUND.glob("*") if path.suffix != ".md")
-READ_BY = {name.replace(" ", "-"): reader.read for name, reader in READERS.items()}
+READ_BY = {name.replace(" ", "-"): target for name, target in TARGETS.items()}
+FATBIN = (FOLDER / "fatbin" / "nvcc-13.0-default.fatbin").read_bytes()
 
 
 def test_what_was_found_is_mended() -> None:
+    watch = Watch()
     for path in KEPT:
         name, _, _ = path.name.rpartition("-")
-        assert failure(READ_BY[name], path.read_bytes()) is None, path.name
+        target = READ_BY[name]
+        assert watch.failure(target.read, path.read_bytes(), target.seconds) is None, path.name
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", READERS)
-def test_a_reader_stands_changed_bytes(name: str) -> None:
-    dice = random.Random(name)  # noqa: S311 - the same inputs each time
-    count, failures = turn(name, dice, seconds=60, most=150)
-    assert count
-    assert failures == {}
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_target_stands_changed_bytes(name: str) -> None:
+    done = work(Task(name, 150, time.monotonic() + 60, seed=name, lines=False))
+    assert done.inputs
+    assert done.found == {}
 
 
-def test_a_failure_is_seen() -> None:
-    def breaks(data: bytes) -> None:
-        if data.startswith(b"x"):
-            raise KeyError(data)
+def breaks(data: bytes) -> None:
+    if data.startswith(b"x"):
+        raise KeyError(data)
+    if data.startswith(b"p"):
+        print("hello")
+    if data.startswith(b"m"):
+        b"x" * (300 << 20)
+    while data.startswith(b"e"):
+        pass
 
-    assert failure(breaks, b"fine") is None
-    assert (failure(breaks, b"x") or "").startswith("KeyError at test_fuzz.py:")
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"fine", None),
+        (b"x", "KeyError at test_fuzz.py:"),
+        (b"p", "output: hello"),
+        (b"m", "too much memory"),
+        (b"e", "too long"),
+    ],
+)
+def test_a_failure_is_seen(data: bytes, what: str | None) -> None:
+    found = Watch().failure(breaks, data, seconds=0.05 if data == b"e" else 2.0)
+    assert found == what if what is None else (found or "").startswith(what)
+
+
+def test_a_payload_changed_under_its_compression_is_decoded_again() -> None:
+    form, dice = FORMS["region"], random.Random(1)  # noqa: S311 - the same each time
+    kinds = set()
+    for _ in range(20):
+        for part in form.parts(FATBIN, dice):
+            (module,) = modules_of(part.put(part.data + b"\0" * 8))
+            kinds |= {image.compression.value for image in module.images}
+    assert kinds == {"none", "lz4", "zstd"}
+
+
+def test_fields_lie_inside_of_what_they_describe() -> None:
+    for path in (FOLDER / "objects").iterdir():
+        data = path.read_bytes()
+        for form in FORMS.values():
+            if form.fits(data):
+                assert all(at + size <= len(data) for at, size in fields_of(data, form))
+
+
+def test_a_tar_that_was_changed_has_right_sums() -> None:
+    dice, seed = random.Random(1), tar_of(("a", b"x" * 600))  # noqa: S311 - the same each time
+    whole = 0
+    for _ in range(100):
+        data = mutated(seed, Material([seed]), dice)
+        if len(data) >= 512:
+            block = data[:148] + b" " * 8 + data[156:512]
+            whole += data[148:154] == b"%06o" % sum(block)
+    assert whole > 60
+
+
+def test_every_wrapper_is_a_container_that_is_entered() -> None:
+    for wrap in WRAPPERS[1:]:
+        if not wrap(b"").startswith(b"\x04\x22\x4d\x18"):  # LZ4 frames are no files of packages
+            assert modules_of(wrap(FATBIN))

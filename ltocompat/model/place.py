@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ltocompat.model.errors import UsageError
 
 _TAIL = re.compile(r"@(0x[0-9a-fA-F]{1,16})((?:\.[0-9]{1,9}){0,2})$")
-_UNSAFE = re.compile(r"[^\w./+,:-]|:(?=:)|(?<=:):|^:|:$")
+_UNSAFE = re.compile(r"[^\w./+,:-]+|:(?=:)|(?<=:):|^:|:$")
 
 
 class Place(NamedTuple):

@@ -34,7 +34,7 @@ from fuzz import files, verbs  # noqa: E402
 from fuzz.lines import Line, Lines, ranges  # noqa: E402
 from fuzz.mutate import Material, mutated  # noqa: E402
 from fuzz.readers import READERS, Reader  # noqa: E402
-from fuzz.watch import Watch  # noqa: E402
+from fuzz.watch import Watch, confine  # noqa: E402
 
 FOUND = HERE / "found"
 VERBS = "verbs"
@@ -51,7 +51,6 @@ TARGETS = {
 _SHARES = 8  # parts of a target's inputs, so that processes end at about the same time
 _TURN = 10.0  # seconds
 _MINIMISING = 20.0  # seconds
-_MOST_GROWN = 500
 _LONGEST_GROWN = 200_000
 _SLOW = 0.05  # seconds of CPU from which an input is worth making slower
 _MONITORED = hasattr(sys, "monitoring")
@@ -104,41 +103,63 @@ class Done:
 def work(task: Task, show: Callable[[bytes], None] = lambda _: None) -> Done:
     """Read inputs; those that reach new lines, or take longer than all before, are changed on."""
     target, dice, watch, done = TARGETS[task.name], random.Random(task.seed), Watch(), Done()  # noqa: S311 - no secret
-    pool = list(target.seeds())
-    sound = len(pool)
-    material = Material(pool, target.words, target.text, target.wraps)
-    lines, slowest = Lines(target.files() if task.lines else ()), _SLOW
+    pool = _Pool(target, dice)
+    lines = Lines(target.files() if task.lines else ())
     bound = target.seconds * (1 if _MONITORED or not task.lines else 10)
     begun = time.process_time()
     if task.lines:
         lines.start()
-    for data in itertools.islice(_inputs(pool, material, dice), task.inputs):
+    for data in itertools.islice(pool.inputs(), task.inputs):
         if time.monotonic() > task.end:
             break
         show(data)
         before = len(lines.hit)
         what = watch.failure(target.read, data, bound)
         done.inputs += 1
-        if what is not None and what not in done.found:
+        if what is None:
+            pool.learn(data, watch.spent, reached_more=len(lines.hit) > before)
+        elif what not in done.found:
             done.found[what] = _minimised(watch, target, data, what, show)
-        slower = watch.spent > 1.5 * slowest
-        if (len(lines.hit) > before or slower) and len(data) <= _LONGEST_GROWN and what is None:
-            slowest = max(slowest, watch.spent)
-            if len(pool) - sound >= _MOST_GROWN:
-                del pool[sound + dice.randrange(_MOST_GROWN)]
-            pool.append(data)
     if task.lines:
         lines.stop()
     done.seconds, done.hit = time.process_time() - begun, lines.hit
     return done
 
 
-def _inputs(pool: list[bytes], material: Material, dice: random.Random) -> Iterator[bytes]:
-    """The sound ones first, then changed ones; half of them of what was added last."""
-    yield from tuple(pool)
-    while True:
-        recent = pool[-20:] if dice.random() < 0.3 else pool
-        yield mutated(dice.choice(recent), material, dice)
+class _Pool:
+    """What inputs are made from: sound ones, those that reached new lines, and slow ones."""
+
+    def __init__(self, target: Reader, dice: random.Random) -> None:
+        self._sound = tuple(target.seeds())
+        self._grown: list[bytes] = []
+        self._slow: list[bytes] = []
+        self._slowest = _SLOW
+        self._material = Material(self._sound, target.words, target.text, target.wraps)
+        self._dice = dice
+
+    def inputs(self) -> Iterator[bytes]:
+        """The sound ones, then changed ones without end."""
+        yield from self._sound
+        while True:
+            yield mutated(self._begin(), self._material, self._dice)
+
+    def _begin(self) -> bytes:
+        which = self._dice.random()
+        if which < 0.02 and self._slow:
+            return self._dice.choice(self._slow)
+        if which < 0.5 and self._grown:
+            return self._dice.choice(self._grown)
+        return self._dice.choice(self._sound)
+
+    def learn(self, data: bytes, spent: float, *, reached_more: bool) -> None:
+        """Keep an input to go on from, where it is worth it."""
+        if len(data) > _LONGEST_GROWN:
+            return
+        if reached_more:
+            self._grown.append(data)
+        if spent > 1.5 * self._slowest:
+            self._slowest = spent
+            self._slow = [*self._slow[-4:], data]
 
 
 def _minimised(
@@ -172,6 +193,7 @@ class _Process:
 
     def _run(self) -> None:
         code = 1
+        confine()
         try:
             done = work(self.task, self._show)
             pickle.dump(done, self._result)
@@ -258,7 +280,8 @@ def report(results: dict[str, Done], *, lines: bool, seconds: float) -> str:
         rows.append(row)
     total = sum(done.inputs for done in results.values())
     titles = ["target", "inputs", "seconds", "inputs/s", "found", *(["lines"] if lines else [])]
-    table = tabulate(rows, titles, "github", disable_numparse=True, colalign=("left", *["right"] * (len(titles) - 1)))
+    sides = ("left", *["right"] * (len(titles) - 1))
+    table = tabulate(rows, titles, "github", disable_numparse=True, colalign=sides)
     return f"{table}\n{total:,} inputs in {seconds:.0f} s"
 
 

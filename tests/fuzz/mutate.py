@@ -11,12 +11,14 @@ from fuzz.structure import WRAPPERS, Form, fields_of, forms_of
 
 _EDGES = (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 1 << 31, (1 << 32) - 1, (1 << 63) - 1, -1)
 _MOST = 1 << 20
+_MOST_TEXT = 100_000
 # Texts that readers of text stumble over: other digits, marks of direction, surrogates, controls.
 _ODD = (
     "٣", "²", "Ⅷ", "\u202e", "\ud800", "\0", "\x1b[31m", "\r", "\u2028", "::error::", "##[group]",
     "é", "ß", "İ", "{", "}", "{0}", "%s", "$(x)", "\\", "'", '"', "[", "]", "(", ")", "!=", "===",
     "1e999", "nan", "-0", "0x", "1_000", "..", "/", "~", "*", "**", "\t", ",,", "==", "~=",
 )  # fmt: skip
+_NESTED = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"), (b"a.", b""), (b"not ", b""), (b"-", b""))
 _WORD = re.compile(rb"[\w.+-]+")
 
 
@@ -43,7 +45,7 @@ Change = Callable[[bytearray, Material, random.Random], None]
 def mutated(data: bytes, material: Material, dice: random.Random, depth: int = 0) -> bytes:
     """A copy with one to eight changes."""
     if material.text:
-        return _changed(data, material, dice, _TEXT)
+        return _changed(data, material, dice, _TEXT)[:_MOST_TEXT]
     forms = forms_of(data)
     if forms and dice.random() < 0.75:
         data = _structured(data, dice.choice(forms), material, dice, depth)
@@ -188,9 +190,7 @@ def _cut(copy: bytearray, _: Material, dice: random.Random) -> None:
 def _tokens(copy: bytearray, dice: random.Random) -> list[re.Match[bytes]]:
     """Words of a text that lie near each other."""
     start = dice.randrange(max(1, len(copy) - 2000))
-    return list(_WORD.finditer(bytes(copy[start : start + 2000]), 0)) if start == 0 else [
-        match for match in _WORD.finditer(bytes(copy[: start + 2000]), start)
-    ]
+    return list(_WORD.finditer(bytes(copy[: start + 2000]), start))
 
 
 def _token(copy: bytearray, material: Material, dice: random.Random) -> None:
@@ -233,7 +233,7 @@ def _series(line: bytes, dice: random.Random) -> list[bytes]:
 
 def _nest(copy: bytearray, _: Material, dice: random.Random) -> None:
     """Brackets in brackets."""
-    opening, closing = dice.choice(((b"(", b")"), (b"[", b"]"), (b"{", b"}"), (b"a.", b""), (b"not ", b"")))  # noqa: E501 - one table
+    opening, closing = dice.choice(_NESTED)
     at, count = _position(copy, dice), dice.choice((1, 3, 100, 3000))
     copy[at:at] = opening * count + b"x" + closing * count
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import bz2
 import functools
 import gzip
+import hashlib
 import importlib
 import importlib.util
 import io
@@ -15,7 +16,6 @@ import json
 import lzma
 import os
 import pkgutil
-import random
 import struct
 import tarfile
 import tomllib
@@ -28,12 +28,12 @@ from pathlib import Path
 import lz4.block
 import lz4.frame
 from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
-from fuzz.files import folder, written
-from fuzz.structure import WRAPPERS
 from package_writer import pax, tar_header, tar_of, zip_of, zstd
 from reading import records_of
 from samples import ALL, FOLDER
 
+from fuzz.files import folder, written
+from fuzz.structure import WRAPPERS
 from ltocompat.commands.env import problems_of
 from ltocompat.commands.explain import explain
 from ltocompat.commands.policy.reading import read_policy
@@ -199,7 +199,9 @@ def _tars() -> Iterator[bytes]:
 
 
 _WHEEL_INFO = b"Wheel-Version: 1.0\nTag: py3-none-manylinux_2_28_x86_64\n"
-_VARIANT = b'{"variants": {"a": {"nvidia": {"sm_arch": ["90_real"], "cuda_version_lower": ["12"]}}}}'
+_VARIANT = (
+    b'{"variants": {"a": {"nvidia": {"sm_arch": ["90_real"], "cuda_version_lower": ["12"]}}}}'
+)
 
 
 def _wheels() -> Iterator[bytes]:
@@ -256,10 +258,11 @@ def _payloads() -> Iterator[bytes]:
         yield b"L" + size + lz4.block.compress(text, store_size=False)
         yield b"L" + size + lz4.frame.compress(text)
         yield b"Z" + size + zstd(text)
-    large = random.Random(1).randbytes(64) * (1 << 16) + random.Random(1).randbytes(5000)
-    large += bytes(-len(large) % 256)
-    yield b"z" + (len(large) >> 8).to_bytes(3, "little") + zstd(large)
-    yield b"l" + (len(large) >> 8).to_bytes(3, "little") + lz4.block.compress(large, store_size=False)
+    # Large, and packed so well only that it is no bomb.
+    large = bytes(range(256)) * (1 << 14) + hashlib.shake_128(b"").digest(1 << 13)
+    size = (len(large) >> 8).to_bytes(3, "little")
+    yield b"z" + size + zstd(large)
+    yield b"l" + size + lz4.block.compress(large, store_size=False)
 
 
 def _regions() -> Iterator[bytes]:
@@ -345,7 +348,14 @@ text
 """
 _MARKERS = (
     *(b"; extra ==", b" or ", b" and ", b"python_version", b">=", b"~=", b"[a]", b"sys_platform"),
-    *(b"===", b" not in ", b"Requires-Dist: x", b"Provides-Extra: a", b"platform_machine", b"!=1.*"),
+    *(
+        b"===",
+        b" not in ",
+        b"Requires-Dist: x",
+        b"Provides-Extra: a",
+        b"platform_machine",
+        b"!=1.*",
+    ),
 )
 
 # What a project writes
@@ -377,8 +387,19 @@ _REQUIREMENTS = (
     b"nvidia-nvjitlink-cu12>=12.4,<13\nnvidia-cuda-nvrtc-cu12===12.4.127\n# x\n-i https://x\n",
 )
 _OF_TOML = (
-    *(b"[[package]]\n", b"[a.b]\n", b" = ", b"'''", b'"""', b"{", b"}", b"name", b"version", b"[]"),
-    *(b"1979-05-27T07:32:00Z", b"true", b"inf", b"''", b"-1", b"0x7f", b"*", b"marker", b"\\u0000"),
+    *(b"[[package]]\n", b"[a.b]\n", b" = ", b"'''", b'"""', b"{", b"}", b"name", b"version"),
+    *(
+        b"[]",
+        b"1979-05-27T07:32:00Z",
+        b"true",
+        b"inf",
+        b"''",
+        b"-1",
+        b"0x7f",
+        b"*",
+        b"marker",
+        b"\\u0000",
+    ),
 )
 _POLICY = b"""
 [tool.ltocompat.targets]
@@ -571,9 +592,7 @@ READERS: dict[str, Reader] = {
     "containers": Reader(_records, _nested, ("files.archives", "scan.walk"), wraps=True),
     "conda": Reader(_conda, _conda_packages, ("packages.conda", "packages.members")),
     "wheel": Reader(_wheel, _wheels, ("packages.python_packages", "packages.declared")),
-    "metadata": Reader(
-        _metadata, _listed(_METADATA), ("packages.metadata",), _MARKERS, text=True
-    ),
+    "metadata": Reader(_metadata, _listed(_METADATA), ("packages.metadata",), _MARKERS, text=True),
     "toml lock": Reader(
         _file("pylock.toml", _lock),
         _locks(".toml", ".lock"),

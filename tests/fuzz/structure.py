@@ -80,7 +80,7 @@ def _rows(layout: str, at: int, count: int, step: int = 0) -> Iterator[Field]:
         yield from _row(layout, at + number * size)
 
 
-def _number(data: bytes, at: int, size: int) -> int:
+def _number(data: bytes | bytearray, at: int, size: int) -> int:
     return int.from_bytes(data[at : at + size], "little")
 
 
@@ -448,7 +448,7 @@ def fields_of(data: bytes, form: Form) -> list[Field]:
     """The fields that lie inside the bytes."""
     found = []
     for at, size in form.fields(data):
-        if 0 <= at and at + size <= len(data):
+        if at >= 0 and at + size <= len(data):
             found.append((at, size))
         if len(found) >= _MOST_FIELDS:
             break
@@ -470,7 +470,7 @@ WRAPPERS: tuple[Callable[[bytes], bytes], ...] = (
     _as_archive,
     zstd,
     lambda data: gzip.compress(data, 1),
-    lambda data: lz4.frame.compress(data),
+    lz4.frame.compress,
     lambda data: zip_of(("a/x.so", data), method=zipfile.ZIP_STORED),
     lambda data: zip_of(("a/x.so", data)),
     lambda data: tar_of(("a/x.so", data)),

@@ -9,13 +9,14 @@ import json
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fuzz.files import folder, written
-from fuzz.readers import READERS, machine_in, roots, seeds
 from samples import FOLDER
 
+from fuzz.files import folder, written
+from fuzz.readers import READERS, machine_in, seeds
 from ltocompat.cli import run
 
 _TARGET = ("--deploy-target", "driver=550,gpu=h100+l4,nvjitlink=12.4")
@@ -125,9 +126,9 @@ def read(data: bytes) -> None:
     names = {"SAMPLE": str(_SAMPLE), "OUT": _out(), "POLICY": written("policy.toml", _POLICY)}
     words = [names.get(word, word.replace("{}", path)) for word in verb.words]
     out, messages = io.StringIO(), io.StringIO()
-    with _no_cache(), _input(content), contextlib.redirect_stderr(messages):
-        with contextlib.redirect_stdout(out):
-            code = run(words)
+    printed = contextlib.redirect_stdout(out), contextlib.redirect_stderr(messages)
+    with _no_cache(), _input(content), printed[0], printed[1]:
+        code = run(words)
     _hold(" ".join(verb.words), code, out.getvalue(), messages.getvalue())
 
 
@@ -146,8 +147,6 @@ def _no_cache() -> Iterator[None]:
 @contextlib.contextmanager
 def _input(content: bytes) -> Iterator[None]:
     """A text on standard input."""
-    import sys
-
     before = sys.stdin
     sys.stdin = io.TextIOWrapper(io.BytesIO(content), "utf-8", "surrogateescape")
     try:
@@ -173,7 +172,7 @@ def _hold(line: str, code: int, answer: str, messages: str) -> None:
         raise Broken(f"{line} prints {wrong[0]!r}")
     if "github" not in line and _COMMAND.search(answer):
         raise Broken(f"{line} prints a workflow command")
-    if "json" in line.split("--format ")[-1].split(" ")[0] and "--format" in line and answer:
+    if "--format json" in line and answer:
         _hold_json(line, answer)
 
 

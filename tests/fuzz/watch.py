@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import faulthandler
-import os
 import resource
 import signal
 import sys
@@ -14,11 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from types import FrameType, TracebackType
 
+import ltocompat
 from ltocompat.model.errors import LtocompatError
 
 MEMORY = 192 << 20
 """What one input may take beyond what the process has, bytes; limits below allow for 64 MiB."""
 _MOST_MEMORY = 3 << 30  # of the process; what asks for more gets a MemoryError
+_OURS = Path(ltocompat.__file__).parent
 _ENDLESS = 240  # seconds of wall clock after which a process that C code holds ends with a trace
 
 
@@ -35,9 +36,8 @@ class Watch:
 
     def __init__(self) -> None:
         warnings.simplefilter("always", ResourceWarning)  # they go to standard error, and are seen
-        with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
         signal.signal(signal.SIGVTALRM, _too_long)
+        _forget_highest()
         self._armed = 0.0
         self.spent = 0.0
 
@@ -94,6 +94,12 @@ class Watch:
         return f"output: {terminal.first}" if terminal.first else None
 
 
+def confine() -> None:
+    """Let this process, which is given away, have only so much memory."""
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+
+
 class _Terminal:
     """A stream that nothing should be written to."""
 
@@ -116,13 +122,13 @@ def _too_long(_: int, __: FrameType | None) -> None:
 
 
 def _where(trace: TracebackType | None) -> str:
-    place = ""
+    """The last line of ours that was at work, else the last of all."""
+    places = []
     while trace is not None:
         path = Path(trace.tb_frame.f_code.co_filename)
-        if "ltocompat" in path.parts or not place:
-            place = f"{path.name}:{trace.tb_lineno}"
+        places.append((_OURS in path.parents, f"{path.name}:{trace.tb_lineno}"))
         trace = trace.tb_next
-    return place
+    return next((place for ours, place in reversed(places) if ours), places[-1][1])
 
 
 def _highest() -> int:
@@ -133,8 +139,3 @@ def _highest() -> int:
 def _forget_highest() -> None:
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_bytes(b"5")
-
-
-def peak_is_per_input() -> bool:
-    """Whether the system lets the highest mark be set back; else only a new highest is seen."""
-    return os.access("/proc/self/clear_refs", os.W_OK)

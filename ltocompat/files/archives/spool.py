@@ -23,7 +23,7 @@ class Spool:
     __slots__ = ("_file", "_kept")
 
     def __init__(self) -> None:
-        self._file: IO[bytes] | None = None
+        self._file: _File | None = None
         self._kept: WeakSet[_Kept] = WeakSet()
 
     def keep(self, chunks: Iterator[bytes], size: int | None) -> ByteView:
@@ -48,13 +48,12 @@ class Spool:
         start = self._free(size)
         try:
             if self._file is None:
-                # It is closed with the last view of it.
-                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+                self._file = _File(tempfile.TemporaryFile(buffering=0))  # noqa: SIM115 - it does
             end = start
             for part in (first, rest):
                 for chunk in part:
-                    self._file.seek(end)
-                    end += _write(self._file, chunk)
+                    self._file.stream.seek(end)
+                    end += _write(self._file.stream, chunk)
         except OSError as error:
             raise Malformed(
                 f"its bytes can't be kept in {tempfile.gettempdir()!r}: {error.strerror}; set "
@@ -74,13 +73,25 @@ class Spool:
         return position
 
 
+class _File:
+    """The temporary file, which closes itself with the spool and the last view of it."""
+
+    __slots__ = ("stream",)
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.stream = stream
+
+    def __del__(self) -> None:
+        self.stream.close()
+
+
 class _Kept(FileSource):
-    """A stretch of the temporary file, which stays open with the last view of it."""
+    """A stretch of the temporary file, which stays open with it."""
 
     __slots__ = ("__weakref__", "_file", "end", "start")
 
-    def __init__(self, file: IO[bytes], start: int, end: int) -> None:
-        super().__init__(file.fileno())
+    def __init__(self, file: _File, start: int, end: int) -> None:
+        super().__init__(file.stream.fileno())
         self._file = file
         self.start = start
         self.end = end

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 _BINARY = getattr(os, "O_BINARY", 0)
 _MOST_LINKS = 40  # symbolic links followed on one path, as Linux allows
 _NOWHERE = os.path.join(os.devnull, "behind too many links")  # which no system has
+_LONGEST_PATH = 4096  # characters, as Linux takes them; a text of the machine may name any
 _MOST_TEXT = 16 << 20  # bytes of a text file; a list of a distribution's packages has 5 MB
 _SECONDS = 10.0  # for one command
 
@@ -117,6 +118,8 @@ class Machine:
         return self._resolved(path) or path
 
     def _resolved(self, path: str) -> str | None:
+        if len(path) > _LONGEST_PATH:
+            return None
         done, todo, links = "/", path.split("/"), 0
         while todo:
             part = todo.pop(0)
