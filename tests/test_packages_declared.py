@@ -25,7 +25,7 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.packages.conda import alternatives
 from ltocompat.packages.declared import Declared, of_classifiers, of_conda, of_variant
 from ltocompat.packages.reading import package_of
-from ltocompat.packages.values import Kind, Package, Shipped, normalized
+from ltocompat.packages.values import Dependency, Kind, Package, Shipped, normalized
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_package import problems
 from ltocompat.targets import parse
@@ -99,14 +99,80 @@ def test_a_broken_variant_json_is_told(data: bytes) -> None:
 
 
 def test_virtual_packages_of_conda_are_read() -> None:
-    driver = of_conda(normalized("__cuda"), ("<13,>=12.4",), "depends: __cuda >=12.4,<13")
+    driver = asking("__cuda", "<13,>=12.4")
     assert driver is not None
     assert driver.cuda == Release(12, 4)
-    gpus = of_conda(normalized("__cuda_arch"), (">=7.5,<10.0",), "constrains: __cuda_arch")
+    gpus = asking("__cuda_arch", ">=7.5,<10.0", only_limits=True)
     assert gpus is not None
     assert (gpus.gpus, gpus.end, gpus.and_newer) == ((75,), 100, True)
-    assert of_conda(normalized("__cuda"), ("",), "depends: __cuda") is None
-    assert of_conda("cuda-version", (">=12.4",), "depends: cuda-version >=12.4") is None
+    assert asking("__cuda", "") is None
+    assert asking("cudatoolkit", ">=11.8") is None
+
+
+def asking(name: str, *versions: str, only_limits: bool = False) -> Declared | None:
+    line = f"depends: {name} {'|'.join(versions)}"
+    return of_conda(Dependency(normalized(name), versions, line, only_limits=only_limits))
+
+
+@pytest.mark.parametrize(
+    ("versions", "major"),
+    [
+        ([">=12.9,<13"], 12),
+        ([">=13.0,<14.0a0"], 13),
+        (["==12.9.*"], 12),
+        ([">=12.0,<13", "==12.9"], 12),
+        ([">=12.4"], None),
+        ([">=12.4,<14"], None),
+        (["==11.8", ">=12,<13"], None),
+        ([""], None),
+    ],
+)
+def test_cuda_version_of_conda_forge_is_for_the_drivers_of_its_major(
+    versions: list[str], major: int | None
+) -> None:
+    """Its recipe: run_constrained __cuda >=12, for each 12.x."""
+    found = asking("cuda-version", *versions)
+    assert (found and found.major) == major
+    assert found is None or found.binding
+    assert asking("cuda-version", *versions, only_limits=True) is None
+
+
+def test_cuda_arch_of_conda_forge_is_for_all_gpus_from_its_own_on() -> None:
+    """cuda-arch 8.0 is installed on GPUs of 10.0, whatever newest version of it is admitted."""
+    for versions in (">=8.0", ">=8.0,<10", "==8.0"):
+        found = asking("cuda-arch", versions)
+        assert found is not None
+        assert (found.gpus, found.end, found.and_newer) == ((80,), None, True)
+
+
+def test_metapackages_of_conda_forge_are_held_against_the_code(tmp_path: Path) -> None:
+    """Drivers before 550.54.14 can't unpack Zstandard; SASS for sm_80 is for 8.x alone."""
+    packed = region([entry(EntrySpec(KINDS["sass"], CUBIN_12_4, 80, compression="zstd"))])
+    code = {"lib/x.fatbin": packed}
+    asks = conda(tmp_path, code, ["cuda-version >=12.9,<13"])
+    assert told(judged(asks)) == {"PKG-13": UNDOCUMENTED}
+    assert judged(conda(tmp_path, code, ["cuda-version >=13.0,<14"])) == ()
+    assert judged(conda(tmp_path, code, ["__cuda >=12.4", "cuda-version >=12.9,<13"])) == ()
+    plain = {"lib/x.cubin": CUBIN_12_4}
+    for line, verdict in (("cuda-arch >=7.5", FAIL), ("cuda-arch >=8.0", UNDOCUMENTED)):
+        assert told(judged(conda(tmp_path, plain, [line]))) == {"PKG-15": verdict}
+
+
+def test_majors_count_where_classifiers_name_no_release() -> None:
+    majors = [f"Environment :: GPU :: NVIDIA CUDA :: {major}" for major in (12, 13)]
+    assert [each.major for each in of_classifiers(majors)] == [12, 13]
+    assert [each.cuda for each in of_classifiers([*majors, CUDA_12_4])] == [Release(12, 4)]
+
+
+def test_a_classifier_of_one_major_promises_its_drivers(tmp_path: Path) -> None:
+    packed = region([entry(EntrySpec(KINDS["sass"], CUBIN_12_4, 80, compression="zstd"))])
+    code, line = {"libx/x.fatbin": packed}, "Environment :: GPU :: NVIDIA CUDA :: 12"
+    (problem,) = judged(wheel(tmp_path, code, classifiers=[line]))
+    assert (problem.rule, problem.verdict) == ("PKG-13", UNDOCUMENTED)
+    assert f"those of CUDA 12, which it is for (Classifier: {line}), begin" in problem.message
+    assert judged(wheel(tmp_path, code, classifiers=[line.replace("12", "13")])) == ()
+    both = [line, line.replace("12", "13")]
+    assert judged(wheel(tmp_path, code, classifiers=both)) == ()
 
 
 def test_a_driver_that_metadata_admit_has_to_take_the_code(tmp_path: Path) -> None:
@@ -168,7 +234,7 @@ def test_what_require_prints_keeps_the_promise_that_it_makes(summary: ArtifactSu
         name, _, versions = text.partition(" ")
         known = alternatives(versions)
         assert known is not None
-        found = of_conda(normalized(name), known, text)
+        found = of_conda(Dependency(normalized(name), known, text))
         declared += [found] if found else []
     features: dict[str, list[str]] = {}
     for text in lines_for(answer, "variant"):

@@ -45,7 +45,7 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
     if not isinstance(value.get("name"), str):
         problems.append(f"{_INDEX} has no name")
     subdir = value.get("subdir")
-    declared = (of_conda(each.name, each.versions, each.line) for each in requires)
+    declared = map(of_conda, requires)
     return Package(
         kind=Kind.CONDA,
         path=path,

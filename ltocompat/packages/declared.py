@@ -2,7 +2,9 @@
 
 Classifiers of Python packages (``Environment :: GPU :: NVIDIA CUDA :: 12 :: 12.4``), properties of
 variant wheels (PEP 825, ``variant.json``; the values are those of nvidia-variant-provider), and the
-virtual packages of conda (CEP 30: ``__cuda``; CEP 46: ``__cuda_arch``).
+virtual packages of conda (CEP 30: ``__cuda``; CEP 46: ``__cuda_arch``) with conda-forge's packages
+that depend on them: ``cuda-version 12.9`` is installed where ``__cuda >=12`` is (its recipe), and
+``cuda-arch 8.0`` where ``__cuda_arch >=8.0`` is (conda-forge.org, "CUDA architecture detection").
 """
 
 from __future__ import annotations
@@ -11,12 +13,16 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ltocompat.model.arch import Release
 
+if TYPE_CHECKING:
+    from ltocompat.packages.values import Dependency
+
 # \d alone would take digits of other scripts, which no release is written with.
 _CLASSIFIER = re.compile(
-    r"Environment :: GPU :: NVIDIA CUDA :: \d{1,2} :: (\d{1,2}\.\d{1,2})", re.ASCII
+    r"Environment :: GPU :: NVIDIA CUDA :: (\d{1,2})(?: :: (\d{1,2}\.\d{1,2}))?", re.ASCII
 )
 _PROVIDER = "nvidia"
 _LOWER_BOUND, _SM_ARCH = "cuda_version_lower_bound", "sm_arch"
@@ -25,6 +31,7 @@ _RELEASE = re.compile(r"(\d{1,2})(?:\.(\d{1,2}))?", re.ASCII)
 _LOWER = re.compile(r"(?:>=|==|~=|>)\s*(\d{1,3})(?:\.(\d{1,2}))?", re.ASCII)
 _BELOW = re.compile(r"<(\d{1,3})(?:\.(\d{1,2}))?", re.ASCII)
 _CUDA, _CUDA_ARCH = "-cuda", "-cuda-arch"  # __cuda and __cuda_arch, normalized
+_OF_DRIVERS, _OF_GPUS = "cuda-version", "cuda-arch"
 _MOST = 1000  # values of one property
 
 
@@ -36,6 +43,7 @@ class Declared:
         source: as it is written.
         binding: installers go by it; else it is for readers.
         cuda: drivers of this CUDA release are new enough.
+        major: it is for this major of CUDA, and names no release of it.
         gpus: each GPU that begins an architecture it is for, as 10 * major + minor.
         kind: with ``gpus``: ``real`` for SASS, ``virtual`` for PTX, empty for either.
         and_newer: it is for all GPUs from those of ``gpus`` on, below ``end`` where that is given.
@@ -45,6 +53,7 @@ class Declared:
     source: str
     binding: bool
     cuda: Release | None = None
+    major: int | None = None
     gpus: tuple[int, ...] = ()
     kind: str = ""
     and_newer: bool = False
@@ -52,15 +61,22 @@ class Declared:
 
 
 def of_classifiers(lines: Iterable[str]) -> tuple[Declared, ...]:
-    """The oldest CUDA release of those that classifiers name: it works with each of them."""
-    found = {}
+    """The oldest CUDA release of those that classifiers name, else each major that they name.
+
+    A package works with each of the releases.
+    """
+    releases, majors = dict[Release, Declared](), dict[int, Declared]()
     for line in lines:
         match = _CLASSIFIER.fullmatch(line)
-        if match:
-            found[Release.parse(match[1])] = Declared(
-                f"Classifier: {line}", binding=False, cuda=Release.parse(match[1])
-            )
-    return (found[min(found)],) if found else ()
+        if match is None:
+            continue
+        source = f"Classifier: {line}"
+        if match[2]:
+            release = Release.parse(match[2])
+            releases[release] = Declared(source, binding=False, cuda=release)
+        else:
+            majors[int(match[1])] = Declared(source, binding=False, major=int(match[1]))
+    return (releases[min(releases)],) if releases else tuple(majors.values())
 
 
 def of_variant(data: bytes, label: str, problems: list[str]) -> tuple[Declared, ...]:
@@ -124,15 +140,14 @@ def _of_archs(values: list[str], problems: list[str]) -> Iterator[Declared]:
         yield Declared(source, binding=True, gpus=(int(match[1]),), kind=match[2] or "")
 
 
-def of_conda(name: str, versions: Iterable[str], line: str) -> Declared | None:
-    """What a dependency on a virtual package says; None for another, and for any version.
+def of_conda(dependency: Dependency) -> Declared | None:
+    """What a line says of drivers or GPUs; None where it is about something else, or any version.
 
-    Args:
-        name: normalized.
-        versions: alternative specifiers, of which one has to hold.
-        line: as it is written.
+    One that only limits (``constrains``) brings no package, but a virtual one is always there.
     """
-    if name not in (_CUDA, _CUDA_ARCH):
+    name, versions, line = dependency.name, dependency.versions, dependency.line
+    virtual = name in (_CUDA, _CUDA_ARCH)
+    if not virtual and (name not in (_OF_DRIVERS, _OF_GPUS) or dependency.only_limits):
         return None
     least = [max(map(_release, _LOWER.finditer(text)), default=None) for text in versions]
     known = [release for release in least if release is not None]
@@ -141,10 +156,22 @@ def of_conda(name: str, versions: Iterable[str], line: str) -> Declared | None:
     floor = min(known)
     if name == _CUDA:
         return Declared(line, binding=True, cuda=floor)
+    if name == _OF_DRIVERS:
+        one = all(_is_of_major(text, floor.major) for text in versions)
+        return Declared(line, binding=True, major=floor.major) if one else None
     ends = [_BELOW.search(text) for text in versions]
-    end = max(10 * int(e[1]) + int(e[2] or 0) for e in ends if e) if all(ends) else None
+    limited = virtual and all(ends)  # cuda-arch 8.0 is for all GPUs from 8.0 on
+    end = max(10 * int(e[1]) + int(e[2] or 0) for e in ends if e) if limited else None
     gpu = 10 * floor.major + floor.minor
     return Declared(line, binding=True, gpus=(gpu,), and_newer=True, end=end)
+
+
+def _is_of_major(versions: str, major: int) -> bool:
+    """Whether versions of no other major are admitted: ``>=12.4,<13``, ``==12.9.*``."""
+    lower, end = _LOWER.search(versions), _BELOW.search(versions)
+    exact = "==" in versions
+    below = end is not None and (int(end[1]), int(end[2] or 0)) <= (major + 1, 0)
+    return lower is not None and int(lower[1]) == major and (exact or below)
 
 
 def _release(match: re.Match[str]) -> Release:

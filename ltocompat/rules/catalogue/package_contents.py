@@ -402,6 +402,8 @@ def newer_driver_than_major(shipped: Shipped) -> Iterator[Problem]:
         return
     if promise is not None and promise.driver is not None:  # which PKG-10 holds against it
         return
+    if any(each.binding and each.cuda for each in package.declared):  # which PKG-16 does
+        return
     if any(platform.startswith("win") for platform in package.platforms):  # other numbers
         return
     for (driver, rules), archs in _driver_floors(shipped, least).items():
@@ -418,7 +420,8 @@ def newer_driver_than_major(shipped: Shipped) -> Iterator[Problem]:
 
 def _declared_major(shipped: Shipped) -> tuple[int | None, str]:
     """The one major of CUDA that a package is for, and what says so; None where none is."""
-    major, text = _major_in_name(shipped.package)
+    package = shipped.package
+    major, text = _major_in_name(package)
     if major is not None:
         return major, text
     lines: dict[int, str] = {}
@@ -426,10 +429,12 @@ def _declared_major(shipped: Shipped) -> tuple[int | None, str]:
         for way in ways_to(part, shipped.package, shipped.others):
             if way.extra is None:
                 lines |= {release.major: way.line for release in way.allowed.releases}
-    for require in shipped.package.requires:
+    for require in package.requires:
         of_suffix = suffix_major(require.name)
         if of_suffix is not None and not require.marker:
             lines[of_suffix] = require.line
+    if not lines:
+        lines = {each.major: each.source for each in package.declared if each.major is not None}
     return next(iter(lines.items())) if len(lines) == 1 else (None, "")
 
 
