@@ -126,7 +126,7 @@ def write_all(
     with ExitStack() as stack:
         # Opened before the work begins: that a file can't be written is told at once.
         files = [
-            (request.name, request.file, stack.enter_context(_replaced(request.file)))
+            (request.name, request.file, stack.enter_context(replaced(request.file)))
             for request in requests
             if request.file is not None
         ]
@@ -156,7 +156,7 @@ def refuse_to_replace(requests: Sequence[FormatRequest], inputs: Iterable[str]) 
 
 
 @contextmanager
-def _replaced(path: str) -> Iterator[TextIO]:
+def replaced(path: str) -> Iterator[TextIO]:
     """A file to write, which takes the place of ``path`` when the ``with`` statement ends well."""
     final = os.path.realpath(path)
     device = os.path.exists(final) and not os.path.isfile(final)  # such as /dev/stderr, or a pipe

@@ -3,16 +3,20 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from ltocompat.cli.formats import Writing
+from ltocompat.cli.formats import Writing, replaced
 from ltocompat.cli.options import VerbCommand
 from ltocompat.cli.output import Output
 from ltocompat.cli.run_verb import run_verb
+from ltocompat.report import Writable
 from ltocompat.report.exit_of_verbs import SurveyStatus
+from ltocompat.report.text import escape
 
 _RUN = "run"
 
@@ -80,3 +84,36 @@ def run(
         tuple(sources), folder, targets=tuple(targets or ()), append=append
     )
     return run_verb(command.run, options, Writing(write, json=False), SurveyStatus(), Output())
+
+
+@survey.command("report", cls=VerbCommand)
+def report(
+    folder: Annotated[
+        str, typer.Argument(metavar="FOLDER", help="The folder of a survey's dataset.")
+    ],
+    page: Annotated[
+        str | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Write one HTML page with charts and all rows."
+        ),
+    ] = None,
+) -> int:
+    """Tell what a survey found: in sentences, or as a page.
+
+    For example: ltocompat survey report survey/ -o survey.html
+    """
+    from ltocompat.commands.survey import report as command
+    from ltocompat.report.exit_status import ExitStatus
+    from ltocompat.report.verbs.survey_report import write
+
+    written = write if page is None else functools.partial(_write_page, page)
+    writing = Writing(written, json=False, files=() if page is None else (page,))
+    return run_verb(command.run, command.ReportOptions(folder), writing, ExitStatus(), Output())
+
+
+def _write_page(path: str, records: Iterable[Any], stream: Writable) -> None:
+    from ltocompat.report.verbs.survey_report import write_page
+
+    with replaced(path) as file:
+        write_page(records, file)
+    stream.write(f"page: {escape(path)}\n")

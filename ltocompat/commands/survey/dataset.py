@@ -91,11 +91,12 @@ class Dataset:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self.manifest = _manifest(folder)
-        if self.manifest is None:
+        manifest = _manifest(folder)
+        if manifest is None:
             raise UnreadableInput(
                 f"{folder!r} holds no survey; write one with: ltocompat survey SOURCE -o {folder}"
             )
+        self.manifest = manifest
 
     def table(self, name: str, wanted: Iterable[str] | None = None) -> pa.Table:
         """A whole table.

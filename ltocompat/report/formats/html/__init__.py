@@ -1,25 +1,18 @@
-"""One HTML page that needs nothing else: no network, no server, and no script to be read.
-
-Every text passes ``elements.escaped``; a policy in the page forbids all that it does not bring
-itself, so that even a name that slipped through could load and run nothing.
-"""
+"""Findings as one HTML page that needs nothing else."""
 
 from __future__ import annotations
 
-import base64
 import datetime as dt
-import hashlib
 from collections.abc import Iterable
-from importlib.resources import files
 from typing import Any
 
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Verdict
-from ltocompat.model.version import VERSION
 from ltocompat.report import Failure, Options, Writable
 from ltocompat.report.formats.html.coverage import coverage_section
-from ltocompat.report.formats.html.elements import badge, escaped, section, sprite
+from ltocompat.report.formats.html.elements import badge, escaped, section
 from ltocompat.report.formats.html.findings import findings_section
+from ltocompat.report.formats.html.page import Page
 from ltocompat.report.formats.html.verdicts import targets_section, verdict_sections
 from ltocompat.report.grouped_findings import (
     FindingReport,
@@ -53,31 +46,16 @@ def write(
 
 
 def _pieces(judgements: Judgements) -> Iterable[str]:
-    style, script = _asset("page.css"), _asset("page.js")
-    title = _title(judgements)
     found = grouped_findings(judgements.results, lambda *_: ())
-    sections = _sections(judgements, found)
-    yield (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, script)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f'<meta name="generator" content="ltocompat {VERSION}">\n'
-        f"<title>{_document_title(judgements)}</title>\n<style>{style}</style>\n</head>\n<body>\n{sprite()}"
+    page = Page(
+        title=_title(judgements),
+        tab=_document_title(judgements),
+        lede=_lede(judgements, found),
+        sections=_sections(judgements, found),
+        styles=("page.css",),
+        scripts=("page.js",),
     )
-    links = "".join(f'<li><a href="#{name}">{word}</a></li>' for name, word, _ in sections)
-    yield (
-        '<a class="skip" href="#main">Skip to the content</a>\n'
-        f"<header>\n<h1>{title}</h1>\n{_lede(judgements, found)}\n"
-        f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n</header>\n'
-        '<main id="main" tabindex="-1">'
-    )
-    for _, _, text in sections:
-        yield text
-    yield (
-        f"</main>\n<footer><p>Made by ltocompat {VERSION}.</p></footer>\n"
-        f"<script>{script}</script>\n</body>\n</html>"
-    )
+    return page.pieces()
 
 
 def _sections(judgements: Judgements, found: list[GroupedFinding]) -> list[tuple[str, str, str]]:
@@ -154,20 +132,3 @@ def _lede(judgements: Judgements, found: list[GroupedFinding]) -> str:
     if judgements.failures:
         parts.append(f"<span>{count(len(judgements.failures), 'error')}</span>")
     return f'<p class="lede">{" ".join(parts)}</p>'
-
-
-def _asset(name: str) -> str:
-    return (files("ltocompat.report.formats.html") / name).read_text("utf-8")
-
-
-def _policy(style: str, script: str) -> str:
-    """Nothing from outside, and of what is inside only the one style and the one script."""
-    return (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return f"'sha256-{digest}'"

@@ -1,0 +1,132 @@
+"""What an answer of a survey is made of: sentences, a chart, rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ltocompat.model.verdict import Verdict
+
+
+class Bytes(int):
+    """A number of bytes."""
+
+
+class Command(str):
+    """A line to paste."""
+
+    __slots__ = ()
+
+
+class RuleId(str):
+    """The ID of a rule, which has a page."""
+
+    __slots__ = ()
+
+
+Value = str | int | float | Verdict | None
+"""What stands in a cell: a text, a number, ``Bytes``, ``Command``, ``RuleId`` or a verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows behind an answer.
+
+    Attributes:
+        columns: their titles.
+        rows: the values, as many a row as there are columns.
+        left_out: how many more rows there are; the dataset has them.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar of a chart, of one or several parts.
+
+    Attributes:
+        label: what it is of.
+        parts: a number each, in the order of ``Bars.parts``.
+    """
+
+    label: str
+    parts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """A chart of bars that lie.
+
+    Attributes:
+        title: what is drawn.
+        parts: what the parts of a bar are called; a verdict's word has its colour.
+        bars: from the top.
+        of_bytes: the numbers are bytes.
+    """
+
+    title: str
+    parts: tuple[str, ...]
+    bars: tuple[Bar, ...]
+    of_bytes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A chart of shares, by two things.
+
+    Attributes:
+        title: what is drawn.
+        rows: what each row is of.
+        columns: what each column is of.
+        cells: for each row and column how many, and of how many; None where there are none.
+    """
+
+    title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[tuple[int, int] | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one question.
+
+    Attributes:
+        name: an ID, ``ptx``.
+        question: what was asked.
+        claims: sentences with the numbers.
+        chart: a picture of them.
+        table: the rows that they come from.
+        query: how to ask the dataset the same, in pandas.
+    """
+
+    name: str
+    question: str
+    claims: tuple[str, ...]
+    chart: Bars | Grid | None = None
+    table: Table = field(default_factory=lambda: Table((), ()))
+    query: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyReport:
+    """The answers that a dataset gives.
+
+    Attributes:
+        folder: of the dataset.
+        started: when its first run began.
+        finished: when its last came to its end; None: it did not yet.
+        facts: the versions of ltocompat that read the packages.
+        packages: how many packages it has.
+        answers: the answers.
+    """
+
+    folder: str
+    started: datetime
+    finished: datetime | None
+    facts: tuple[str, ...]
+    packages: int
+    answers: tuple[Answer, ...]

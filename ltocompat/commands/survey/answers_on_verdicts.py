@@ -1,0 +1,205 @@
+"""What a survey says of verdicts and metadata: what fails where, and what admits it."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+from ltocompat.commands.survey.answer_parts import (
+    NAMED,
+    branch_of,
+    by_number,
+    check_again,
+    gpu_of,
+    named,
+    of_all,
+    of_newest,
+    table,
+)
+from ltocompat.commands.survey.answer_values import (
+    Answer,
+    Bar,
+    Bars,
+    Command,
+    Grid,
+    RuleId,
+)
+from ltocompat.commands.survey.survey_rows import SurveyRows
+from ltocompat.model.arch import SmArch
+from ltocompat.model.target import ANY_TARGET
+from ltocompat.model.verdict import Verdict
+
+_METADATA_RULES = (
+    *("NJL-06", "PKG-01", "PKG-02", "PKG-04", "PKG-05", "PKG-10", "PKG-13"),
+    *("PKG-14", "PKG-15", "PKG-16"),
+)
+
+
+def loads(survey: SurveyRows) -> Answer:
+    """Which packages fail on which driver and GPU."""
+    rows = survey.rows("verdicts", "sha256", "target", "driver", "gpu", "arch", "verdict", "rules")
+    seen = [row for row in rows if row["sha256"] in survey.with_code and row["gpu"]]
+    worst: dict[tuple[str, str, str], Verdict] = {}
+    rules: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    targets: dict[tuple[str, str], str] = {}
+    for row in seen:
+        key = (row["sha256"], branch_of(row), gpu_of(row))
+        verdict = Verdict[row["verdict"].upper()]
+        worst[key] = max(worst.get(key, Verdict.OK), verdict)
+        if verdict is Verdict.FAIL:
+            rules[key[:2]].update(row["rules"][:1])
+            targets[key[:2]] = row["target"]
+    archs = {gpu_of(row): SmArch.parse(row["arch"]) for row in seen}
+    branches = sorted({branch for _, branch, _ in worst}, key=by_number)
+    gpus = sorted(archs, key=lambda gpu: (archs[gpu], gpu))
+    newest = {key: value for key, value in worst.items() if key[0] in survey.newest}
+    grid = Grid(
+        "Packages that fail, of those judged: newest of each project and platform",
+        tuple(f"driver {branch}" for branch in branches),
+        tuple(gpus),
+        tuple(tuple(_failing(newest, branch, gpu) for gpu in gpus) for branch in branches),
+    )
+    found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for (sha256, branch, gpu), verdict in worst.items():
+        if verdict is Verdict.FAIL:
+            found[sha256, branch].append(gpu)
+    rows_shown = [
+        (
+            *named(survey.with_code[sha256]),
+            branch,
+            ", ".join(sorted(failing, key=gpus.index)),
+            RuleId(rules[sha256, branch].most_common(1)[0][0]) if rules[sha256, branch] else None,
+            check_again(survey.with_code[sha256], targets[sha256, branch]),
+        )
+        for (sha256, branch), failing in found.items()
+    ]
+    return Answer(
+        "loads",
+        "Which packages fail on which driver and GPU?",
+        tuple(_claims_of_loads(newest, branches)),
+        grid,
+        table((*NAMED, "driver", "GPUs that fail", "first rule", "ask again"), rows_shown),
+        "v = pandas.read_parquet('OUT/verdicts'); v[v.verdict == 'fail'].groupby(['driver', 'gpu'])"
+        ".sha256.nunique()",
+    )
+
+
+def _failing(
+    worst: Mapping[tuple[str, str, str], Verdict], branch: str, gpu: str
+) -> tuple[int, int] | None:
+    found = [verdict for key, verdict in worst.items() if key[1:] == (branch, gpu)]
+    return (sum(verdict is Verdict.FAIL for verdict in found), len(found)) if found else None
+
+
+def _claims_of_loads(
+    worst: Mapping[tuple[str, str, str], Verdict], branches: Iterable[str]
+) -> Iterable[str]:
+    for branch in branches:
+        judged = {sha256 for sha256, on, _ in worst if on == branch}
+        nowhere = {
+            sha256
+            for sha256 in judged
+            if all(
+                verdict is Verdict.FAIL
+                for (each, on, _), verdict in worst.items()
+                if (each, on) == (sha256, branch)
+            )
+        }
+        failing = {
+            sha256
+            for (sha256, on, _), verdict in worst.items()
+            if on == branch and verdict is Verdict.FAIL
+        }
+        yield (
+            f"On driver {branch}, {of_all(len(failing), len(judged), 'package')} fail on at least "
+            f"one GPU that was asked about, {len(nowhere):,} on all of them."
+        )
+
+
+def drivers(survey: SurveyRows) -> Answer:
+    """Which driver packages need on a GPU of today."""
+    rows = survey.rows("needs", "sha256", "what", "component", "arch", "least", "served_by")
+    on = "sm_90"
+    floors = {
+        row["sha256"]: row["least"]
+        for row in rows
+        if (row["what"], row["component"], row["arch"]) == ("floor", "driver", on)
+        and row["served_by"] != "none"
+        and row["sha256"] in survey.with_code
+    }
+    known = {sha256: least for sha256, least in floors.items() if least}
+    branches = Counter(
+        least.partition(".")[0] for sha256, least in known.items() if sha256 in survey.newest
+    )
+    rows_shown = [(*named(survey.with_code[sha256]), least) for sha256, least in floors.items()]
+    return Answer(
+        "drivers",
+        f"Which driver do packages need on an H100 ({on})?",
+        (
+            (
+                f"{of_newest(sum(sha256 in survey.newest for sha256 in floors), survey)}"
+                f" have something for {on}; the chart has the least driver branch with which all "
+                "of it works."
+            ),
+        ),
+        Bars(
+            f"Packages by the least driver branch on {on}: newest of each project and platform",
+            ("packages",),
+            tuple(Bar(name, (branches[name],)) for name in sorted(branches, key=by_number)),
+        ),
+        table((*NAMED, f"least driver on {on}"), rows_shown),
+        "n = pandas.read_parquet('OUT/needs'); n[(n.what == 'floor') & (n.component == 'driver') & "
+        "(n.arch == 'sm_90')].least.value_counts()",
+    )
+
+
+def metadata(survey: SurveyRows) -> Answer:
+    """Whose metadata admit what their code refuses."""
+    rows = [
+        row
+        for row in survey.rows(
+            "findings", "sha256", "target", "rule", "verdict", "message", "remedy"
+        )
+        if row["target"] == ANY_TARGET.name
+        and row["rule"] in _METADATA_RULES
+        and row["sha256"] in survey.with_code
+        and Verdict[row["verdict"].upper()] > Verdict.JIT
+    ]
+    too_old = {row["sha256"] for row in rows if row["rule"] == "NJL-06"} & set(survey.newest)
+    by_rule = {
+        rule: {row["sha256"] for row in rows if row["rule"] == rule} & set(survey.newest)
+        for rule in _METADATA_RULES
+    }
+    rows_shown = [
+        (
+            *named(survey.with_code[row["sha256"]]),
+            RuleId(row["rule"]),
+            Verdict[row["verdict"].upper()],
+            row["message"],
+            Command(f"ltocompat audit {shlex.quote(survey.with_code[row['sha256']]['filename'])}"),
+        )
+        for row in rows
+    ]
+    return Answer(
+        "metadata",
+        "Whose metadata admit what the code refuses?",
+        (
+            (
+                f"{of_newest(len(too_old), survey)} admit an nvJitLink that is older "
+                "than their LTO-IR, or may be (NJL-06)."
+            ),
+            (
+                f"{of_newest(len(set().union(*by_rule.values())), survey)} have a "
+                "finding about their metadata or RUNPATH that is worse than a note."
+            ),
+        ),
+        Bars(
+            "Packages with a finding, by rule: newest of each project and platform",
+            ("packages",),
+            tuple(Bar(rule, (len(found),)) for rule, found in by_rule.items() if found),
+        ),
+        table((*NAMED, "rule", "verdict", "what", "ask again"), rows_shown),
+        "f = pandas.read_parquet('OUT/findings'); f[(f.target == 'any target') & (f.rule == "
+        "'NJL-06')][['sha256', 'message']]",
+    )

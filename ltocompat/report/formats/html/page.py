@@ -1,0 +1,80 @@
+"""The frame of an HTML page that needs nothing else: no network, no server, no script to be read.
+
+Every text passes ``elements.escaped``; a policy in the page forbids all that it does not bring
+itself, so that even a name that slipped through could load and run nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+from ltocompat.model.version import VERSION
+from ltocompat.report.formats.html.elements import sprite
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page.
+
+    Attributes:
+        title: its heading, HTML.
+        tab: what a tab or a bookmark shows, HTML.
+        lede: the answer in one line, HTML.
+        sections: ID, word for the list of sections, and HTML of each.
+        styles: the files beside this one that style it.
+        scripts: those that make it easier to use; without them nothing is missing.
+    """
+
+    title: str
+    tab: str
+    lede: str
+    sections: Sequence[tuple[str, str, str]]
+    styles: tuple[str, ...]
+    scripts: tuple[str, ...]
+
+    def pieces(self) -> Iterable[str]:
+        """The page, piece by piece."""
+        style = "".join(map(_asset, self.styles))
+        script = "".join(map(_asset, self.scripts))
+        yield (
+            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, script)}">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            '<meta name="color-scheme" content="light dark">\n'
+            f'<meta name="generator" content="ltocompat {VERSION}">\n'
+            f"<title>{self.tab}</title>\n<style>{style}</style>\n</head>\n<body>\n{sprite()}"
+        )
+        links = "".join(f'<li><a href="#{name}">{word}</a></li>' for name, word, _ in self.sections)
+        yield (
+            '<a class="skip" href="#main">Skip to the content</a>\n'
+            f"<header>\n<h1>{self.title}</h1>\n{self.lede}\n"
+            f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n</header>\n'
+            '<main id="main" tabindex="-1">'
+        )
+        for _, _, text in self.sections:
+            yield text
+        yield (
+            f"</main>\n<footer><p>Made by ltocompat {VERSION}.</p></footer>\n"
+            f"<script>{script}</script>\n</body>\n</html>"
+        )
+
+
+def _asset(name: str) -> str:
+    return (files("ltocompat.report.formats.html") / name).read_text("utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing from outside, and of what is inside only the one style and the one script."""
+    return (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"

@@ -1,0 +1,96 @@
+"""The answers of a survey as one page: a sentence, a picture, and the rows that both come from."""
+
+from __future__ import annotations
+
+from ltocompat.commands.survey.answer_values import (
+    Answer,
+    Bars,
+    Bytes,
+    Command,
+    Grid,
+    RuleId,
+    SurveyReport,
+    Table,
+    Value,
+)
+from ltocompat.model.verdict import Verdict
+from ltocompat.model.version import rule_url
+from ltocompat.report import Writable
+from ltocompat.report.formats.html.charts import bars, grid
+from ltocompat.report.formats.html.elements import badge, code, escaped, scrolling, section
+from ltocompat.report.formats.html.page import Page
+from ltocompat.report.text import binary_size, count
+
+
+def write(report: SurveyReport, stream: Writable) -> None:
+    """Write the page."""
+    day = (report.finished or report.started).date()
+    page = Page(
+        title=f"{count(report.packages, 'CUDA package')} surveyed",
+        tab=f"CUDA packages, {day}: ltocompat",
+        lede=_lede(report),
+        sections=[
+            (answer.name, escaped(answer.name.capitalize()), _answer(answer))
+            for answer in report.answers
+        ],
+        styles=("page.css", "survey.css"),
+        scripts=("survey.js",),
+    )
+    for piece in page.pieces():
+        stream.write(piece + "\n")
+
+
+def _lede(report: SurveyReport) -> str:
+    until = "not finished" if report.finished is None else f"finished {report.finished.date()}"
+    facts = ", ".join(report.facts)
+    return (
+        f'<p class="intro">Begun {report.started.date()}, {until}; read by ltocompat '
+        f"{escaped(facts)}. Each answer has its rows below it, each row the line that asks again, "
+        "in the folder that has the package. What fails somewhere need not be meant to work there."
+        "</p>"
+    )
+
+
+def _answer(answer: Answer) -> str:
+    claims = "".join(f"<li>{escaped(claim)}</li>" for claim in answer.claims)
+    parts = [f'<ul class="claims">{claims}</ul>']
+    if isinstance(answer.chart, Grid) and answer.chart.rows:
+        parts.append(grid(answer.chart))
+    elif isinstance(answer.chart, Bars) and answer.chart.bars:
+        parts.append(bars(answer.chart))
+    if answer.table.rows:
+        parts.append(_rows(answer))
+    if answer.query:
+        parts.append(f'<p class="query">Ask the dataset: {code(answer.query)}</p>')
+    return section(answer.name, escaped(answer.question), parts)
+
+
+def _rows(answer: Answer) -> str:
+    table = answer.table
+    head = "".join(f'<th scope="col">{escaped(title)}</th>' for title in table.columns)
+    lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)
+    inner = scrolling(
+        answer.question,
+        f'<table class="rows"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>',
+    )
+    return f'<details class="card"><summary>{_how_many(table)}</summary>{inner}</details>'
+
+
+def _how_many(table: Table) -> str:
+    shown = count(len(table.rows), "row")
+    if not table.left_out:
+        return shown
+    return f"the first {shown} of {len(table.rows) + table.left_out:,}; the dataset has all"
+
+
+def _cell(value: Value) -> str:
+    if value is None or value == "":
+        return '<td class="none">-</td>'
+    if isinstance(value, Verdict):
+        return f'<td data-sort="{int(value)}">{badge(value)}</td>'
+    if isinstance(value, int | float):
+        shown = binary_size(value) if isinstance(value, Bytes) else f"{value:,}"
+        return f'<td class="number" data-sort="{value}">{shown}</td>'
+    if isinstance(value, RuleId):
+        return f'<td><a href="{escaped(rule_url(value))}">{escaped(value)}</a></td>'
+    return f"<td>{code(value) if isinstance(value, Command) else escaped(value)}</td>"
