@@ -459,6 +459,24 @@ def test_init_writes_the_variants_that_it_found(
     ]
 
 
+@needs_gcc
+def test_a_policy_of_init_leaves_variants_that_no_pattern_names_to_be_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Folders of one library in two majors, alone and beside variants that names tell."""
+    monkeypatch.chdir(tmp_path)
+    by_major = wheel(tmp_path, of_cupti(tmp_path), name="liby")
+    by_name = wheel(tmp_path, both(tmp_path, SHAPES[0]))
+    for paths in ([str(by_major)], [str(by_major), str(by_name)]):
+        Path("ltocompat.toml").unlink(missing_ok=True)
+        assert run(["init", *paths]) == 0
+        written = Path("ltocompat.toml").read_text("utf-8")
+        assert "variants" not in written
+        assert 'driver = "580' not in written
+        assert run(["audit", *paths]) == 0
+    capsys.readouterr()
+
+
 def installed(folder: Path, members: Mapping[str, bytes]) -> Path:
     """A folder of packages as pip leaves it, with one distribution."""
     site = folder / "site-packages"
@@ -486,6 +504,23 @@ def test_of_installed_files_those_that_are_not_opened_do_not_count(
     assert (old.forgiven, new.forgiven) == ("", "another variant decides")
     (alone,) = ltocompat.check(site / shape.format("13"), DRIVER_12)
     assert alone.verdict is new.verdict
+    assert run(["check", str(site), "--deploy-target", "driver=450.80.02,gpu=a100"]) == 1
+    capsys.readouterr()
+
+
+@needs_gcc
+def test_of_installed_folders_in_two_majors_one_is_opened(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in the wheel that they come from; the helper beside each library is in its variant."""
+    site = installed(tmp_path, of_cupti(tmp_path))
+    assert run(["check", str(site), "--deploy-target", DRIVER_12]) == 0, capsys.readouterr()
+    rows = {Path(r.path): r for r in ltocompat.check(site, DRIVER_12)}
+    old, new = (rows[site / path] for path in FOLDERS_OF_CUPTI)
+    assert (old.verdict, new.verdict) == (Verdict.OK, Verdict.FAIL)
+    assert (old.forgiven, new.forgiven) == ("", "another variant decides")
+    helpers = [rows[site / path.parent / "libhelper.so"] for path in map(Path, FOLDERS_OF_CUPTI)]
+    assert [each.forgiven for each in helpers] == ["", "another variant decides"]
     assert run(["check", str(site), "--deploy-target", "driver=450.80.02,gpu=a100"]) == 1
     capsys.readouterr()
 

@@ -269,8 +269,14 @@ def _nvjitlink(found: Sequence[_Known]) -> Release | None:
 
 
 def _variants(found: Sequence[_Known]) -> tuple[str, ...]:
-    """Patterns of all variants that are found, as the policy names them."""
-    every = (variant for summary, _ in found for variant in summary.variants)
+    """Patterns of all variants that are found, as the policy names them.
+
+    None where some have no pattern (folders of one library in several majors): a policy that names
+    the others would leave these out, and one that names none has all of them found again.
+    """
+    every = [variant for summary, _ in found for variant in summary.variants]
+    if not all(variant.pattern for variant in every):
+        return ()
     return tuple(dict.fromkeys(pattern for variant in every for pattern in variant.pattern))
 
 

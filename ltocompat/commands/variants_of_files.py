@@ -7,6 +7,7 @@ verdict stays what it is alone.
 from __future__ import annotations
 
 import os
+import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.failure import Failure
 from ltocompat.model.image import Host
+from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.place import Place
 from ltocompat.model.variant import Variant, variant_of
@@ -44,10 +46,16 @@ def with_variants(judged: Iterable[JudgedFile], limits: Limits) -> Iterator[Judg
     """
     held: dict[str, list[tuple[str, JudgedFile]]] = {}
     packages: dict[str, Package] = {}
+    versions: dict[str, _Versions] = {}
     for file in judged:
-        package = owner(file.path) if tagged_path(file.path) else None
-        inside = "" if package is None else _inside(package, file.path)
-        if package is None or tagged_path(inside) is None:
+        package = owner(file.path)
+        if package is None or package.kind is not Kind.INSTALLED:
+            yield file
+            continue
+        if package.path not in versions:
+            versions[package.path] = _versions(package)
+        inside = _inside(package, file.path)
+        if not _may_be_one(inside, versions[package.path]):
             yield file
             continue
         packages[package.path] = package
@@ -64,8 +72,6 @@ def _inside(package: Package, path: str) -> str:
 
 def _variants_of(package: Package, limits: Limits) -> tuple[Variant, ...]:
     """The variants among all files of a package; none where a file of it can't be read."""
-    if package.kind is not Kind.INSTALLED or not _may_vary(package):
-        return ()
     site = os.path.dirname(os.path.abspath(package.path))
     hosts: list[Host] = []
     for file in package.files:
@@ -83,13 +89,41 @@ def _variants_of(package: Package, limits: Limits) -> tuple[Variant, ...]:
     return find_variants(hosts)
 
 
-def _may_vary(package: Package) -> bool:
-    """Whether paths differ in their version of CUDA only."""
-    tagged = filter(None, map(tagged_path, package.files))
-    versions: dict[str, set[str]] = {}
-    for each in tagged:
-        versions.setdefault(each.pattern, set()).add(each.version)
-    return any(len(several) > 1 for several in versions.values())
+class _Versions(NamedTuple):
+    """What the names of a package's files say of variants; their bytes are dear to read.
+
+    Attributes:
+        patterns: those of paths that differ in their version of CUDA only.
+        folders: those beside which others have the same library of CUDA in another major; they
+            count where there are no patterns.
+    """
+
+    patterns: frozenset[str]
+    folders: frozenset[str]
+
+
+def _versions(package: Package) -> _Versions:
+    tagged: dict[str, set[str]] = {}
+    majors: dict[tuple[str, str], dict[str, int]] = {}
+    for path in package.files:
+        if (each := tagged_path(path)) is not None:
+            tagged.setdefault(each.pattern, set()).add(each.version)
+        folder, file = posixpath.split(path)
+        name, major = library_name(file), library_major(file)
+        if folder and name is not None and major is not None:
+            majors.setdefault((posixpath.dirname(folder), name), {})[folder] = major
+    return _Versions(
+        frozenset(pattern for pattern, several in tagged.items() if len(several) > 1),
+        frozenset(
+            folder for each in majors.values() if len({*each.values()}) > 1 for folder in each
+        ),
+    )
+
+
+def _may_be_one(inside: str, versions: _Versions) -> bool:
+    if versions.patterns:
+        return tagged_path(inside) is not None
+    return any(inside.startswith(f"{folder}/") for folder in versions.folders)
 
 
 def _folded(

@@ -122,9 +122,19 @@ def owner(path: str) -> Package | None:
     wanted = "/".join(parts)
     tops = _by_top(folder, os.stat(folder).st_mtime_ns)
     for info in tops.get(parts[0], ()) if parts else ():
-        if wanted in _files(_content(info, "RECORD", _MOST_RECORD)):
-            return read_installed(info)
+        times = sorted(entry.stat().st_mtime_ns for entry in os.scandir(info))
+        package, files = _installed(info, tuple(times))
+        if wanted in files:
+            return package
     return None
+
+
+@functools.lru_cache(maxsize=64)  # asked for each file of a package
+def _installed(info: str, changed: tuple[int, ...]) -> tuple[Package | None, frozenset[str]]:
+    """The distribution of a metadata folder, and all its files."""
+    del changed
+    package = read_installed(info)
+    return package, frozenset(package.files if package is not None else ())
 
 
 @functools.lru_cache(maxsize=4)  # a folder is asked for each of its files
