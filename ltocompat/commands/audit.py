@@ -7,7 +7,9 @@ import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.commands.check import Paths
 from ltocompat.commands.failures import OnError, answers, with_failures
@@ -46,8 +48,7 @@ DIST = os.path.join("dist", "*")
 _NO_BASELINE = Baseline()
 
 
-@dataclass(frozen=True, slots=True)
-class AuditOptions:
+class AuditOptions(Struct, frozen=True):
     """What to audit, and how.
 
     Attributes:
@@ -79,8 +80,7 @@ class AuditOptions:
     progress: Callable[[Progress], None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AuditScope:
+class AuditScope(Struct, frozen=True):
     """What an audit is held to; the first of its records.
 
     Attributes:

@@ -7,8 +7,10 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.commands.deployment_target import DeploymentTarget, PlainTarget
 from ltocompat.commands.failures import OnError, answers, with_failures
@@ -36,8 +38,7 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Targets = Target | DeploymentTarget | str | Sequence[Target | DeploymentTarget | str]
 
 
-@dataclass(frozen=True, slots=True)
-class CheckOptions:
+class CheckOptions(Struct, frozen=True):
     """What to judge for which targets; the attributes are the arguments of ``check``."""
 
     paths: tuple[str | os.PathLike[str], ...] = ()

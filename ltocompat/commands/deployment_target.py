@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.failure import Failure
@@ -36,8 +37,7 @@ class DeploymentTarget(Protocol):
         """What is wrong there, whatever goes there; None where nobody looked."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlainTarget:
+class PlainTarget(Struct, frozen=True):
     """A target that was described.
 
     Attributes:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ltocompat.commands.comparison import saved
 from ltocompat.commands.comparison.changes import comparable, metadata_moves, moves
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
 _ORDER = list(KINDS)
 
 
-@dataclass(frozen=True, slots=True)
-class DiffOptions:
+class DiffOptions(Struct, frozen=True):
     """What to compare; the attributes are the arguments of ``diff``."""
 
     old: str | os.PathLike[str]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.target import Target
@@ -17,8 +19,7 @@ from ltocompat.targets.machine.save import target_of
 from ltocompat.trial.sandbox import available
 
 
-@dataclass(frozen=True, slots=True)
-class EnvOptions:
+class EnvOptions(Struct, frozen=True):
     """Which machine to look at.
 
     Attributes:
@@ -30,8 +31,7 @@ class EnvOptions:
     save: str | os.PathLike[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What was found on a machine.
 
     Attributes:

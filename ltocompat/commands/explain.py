@@ -6,8 +6,10 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ltocompat.facts.drivers import CudaError, errors_called
 from ltocompat.model.errors import Missing, UsageError
@@ -24,8 +26,7 @@ _COMMON = 6  # rules that may have a word before it says nothing
 _SHARED = 2  # words that a text and a rule share at least, to be near
 
 
-@dataclass(frozen=True, slots=True)
-class Explained:
+class Explained(Struct, frozen=True):
     """A rule, and what of a text it accounts for.
 
     Attributes:
@@ -72,8 +73,7 @@ class Explained:
     at_fault: tuple[AtFault, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AtFault:
+class AtFault(Struct, frozen=True):
     """A file that causes an error.
 
     Attributes:
@@ -245,8 +245,7 @@ def _words(*texts: str) -> Iterable[str]:
     return (word.lower() for text in texts for word in _WORD.findall(text[:_LONGEST]))
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainOptions:
+class ExplainOptions(Struct, frozen=True):
     """What to explain.
 
     Attributes:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.commands.failures import answers
 from ltocompat.files.fatbin import StoredImage
@@ -22,8 +23,7 @@ from ltocompat.scan.filters import ImageFilter
 _UNSAFE = re.compile(r"[^\w.+-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Extracted:
+class Extracted(Struct, frozen=True):
     """One file that was written.
 
     Attributes:
@@ -39,8 +39,7 @@ class Extracted:
     note: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractOptions:
+class ExtractOptions(Struct, frozen=True):
     """What to write where; the attributes are the arguments of ``extract``."""
 
     places: tuple[str | os.PathLike[str], ...]

@@ -7,7 +7,9 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.commands.audit import AuditOptions, matching_files, policy_summaries, results_of
 from ltocompat.commands.package_problems import Packages
@@ -34,8 +36,7 @@ _Known = tuple[ArtifactSummary, Required]
 """An artifact, and what ``require`` says of it, which takes long."""
 
 
-@dataclass(frozen=True, slots=True)
-class InitOptions:
+class InitOptions(Struct, frozen=True):
     """For what a policy is written, and where.
 
     Attributes:
@@ -53,8 +54,7 @@ class InitOptions:
     progress: Callable[[Progress], None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyDraft:
+class PolicyDraft(Struct, frozen=True):
     """A policy that packages pass.
 
     Attributes:

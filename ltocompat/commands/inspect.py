@@ -6,8 +6,9 @@ import functools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ltocompat.commands.failures import OnError, answers
 from ltocompat.files.byteview import ByteView, MemorySource
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from ltocompat.trial.narrow_makers import MakerNarrower
 
 
-@dataclass(frozen=True, slots=True)
-class InspectOptions:
+class InspectOptions(Struct, frozen=True):
     """What to read; the attributes are the arguments of ``inspect``."""
 
     paths: tuple[str | os.PathLike[str], ...]

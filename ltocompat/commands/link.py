@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import LtocompatError, Missing, UnreadableInput, UsageError
@@ -35,8 +37,7 @@ _NO_CACHE = "-no-cache"
 _NO_CACHE_SINCE = Release(12, 5)
 
 
-@dataclass(frozen=True, slots=True)
-class Linked:
+class Linked(Struct, frozen=True):
     """One link that was tried.
 
     Attributes:
@@ -59,8 +60,7 @@ class Linked:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LinkOptions:
+class LinkOptions(Struct, frozen=True):
     """What to link with what; the attributes are the arguments of ``link``."""
 
     places: tuple[str | os.PathLike[str], ...]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
+
+from msgspec import Struct
 
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.failure import Failure, Progress
@@ -16,16 +17,14 @@ from ltocompat.targets.linkers.searching import search
 from ltocompat.targets.linkers.version_request import VersionRequest, choose, split
 
 
-@dataclass(frozen=True, slots=True)
-class ListOptions:
+class ListOptions(Struct, frozen=True):
     """Which linkers to look for, and where."""
 
     tools: tuple[Tool, ...] = tuple(Tool)
     machine: Machine | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class InstallOptions:
+class InstallOptions(Struct, frozen=True):
     """What to install.
 
     Attributes:
@@ -39,15 +38,13 @@ class InstallOptions:
     progress: Callable[[Progress], None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveOptions:
+class RemoveOptions(Struct, frozen=True):
     """What to remove: ``nvjitlink=12.4``, ``nvlink=13.5.37`` or ``nvlink=all``."""
 
     wanted: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What an installation will do.
 
     Attributes:
@@ -61,8 +58,7 @@ class Plan:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class InstallChange:
+class InstallChange(Struct, frozen=True):
     """One linker for trials that was asked for, and what became of it.
 
     Attributes:

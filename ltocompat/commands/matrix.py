@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 from ltocompat import facts
 from ltocompat.commands.failures import OnError, answers
@@ -28,8 +27,7 @@ _SOURCE = "matrix"
 _OLDEST_BRANCH = 525
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixOptions(SurveyOptions):
+class MatrixOptions(SurveyOptions, frozen=True):
     """What to lay out; the attributes are the arguments of ``matrix``."""
 
 

@@ -9,8 +9,9 @@ import os
 import pickle
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import BinaryIO
+
+from msgspec.structs import replace
 
 from ltocompat.commands.check import Targets, as_sequence, resolve_targets
 from ltocompat.commands.failures import OnError

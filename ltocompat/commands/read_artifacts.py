@@ -10,8 +10,10 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.commands.failures import with_failures
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -38,8 +40,7 @@ if TYPE_CHECKING:
     from ltocompat.trial.narrow_makers import MakerNarrower
 
 
-@dataclass(frozen=True, slots=True)
-class ScanOptions:
+class ScanOptions(Struct, frozen=True):
     """How to read.
 
     Attributes:
@@ -69,8 +70,7 @@ class ScanOptions:
         return self.tries is not None or self.narrower is not None
 
 
-@dataclass(frozen=True, slots=True)
-class SurveyOptions:
+class SurveyOptions(Struct, frozen=True):
     """What to read for an answer that names no deploy target; of ``require`` and ``matrix``."""
 
     paths: tuple[str | os.PathLike[str], ...]

@@ -6,7 +6,6 @@ import functools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 from ltocompat.commands.failures import OnError, answers
 from ltocompat.commands.read_artifacts import SurveyOptions
@@ -17,8 +16,7 @@ from ltocompat.model.requirement import Required
 from ltocompat.rules.engine.collect_requirements import required
 
 
-@dataclass(frozen=True, slots=True)
-class RequireOptions(SurveyOptions):
+class RequireOptions(SurveyOptions, frozen=True):
     """Whose needs to tell; the attributes are the arguments of ``require``."""
 
     together: bool = False

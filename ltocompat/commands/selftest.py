@@ -11,8 +11,9 @@ import enum
 from array import array
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import LtocompatError, Missing
@@ -137,8 +138,7 @@ class SelfTestResult(enum.StrEnum):
     """What it needs is not on this machine."""
 
 
-@dataclass(frozen=True, slots=True)
-class SelfTestStep:
+class SelfTestStep(Struct, frozen=True):
     """One step of the way.
 
     Attributes:
@@ -161,8 +161,7 @@ class SelfTestStep:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
+class _Way(Struct, frozen=True):
     name: str
     compiled: str
     kind: InputKind
@@ -176,8 +175,7 @@ _WAYS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SelfTestOptions:
+class SelfTestOptions(Struct, frozen=True):
     """What to try; the attributes are the arguments of ``selftest``."""
 
     nvjitlink: str | None = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.errors import UsageError
@@ -13,8 +14,7 @@ from ltocompat.targets.gpu_groups import gpus_named, groups
 from ltocompat.targets.versions.releases import known_releases
 
 
-@dataclass(frozen=True, slots=True)
-class TargetWord:
+class TargetWord(Struct, frozen=True):
     """Something that ``--deploy-target`` takes.
 
     Attributes:
@@ -28,8 +28,7 @@ class TargetWord:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class TargetsOptions:
+class TargetsOptions(Struct, frozen=True):
     """Which words to list.
 
     Attributes:

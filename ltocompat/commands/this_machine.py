@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.commands.env import problems_of
 from ltocompat.model.arch import Release
@@ -31,8 +33,7 @@ from ltocompat.targets.machine.save import target_of
 _AS_PATH = "this-machine"
 
 
-@dataclass(frozen=True, slots=True)
-class ThisMachine:
+class ThisMachine(Struct, frozen=True):
     """A machine that was looked at.
 
     Attributes:
@@ -122,8 +123,7 @@ class ThisMachine:
         return look_at(self.machine, self.environment, path, asking[0])
 
 
-@dataclass(frozen=True, slots=True)
-class PackagesElsewhere:
+class PackagesElsewhere(Struct, frozen=True):
     """The packages of an environment of this machine, as if they were on another one.
 
     Attributes:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from ltocompat.files.objects import read_host
 from ltocompat.model.cuda_tag import tagged_path

@@ -6,7 +6,8 @@ import functools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.commands.demangle import demangled
 from ltocompat.commands.failures import OnError, answers
@@ -32,8 +33,7 @@ from ltocompat.scan.weigh import Weigher
 _MOST_KERNELS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class WeighOptions:
+class WeighOptions(Struct, frozen=True):
     """What to weigh; the attributes are the arguments of ``weigh``."""
 
     paths: tuple[str | os.PathLike[str], ...]

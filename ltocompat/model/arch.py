@@ -5,7 +5,8 @@ from __future__ import annotations
 import enum
 import functools
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.model.errors import UsageError
 
@@ -22,8 +23,7 @@ _RELEASE = re.compile(r"\s*([0-9]{1,9})\.([0-9]{1,9})(?:\.|\s*$)")
 _ARCH = re.compile(r"(?:(sm|compute|lto)_?)?([0-9]{1,4})([af]?)")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class SmArch:
+class SmArch(Struct, frozen=True, order=True):
     """One architecture, such as ``sm_90a``: number 90, suffix ``a``, form real.
 
     Attributes:
@@ -65,8 +65,7 @@ def shared_arch(number: int, suffix: str = "", form: ArchForm = ArchForm.REAL) -
     return SmArch(number, suffix, form)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Release:
+class Release(Struct, frozen=True, order=True):
     """A CUDA release by its minor: 12.4. Patch levels are kept as text where bytes prove them."""
 
     major: int

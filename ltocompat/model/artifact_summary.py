@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ltocompat.model.image import CudaLibrary, Host, Image, ImageKind, Skipped
 from ltocompat.model.place import Place
@@ -12,8 +14,7 @@ from ltocompat.model.trial_answer import Trials
 from ltocompat.model.variant import Variant, variant_of
 
 
-@dataclass(slots=True)
-class ModuleGroup:
+class ModuleGroup(Struct):
     """Modules of one signature that linkers treated alike.
 
     Attributes:
@@ -49,8 +50,7 @@ class ModuleGroup:
         return self.inner and unclaimed and bare
 
 
-@dataclass(slots=True)
-class ArtifactSummary:
+class ArtifactSummary(Struct):
     """What is left of an artifact for verdicts, however many modules it has.
 
     Attributes:

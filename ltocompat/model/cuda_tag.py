@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # Majors from 10 on: 80 and 90 stand for sm_80 and sm_90 more often than for CUDA 8.0 and 9.0.
 _TAG = re.compile(
@@ -12,8 +13,7 @@ _TAG = re.compile(
 _ANY = "*"
 
 
-@dataclass(frozen=True, slots=True)
-class TaggedPath:
+class TaggedPath(Struct, frozen=True):
     """A path that names a version of CUDA.
 
     Attributes:

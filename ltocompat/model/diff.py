@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind
@@ -22,8 +22,7 @@ Said = tuple[str, ...] | int | None
 """Words, a number (bytes or a count), or None where a side has nothing of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Metadata:
+class Metadata(Struct, frozen=True):
     """What a package says of itself.
 
     Attributes:
@@ -39,8 +38,7 @@ class Metadata:
     tags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DiffSummary:
+class DiffSummary(Struct, frozen=True):
     """One side of a comparison.
 
     Attributes:
@@ -80,8 +78,7 @@ class DiffSummary:
     metadata: Metadata | None
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One thing that is not as it was.
 
     Attributes:
@@ -132,8 +129,7 @@ KINDS = {
 """The kinds of changes, in the order in which they are said, each in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Struct, frozen=True):
     """All that moved between two artifacts.
 
     Attributes:

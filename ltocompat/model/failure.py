@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from ltocompat.model.errors import (
     LimitExceeded,
     LtocompatError,
@@ -53,15 +55,13 @@ class Failure:
         return cls(kind, str(error), error)
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """A sentence for the user while a command runs; it is no part of the answer."""
 
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """How far the input file at hand has been read: path, bytes done, bytes in all."""
 
     path: str

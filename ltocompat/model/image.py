@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.place import Place
@@ -75,8 +76,7 @@ class Role(enum.StrEnum):
     FINALIZER = "finalizer"
 
 
-@dataclass(frozen=True, slots=True)
-class Maker:
+class Maker(Struct, frozen=True):
     """One tool that made an image, and the bytes that say so.
 
     Attributes:
@@ -104,8 +104,7 @@ class Maker:
         return f"{name} {text}" if name else text
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
+class Needs(Struct, frozen=True):
     """What whoever compiles an image further must understand, whoever wrote it.
 
     Attributes:
@@ -117,8 +116,7 @@ class Needs:
     tile_ir: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LtoIrVersions:
+class LtoIrVersions(Struct, frozen=True):
     """The versions of an LTO-IR image; those of a scrambled image can't be read (None).
 
     Attributes:
@@ -134,8 +132,7 @@ class LtoIrVersions:
     debug: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CubinFacts:
+class CubinFacts(Struct, frozen=True):
     """What is particular to a cubin.
 
     Attributes:
@@ -262,8 +259,7 @@ class Module(NamedTuple):
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     """A place that was not read, and why; an answer never shrinks silently.
 
     Attributes:
@@ -284,8 +280,7 @@ class Skipped:
         return _where(self.place) | row
 
 
-@dataclass(frozen=True, slots=True)
-class CudaLibrary:
+class CudaLibrary(Struct, frozen=True):
     """A CUDA library that a host file brings or asks for.
 
     Attributes:
@@ -308,8 +303,7 @@ class CudaLibrary:
         return " ".join(word for word in words if word)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class Host(Struct, frozen=True, kw_only=True):
     """A host file (object, library, executable) around device code, and what its linker needs.
 
     Attributes:
@@ -365,8 +359,7 @@ class Host:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(Struct, frozen=True):
     """A file that was read to its end; it follows everything that was found inside.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ltocompat.model.errors import LimitExceeded
 
@@ -17,8 +18,7 @@ REQUIRE_SANDBOX = "LTOCOMPAT_REQUIRE_SANDBOX"
 _RATIO_FROM = 16 * MIB
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Bounds for reading one input file; the defaults are well above any real library.
 
     The largest legitimate expansion known is 12.6x over a whole section (libcublasLt 13.10); single
@@ -68,8 +68,7 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
-@dataclass(slots=True)
-class Budget:
+class Budget(Struct):
     """The account of one input file against its ``Limits``.
 
     Attributes:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.model.image import Image
 from ltocompat.model.place import Place
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
+class Disagreement(Struct, frozen=True):
     """A compile option in which LTO-IR images of one link differ.
 
     nvJitLink links them without a word (64 pairs of options x 15 versions, none diagnosed).

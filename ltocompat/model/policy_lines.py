@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyLines:
+class PolicyLines(Struct, frozen=True):
     """Where in a policy things stand.
 
     Attributes:

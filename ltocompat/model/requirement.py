@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ltocompat.model.arch import Release
 from ltocompat.model.place import Place
@@ -11,8 +11,7 @@ from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Coverage, Route, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """One requirement of modules of an artifact.
 
     Attributes:
@@ -52,8 +51,7 @@ class Asked:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class LinkerFloor:
+class LinkerFloor(Struct, frozen=True):
     """The least nvJitLink that links all LTO-IR (and PTX, and SASS) of an artifact.
 
     Attributes:
@@ -77,8 +75,7 @@ class LinkerFloor:
         return self.possible == self.sure
 
 
-@dataclass(frozen=True, slots=True)
-class RouteFloor:
+class RouteFloor(Struct, frozen=True):
     """The floors on one GPU by one route: ``check`` passes with them, and not just below.
 
     Attributes:
@@ -113,8 +110,7 @@ NEXT = "next"
 """The name of the generation of GPUs after all that are known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(Struct, frozen=True):
     """How an artifact serves one GPU architecture.
 
     Attributes:
@@ -165,8 +161,7 @@ DESTINATIONS = ("pip", "conda", "container", "variant")
 """Where lines go: requirements, a conda recipe, an image's environment, a variant wheel."""
 
 
-@dataclass(frozen=True, slots=True)
-class PasteLine:
+class PasteLine(Struct, frozen=True):
     """A line for a file of the user's.
 
     Attributes:
@@ -180,8 +175,7 @@ class PasteLine:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class VariantFloors:
+class VariantFloors(Struct, frozen=True):
     """What one of several variants asks, with all that is in no variant.
 
     Attributes:
@@ -204,8 +198,7 @@ class VariantFloors:
         return self.driver_sass or self.driver_ptx
 
 
-@dataclass(frozen=True, slots=True)
-class Required:
+class Required(Struct, frozen=True):
     """All that an artifact asks.
 
     Attributes:

@@ -6,8 +6,9 @@ module when places, sizes and names are taken away.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import (
@@ -73,9 +74,8 @@ class ImageSignature(NamedTuple):
         return f"{kind} {self.isa}{arch}" if self.isa else f"{kind}{arch}"
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleSignature:
-    """A module without its place.
+class ModuleSignature(Struct, frozen=True, cache_hash=True):
+    """A module without its place; thousands of look-ups ask for its hash.
 
     Attributes:
         images: its images, in file order.
@@ -86,18 +86,6 @@ class ModuleSignature:
     images: tuple[ImageSignature, ...]
     registered: bool | None
     needs_device_link: bool = False
-    _hash: int = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        known = hash((self.images, self.registered, self.needs_device_link))
-        object.__setattr__(self, "_hash", known)
-
-    def __hash__(self) -> int:
-        return self._hash  # thousands of look-ups, of many images each
-
-    def __reduce__(self) -> tuple[object, ...]:
-        # The hash of another process is another.
-        return ModuleSignature, (self.images, self.registered, self.needs_device_link)
 
 
 def module_signature(module: Module) -> ModuleSignature:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.model.arch import Release, SmArch
 
@@ -43,8 +46,7 @@ class Quantifier(enum.Enum):
     ONE_OF = "it has one of them, not known which"
 
 
-@dataclass(frozen=True, slots=True)
-class VersionSet(Generic[T_co]):
+class VersionSet(Struct, Generic[T_co], frozen=True):
     """The versions that a target can have of one of its parts.
 
     Attributes:
@@ -65,8 +67,7 @@ class VersionSet(Generic[T_co]):
         return self.quantifier is Quantifier.ALL
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
+class Gpu(Struct, frozen=True):
     """A GPU that device code is to run on.
 
     Attributes:
@@ -90,8 +91,7 @@ class Gpu:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
-class System:
+class System(Struct, frozen=True):
     """The operating system of a target.
 
     Attributes:
@@ -106,8 +106,7 @@ class System:
         return self.name if self.machine == "x86_64" else f"{self.name}-{self.machine}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(Struct, frozen=True, kw_only=True):
     """Where device code is going; None: not known.
 
     Attributes:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import ImageKind
@@ -12,8 +14,7 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 TOO_NEW = "ltoir too new"
 
 
-@dataclass(frozen=True, slots=True)
-class TrialOutcome:
+class TrialOutcome(Struct, frozen=True):
     """What a linker or a driver did with a module, alone, for a GPU.
 
     Attributes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.model.place import Place
 from ltocompat.model.row import Row, text_or_none
@@ -65,8 +66,7 @@ THE_TARGET_HAS = "the target has"
 """How a headline leads to the value there; who names the target puts its name there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """What a rule finds in modules of an artifact on a target.
 
     Attributes:
@@ -137,8 +137,7 @@ class Finding:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """How many modules of an artifact serve a GPU.
 
     Attributes:
@@ -163,8 +162,7 @@ class Coverage:
         return self.sass + self.ptx + self.link
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(Struct, frozen=True):
     """How much of an artifact has its verdict.
 
     Attributes:
@@ -187,8 +185,7 @@ class Extent:
 WHOLE = Extent()
 
 
-@dataclass(frozen=True, slots=True)
-class VariantVerdict:
+class VariantVerdict(Struct, frozen=True):
     """What became of one of several variants, of which the artifact's loader opens one.
 
     Attributes:
@@ -214,8 +211,7 @@ class VariantVerdict:
         return f"{self.verdict}{rules}" + ("" if self.serves else ", not for this GPU")
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """The verdict on one artifact, target and GPU.
 
     Attributes:

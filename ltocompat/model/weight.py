@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
@@ -31,8 +32,7 @@ class Waste(enum.StrEnum):
     HOST_DEBUG = "host-debug"
 
 
-@dataclass(slots=True)
-class ImageTally:
+class ImageTally(Struct):
     """Images of one shape, added up.
 
     Attributes:
@@ -61,8 +61,7 @@ class ImageTally:
         return self.stored - self.copied_within - self.copied_between
 
 
-@dataclass(slots=True)
-class MeasuredLibrary:
+class MeasuredLibrary(Struct):
     """The device code of one library, or of all objects of an archive.
 
     Attributes:
@@ -84,16 +83,14 @@ class MeasuredLibrary:
     tallies: dict[ModuleSignature, tuple[ImageTally, ...]] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class KernelTally:
+class KernelTally(Struct):
     """The code of all kernels of one name: bytes of SASS once unpacked, and how many there are."""
 
     code: int = 0
     count: int = 0
 
 
-@dataclass(slots=True)
-class Measured:
+class Measured(Struct):
     """What a scan leaves of one path, and may still be added to.
 
     Attributes:
@@ -115,8 +112,7 @@ class Measured:
     files: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ArchWeight:
+class ArchWeight(Struct, frozen=True):
     """The images of one kind for one architecture.
 
     Attributes:
@@ -141,8 +137,7 @@ class ArchWeight:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class LibraryWeight:
+class LibraryWeight(Struct, frozen=True):
     """The device code of one library, or of all objects of an archive.
 
     Attributes:
@@ -176,8 +171,7 @@ class LibraryWeight:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class KernelWeight:
+class KernelWeight(Struct, frozen=True):
     """The kernels of one name.
 
     Attributes:
@@ -193,8 +187,7 @@ class KernelWeight:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Saving:
+class Saving(Struct, frozen=True):
     """Bytes that could be saved, for one reason; advice, never a fault.
 
     Attributes:
@@ -225,8 +218,7 @@ class Saving:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(Struct, frozen=True):
     """What the device code of one path weighs; sizes are those of unpacked files, in bytes.
 
     Attributes:

@@ -12,8 +12,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ltocompat.model.arch import Release
 
@@ -35,8 +36,7 @@ _OF_DRIVERS, _OF_GPUS = "cuda-version", "cuda-arch"
 _MOST = 1000  # values of one property
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """What one line of metadata says of drivers or GPUs.
 
     Attributes:

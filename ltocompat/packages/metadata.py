@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from ltocompat.model.limits import MIB
 from ltocompat.packages.declared import Declared, of_classifiers
@@ -26,8 +27,7 @@ ENDLESS = re.compile(r"[0-9]{100}")
 """Python makes no number of thousands of digits, which whoever compares versions would ask for."""
 
 
-@dataclass(slots=True)
-class CoreMetadata:
+class CoreMetadata(Struct):
     """What METADATA says.
 
     Attributes:

@@ -12,8 +12,9 @@ In a pyproject.toml the table is ``[tool.ltocompat.promise]``, in an ltocompat.t
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import UsageError
@@ -26,8 +27,7 @@ PROMISE_KEYS = ("sass", "ptx", "driver", "nvjitlink")
 _FORMS = {"sass": ArchForm.REAL, "ptx": ArchForm.VIRTUAL}
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
+class Promise(Struct, frozen=True):
     """What a project promises.
 
     Attributes:

@@ -7,7 +7,8 @@ import functools
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.limits import MIB, Budget

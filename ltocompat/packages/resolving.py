@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import reduce
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.facts.libraries import library_packages, toolkit_majors, toolkit_packages
 from ltocompat.facts.toolkits import toolkit_pins
@@ -41,8 +43,7 @@ _IS_EXTRA = re.compile(
 _STEP = " -> "
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """One way on which a package gets to nvJitLink or NVRTC.
 
     Attributes:
@@ -164,8 +165,7 @@ def _environment(package: Package) -> MarkerEnvironment:
     return MarkerEnvironment.of(system, package.python)
 
 
-@dataclass(frozen=True, slots=True)
-class Lead:
+class Lead(Struct, frozen=True):
     """A package of NVIDIA's libraries that the metadata of a package lead to.
 
     Attributes:
@@ -226,8 +226,7 @@ def _toolkit_majors_in(alternatives: tuple[str, ...]) -> Iterator[int]:
             yield major
 
 
-@dataclass(frozen=True, slots=True)
-class _Reached:
+class _Reached(Struct, frozen=True):
     """A dependency of a package, or of one that it depends on.
 
     Attributes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.model.image import Host
 from ltocompat.model.requirement import Required
@@ -26,8 +27,7 @@ class Kind(enum.StrEnum):
         return "conda" if self is Kind.CONDA else "variant"
 
 
-@dataclass(frozen=True, slots=True)
-class Dependency:
+class Dependency(Struct, frozen=True):
     """One line about another package.
 
     Attributes:
@@ -49,8 +49,7 @@ class Dependency:
     only_limits: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Package:
+class Package(Struct, frozen=True, kw_only=True):
     """What the metadata of a package says.
 
     Attributes:
@@ -90,8 +89,7 @@ class Package:
         return f"{self.name} {self.version}" if self.version else self.name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shipped:
+class Shipped(Struct, frozen=True, kw_only=True):
     """A package together with what was found in its bytes; what rules of packages look at.
 
     Attributes:

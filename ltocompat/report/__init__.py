@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+
+from msgspec import Struct
 
 from ltocompat.model.failure import Failure
 
@@ -77,8 +78,7 @@ class Options(NamedTuple):
     paste_for: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Report(Generic[R]):
+class Report(Struct, Generic[R], frozen=True):
     """The two faces of a verb's answer.
 
     Attributes:

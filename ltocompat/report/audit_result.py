@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ltocompat.commands.audit import AuditScope
 from ltocompat.commands.audit_tally import AuditTally
@@ -17,8 +18,7 @@ AuditRecord = AuditScope | Audited | Required | Failure
 """What the command yields: the first says what the others are held to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
+class Audit(Struct, frozen=True):
     """All that an audit found.
 
     Attributes:

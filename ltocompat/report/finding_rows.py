@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.commands.policy.fingerprint import fingerprint
 from ltocompat.model.place import Place
@@ -15,8 +16,7 @@ from ltocompat.report.text import brief, escape
 MOST_KERNELS = 20  # that a finding names where lists can be long
 
 
-@dataclass(frozen=True, slots=True)
-class FindingRow:
+class FindingRow(Struct, frozen=True):
     """A finding on one file of an artifact and one deploy target; all texts are safe to print.
 
     Attributes:

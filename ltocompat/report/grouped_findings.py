@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from msgspec import Struct, field
 
 from ltocompat.model.place import Place
 from ltocompat.model.policy_lines import PolicyLines
@@ -27,8 +28,7 @@ Judgement = Target | Result | Required | PolicyLines | Failure
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
-class FindingReport(Report[R]):
+class FindingReport(Report[R], frozen=True):
     """The faces of the answer of a verb that has findings; every format can write it.
 
     Attributes:
@@ -62,8 +62,7 @@ def headline_of(finding: Finding) -> str:
     return headline if error is None or error[0] in headline else f"{headline} ({error[0]})"
 
 
-@dataclass(slots=True)
-class GroupedFinding:
+class GroupedFinding(Struct):
     """A finding and where it holds.
 
     Attributes:
@@ -247,8 +246,7 @@ def title_of(rule_id: str) -> str:
     return "" if rule is None else rule.title
 
 
-@dataclass(slots=True)
-class Judgements:
+class Judgements(Struct):
     """All that a report tells, sorted by what it is.
 
     Attributes:

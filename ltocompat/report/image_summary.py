@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import CudaLibrary, Host, Image, ImageKind, Module
@@ -67,8 +68,7 @@ GROUPS = tuple(_KEYS)
 """What a summary can be grouped by."""
 
 
-@dataclass(slots=True)
-class SummaryRow:
+class SummaryRow(Struct):
     """Images that are alike.
 
     Attributes:

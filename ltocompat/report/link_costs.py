@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from ltocompat.commands.link import Linked
     from ltocompat.targets.linkers import Linker
 
 
-@dataclass(slots=True)
-class LinkCost:
+class LinkCost(Struct):
     """Links that gave an output, with one linker in one way.
 
     Attributes:

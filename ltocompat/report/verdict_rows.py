@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import (
@@ -69,8 +70,7 @@ def _deciding(result: Result) -> str:
     return next((f"{name} (of {len(result.variants)})" for name in names), "")
 
 
-@dataclass(slots=True)
-class JudgedArtifact:
+class JudgedArtifact(Struct):
     """What is kept of one artifact."""
 
     path: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.facts import gpus
 from ltocompat.model.arch import Release
@@ -17,8 +18,7 @@ _SUFFIX_OF_SASS_MINDED = Release(13, 1)
 _LTOIR_ARCH_CHECKED = Release(12, 2)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinkerTraits:
+class LinkerTraits(Struct, frozen=True, eq=False):
     """What is the same of several releases; all else a rule asks of a linker by a constraint.
 
     Attributes:

@@ -13,7 +13,8 @@ import tomllib
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.rules.message_values import CONDITIONS, around, derived
 from ltocompat.rules.prose import catalogue_file
@@ -34,8 +35,7 @@ _USER = re.compile(r"([^\s\"'`(]*\.(?:so|pyd)\b[^\s\"'`(]*): \Z")
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """A row of the table: a text, and what it means.
 
     Attributes:
@@ -69,8 +69,7 @@ class Message:
     reads: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """A message that is in a text.
 
     Attributes:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import enum
 import functools
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from msgspec import Struct, StructMeta
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -55,8 +56,7 @@ class Unbounded(enum.StrEnum):
 VersionT = TypeVar("VersionT", Release, DriverVersion)
 
 
-@dataclass(frozen=True, slots=True)
-class Floor(Generic[VersionT]):
+class Floor(Struct, Generic[VersionT], frozen=True):
     """The least versions that meet a constraint: the answer that ``require`` folds.
 
     Attributes:
@@ -68,7 +68,11 @@ class Floor(Generic[VersionT]):
     sure: VersionT
 
 
-class Constraint(ABC):
+class _AbstractStruct(ABCMeta, StructMeta):
+    """Of values that can't be made while they lack a method."""
+
+
+class Constraint(Struct, metaclass=_AbstractStruct, frozen=True):
     """What the value on a component has to be; ``str`` gives it as ``>= 550.54.14``.
 
     ``check`` asks ``judge``, ``require`` asks ``floor``; both are abstract, so that no constraint
@@ -82,8 +86,6 @@ class Constraint(ABC):
         names_compiler: it compares with the release that compiled the code.
         weighs_values: a value can change the verdict, so that sentences name what it has to be.
     """
-
-    __slots__ = ()
 
     components: ClassVar[frozenset[Component]]
     of_gpu: ClassVar[bool] = False
@@ -123,8 +125,7 @@ class Constraint(ABC):
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class CompatUse:
+class CompatUse(Struct, frozen=True):
     """The value on the component of cuda-compat.
 
     Attributes:
@@ -140,8 +141,7 @@ class CompatUse:
     system: str
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(Struct, frozen=True):
     """What an image asks of one part of its target.
 
     Attributes:
@@ -177,8 +177,7 @@ class Requirement:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """What a rule looks at: a module, a GPU, and the route between them.
 
     Attributes:
@@ -228,8 +227,7 @@ def _outline(kind: ImageKind, prelinked: bool, in_fatbin: bool) -> ImageSignatur
     return ImageSignature(kind, None, prelinked=prelinked, in_fatbin=in_fatbin)
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """What a rule of whole links looks at: all that a linker gets at once.
 
     Attributes:
@@ -251,8 +249,7 @@ class Link:
     left_out: tuple[ImageSignature, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """Something wrong with a machine, with a library on it, or with a package.
 
     Attributes:
@@ -285,8 +282,7 @@ def nothing(_: Subject) -> Iterable[Requirement]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A rule of the catalogue; what it says of itself is read from its table when asked for.
 
     Attributes:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.facts import gpus
 from ltocompat.model.arch import Release, SmArch
@@ -29,8 +30,7 @@ class Missed(enum.StrEnum):
     OTHER_KIND = "its only image for this GPU is of a kind that is not judged"
 
 
-@dataclass(frozen=True, slots=True)
-class Pick:
+class Pick(Struct, frozen=True):
     """The images that are used: one, or all that a link takes; or why there are none."""
 
     images: tuple[ImageSignature, ...]

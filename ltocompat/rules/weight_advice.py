@@ -11,7 +11,8 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ltocompat.facts import gpus
 from ltocompat.model.arch import SmArch
@@ -33,8 +34,7 @@ _Stored = tuple[ImageKind, Compression]
 """What packs alike."""
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(Struct):
     """What is found under one reason, added up."""
 
     saved: int = 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from ltocompat.files.codec import Prefix
 from ltocompat.files.fatbin import StoredImage, StoredModule

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.fatbin.region import single_entry_region
@@ -23,8 +24,7 @@ _NAMES = {
 _SCRAMBLED = "scrambled by its vendor: kept in a fatbin of one entry, which nvJitLink reads"
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """An image on its own.
 
     Attributes:

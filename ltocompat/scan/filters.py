@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import UsageError
@@ -16,8 +17,7 @@ _VERSION = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
 _NAME = re.compile(r"[A-Za-z][\w.+-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class ArchFilter:
+class ArchFilter(Struct, frozen=True):
     """One architecture asked for.
 
     Attributes:
@@ -50,8 +50,7 @@ class ArchFilter:
         return cls(arch.number, arch.suffix, arch.form if text.strip()[0].isalpha() else None)
 
 
-@dataclass(frozen=True, slots=True)
-class ImageFilter:
+class ImageFilter(Struct, frozen=True):
     """The images asked for; several values of one sort are alternatives, the sorts must all hold.
 
     Attributes:

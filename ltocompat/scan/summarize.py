@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup

@@ -17,9 +17,9 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from ltocompat import model
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -32,8 +32,7 @@ _MOST_BYTES = 64 << 20  # of one file's summaries; those of libcuvs take 60 KB
 _THIN = b"!<thin>\n"  # an archive whose members are other files
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """What a summary is kept under.
 
     Attributes:

@@ -14,7 +14,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ltocompat.model.cuda_tag import TaggedPath, tagged_path, without_tags
 from ltocompat.model.image import Host
@@ -30,8 +31,7 @@ _Members = tuple[str, ...]
 _Names = frozenset[str]
 
 
-@dataclass(slots=True)
-class _Family:
+class _Family(Struct):
     """Files whose paths differ in a version of CUDA.
 
     Attributes:

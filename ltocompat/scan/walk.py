@@ -14,8 +14,10 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from itertools import islice
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ltocompat.files.archives import container_of, folder
 from ltocompat.files.archives.member import Member, concerns
@@ -40,8 +42,7 @@ Modules = Sequence[tuple[StoredModule, Module]]
 _BATCH = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class ScanSettings:
+class ScanSettings(Struct, frozen=True):
     """How to take an inventory.
 
     Attributes:
@@ -62,8 +63,7 @@ class ScanSettings:
             self.progress(path, done, total)
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """Records of one file, in file order, while the bytes of their modules can be read.
 
     Attributes:

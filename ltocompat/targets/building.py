@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
@@ -19,8 +20,7 @@ from ltocompat.targets.versions.releases import exact_release, known_releases, r
 _LIBRARIES = ("compat", "nvjitlink", "nvrtc", "nvlink")
 
 
-@dataclass(frozen=True, slots=True)
-class ValueOrigin:
+class ValueOrigin(Struct, frozen=True):
     """Where keys were written.
 
     Attributes:

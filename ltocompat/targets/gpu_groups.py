@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ltocompat.facts.gpus import RENAMED, Sm, find_gpu, gpu_models, models_named, runs, sms
 from ltocompat.model.errors import UsageError, did_you_mean

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.target import System
@@ -66,8 +67,7 @@ def read_poetry_lock(lock: Table, environment: MarkerEnvironment) -> tuple[Pin, 
     return tuple(dict.fromkeys(found))
 
 
-@dataclass(frozen=True, slots=True)
-class _Visit:
+class _Visit(Struct, frozen=True):
     """A package as something depends on it, perhaps for one of its extras."""
 
     index: int

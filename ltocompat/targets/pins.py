@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ltocompat.facts import linker_wheels
 from ltocompat.model.arch import Release
@@ -37,8 +38,7 @@ _PARTS = {
 _ORDER = (">=", ">", "~=", "==", "===", "!=", "<=", "<")
 
 
-@dataclass(frozen=True, slots=True)
-class Pin:
+class Pin(Struct, frozen=True):
     """A package that a lock file asks for.
 
     Attributes:
@@ -56,8 +56,7 @@ class Pin:
         return _PARTS[match[1]] if match else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Meaning:
+class _Meaning(Struct, frozen=True):
     """The releases of one pin, and whether pip may choose any of them."""
 
     releases: tuple[Release, ...]

@@ -7,8 +7,9 @@ import platform
 import re
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import System
@@ -37,8 +38,7 @@ def read_system(text: str) -> System:
     return system
 
 
-@dataclass(frozen=True, slots=True)
-class MarkerEnvironment:
+class MarkerEnvironment(Struct, frozen=True):
     """What the markers of a target see.
 
     Attributes:

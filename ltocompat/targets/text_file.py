@@ -6,8 +6,9 @@ import codecs
 import os
 import stat
 import tomllib
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ltocompat.model.errors import UsageError
 
@@ -62,8 +63,7 @@ _PREFIX = "tool.ltocompat."
 _TABLES = ("targets", "promise", "audit")
 
 
-@dataclass(frozen=True, slots=True)
-class OwnTables:
+class OwnTables(Struct, frozen=True):
     """Our tables of a file.
 
     Attributes:

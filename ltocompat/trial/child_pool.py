@@ -9,8 +9,9 @@ import sys
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from msgspec import Struct
 
 from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Missing, UsageError
@@ -160,8 +161,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
                     slot.end()
 
 
-@dataclass(slots=True)
-class _Task(Generic[RequestT, AnswerT]):
+class _Task(Struct, Generic[RequestT, AnswerT]):
     """A request on its way to an answer.
 
     Attributes:

@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from ltocompat.model.arch import Release
 from ltocompat.trial.child_pool import ChildPool, how_it_ended
@@ -18,8 +19,7 @@ from ltocompat.trial.values import DEFAULT_TRIAL_LIMITS
 _PROGRAM = (f"{__package__}.compile_child",)
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedNvrtc:
+class LoadedNvrtc(Struct, frozen=True):
     """The NVRTC that answers.
 
     Attributes:
@@ -31,8 +31,7 @@ class LoadedNvrtc:
     release: Release
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """What became of one translation unit.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.files.archives import container_of
 from ltocompat.files.archives.archive import ArchiveFormat
@@ -29,8 +30,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Linkable:
+class Linkable(Struct, frozen=True):
     """One input of a link.
 
     Attributes:

@@ -6,8 +6,9 @@ import functools
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ltocompat import facts
 from ltocompat.model.arch import Release

@@ -8,7 +8,8 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ltocompat.facts.drivers import cuda_error
 from ltocompat.model.arch import Release, SmArch

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.limits import GIB
@@ -15,8 +16,7 @@ Argument = int | float | bytes
 """Of a kernel: an ``int``, a ``float``, or the content of a buffer in the GPU's memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """A kernel to run once the module is loaded; one dimension is enough for a trial.
 
     Attributes:
@@ -37,8 +37,7 @@ class Launch:
         return tuple(argument for argument in self.arguments if isinstance(argument, bytes))
 
 
-@dataclass(frozen=True, slots=True)
-class LoadRequest:
+class LoadRequest(Struct, frozen=True):
     """One module to load.
 
     Attributes:
@@ -84,8 +83,7 @@ class LoadStep(enum.StrEnum):
     """cuModuleUnload."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadGpu:
+class LoadGpu(Struct, frozen=True):
     """A GPU that the driver shows.
 
     Attributes:
@@ -99,8 +97,7 @@ class LoadGpu:
     arch: SmArch
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedDriver:
+class LoadedDriver(Struct, frozen=True):
     """The user-mode driver that answers.
 
     Attributes:
@@ -117,8 +114,7 @@ class LoadedDriver:
     lazy: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadAnswer(TrialAnswer):
+class LoadAnswer(TrialAnswer, frozen=True, kw_only=True):
     """What the driver did with one request; its output is that of the launch's last buffer.
 
     Attributes:

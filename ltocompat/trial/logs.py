@@ -8,7 +8,8 @@ and 13.5.37; a log that none of them fits stays as it is.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # LTO: the assembler stops at the first function; variables get a definition of their own and a
 # warning in the info log. Otherwise the linker names all, on standard error up to 12.8 (there with
@@ -29,8 +30,7 @@ def unresolved(log: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(match[1] for match in found))
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(Struct, frozen=True):
     """Why a link failed, as far as the log tells.
 
     Attributes:
@@ -42,8 +42,7 @@ class Reason:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
+class _Text(Struct, frozen=True):
     """A text that a linker writes; groups of the pattern fill the sentence's places."""
 
     pattern: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from ltocompat import facts
 from ltocompat.files.fatbin import StoredImage, StoredModule
@@ -28,8 +29,7 @@ Pair = tuple[StoredImage, Image]
 _REFUSED_FOR_AGE = "ltoir too new"
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """An image whose releases are still being narrowed, and what linkers said so far."""
 
     number: int

@@ -16,8 +16,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ltocompat.model.errors import Malformed, Missing
 from ltocompat.model.limits import MIB, REQUIRE_SANDBOX

@@ -18,8 +18,9 @@ import platform
 import struct
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.trial import system_calls
 from ltocompat.trial.values import LANDLOCK, SECCOMP, TrialImpossible, TrialLimits
@@ -51,8 +52,7 @@ _LOADER = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
 _READABLE = ("/dev/null", "/dev/urandom", "/proc/cpuinfo", "/sys/devices/system/cpu")
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
+class Files(Struct, frozen=True):
     """What may still be opened, with all that lies below it; what doesn't exist is left out.
 
     Attributes:

@@ -14,8 +14,10 @@ import resource
 import signal
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from typing import Any, BinaryIO, Protocol
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from ltocompat.model.errors import Missing
 from ltocompat.model.limits import KIB, MIB
@@ -143,8 +145,7 @@ def printed(descriptor: int = 2) -> bytes:
 Reply = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ChildSettings:
+class ChildSettings(Struct, frozen=True):
     """What a child is told on its command line.
 
     Attributes:

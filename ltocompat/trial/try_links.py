@@ -12,7 +12,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.model.arch import Release, SmArch
@@ -43,8 +45,7 @@ from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, Tria
 _SMALL = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class _LinkJob:
+class _LinkJob(Struct, frozen=True):
     """A linker and what it links for."""
 
     tool: Tool

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Self
+
+from msgspec.structs import replace
 
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.model.closing import Closing

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
@@ -31,8 +33,7 @@ class InputKind(enum.IntEnum):
     """The library looks for itself; since 12.4."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrialInput:
+class TrialInput(Struct, frozen=True):
     """One input of a link.
 
     Attributes:
@@ -46,8 +47,7 @@ class TrialInput:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """One link to try.
 
     Attributes:
@@ -102,8 +102,7 @@ class Step(enum.StrEnum):
     DESTROY = "destroy"
 
 
-@dataclass(frozen=True, slots=True)
-class Seconds:
+class Seconds(Struct, frozen=True):
     """Wall-clock time inside the library, in seconds; None for a step that was not reached."""
 
     create: float | None = None
@@ -111,8 +110,7 @@ class Seconds:
     complete: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialAnswer:
+class TrialAnswer(Struct, frozen=True, kw_only=True):
     """What a library did with a request.
 
     Attributes:
@@ -172,8 +170,7 @@ def confirmed(first: AnswerT, second: AnswerT, place: str) -> AnswerT:
     return replace(second, note=note)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer(TrialAnswer):
+class Answer(TrialAnswer, frozen=True, kw_only=True):
     """What nvJitLink or nvlink did with a request.
 
     Attributes:
@@ -199,8 +196,7 @@ class Answer(TrialAnswer):
     release: Release
 
 
-@dataclass(frozen=True, slots=True)
-class TrialLimits:
+class TrialLimits(Struct, frozen=True):
     """What one request may cost; the defaults are far above any link that was measured."""
 
     cpu_seconds: int = 60

@@ -6,7 +6,9 @@ import os
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ltocompat.commands.comparison.pairing import label
 from ltocompat.model.arch import Release
@@ -44,8 +46,7 @@ Values = dict[str, Place]
 """Distinct values, each with the place of the first image that has it."""
 
 
-@dataclass(slots=True)
-class File:
+class File(Struct):
     """What is in one file.
 
     Attributes:

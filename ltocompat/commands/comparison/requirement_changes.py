@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.model.arch import Release
 from ltocompat.model.diff import DRIVER_ROSE, LOST_ARCH, LOST_PTX, NVJITLINK_ROSE, Change
@@ -84,8 +85,7 @@ def _linker_text(floor: LinkerFloor | None) -> tuple[str, ...] | None:
     return (f"{floor.possible} possibly", sure)
 
 
-@dataclass(frozen=True, slots=True)
-class _Floor:
+class _Floor(Struct, frozen=True):
     """The least driver for one sort of code.
 
     Attributes:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ltocompat.commands.policy.fingerprint import identity
 from ltocompat.model.errors import LtocompatError, UsageError
@@ -19,8 +20,7 @@ from ltocompat.targets.text_file import read_text
 SCHEMA = "ltocompat/baseline/v1"
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Struct, frozen=True):
     """What is known.
 
     Attributes:

@@ -7,7 +7,9 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.commands.policy.reading import read_policy
 from ltocompat.commands.policy.values import Policy
@@ -21,8 +23,7 @@ DAYS = 90
 """How long what is wrong today is ignored."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class IgnoredFinding:
+class IgnoredFinding(Struct, frozen=True, order=True):
     """A finding that a draft ignores for a while: the first of its rule.
 
     Attributes:
@@ -35,8 +36,7 @@ class IgnoredFinding:
     remedy: str
 
 
-@dataclass(frozen=True, slots=True)
-class DraftTarget:
+class DraftTarget(Struct, frozen=True):
     """The oldest place that all packages work on.
 
     Attributes:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import astuple, dataclass
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from ltocompat.model.verdict import Finding
 
@@ -45,8 +47,7 @@ _KIND = re.compile(r"\b(?:LTO-IR|SASS|PTX|Tile IR)\b")
 _ARCH = re.compile(r"\b(?:sm|compute|lto)_[0-9]+[af]?\b")
 
 
-@dataclass(frozen=True, slots=True)
-class FindingIdentity:
+class FindingIdentity(Struct, frozen=True):
     """What makes two findings the same one.
 
     Attributes:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.commands.policy.baseline import Baseline
 from ltocompat.commands.policy.fingerprint import fingerprint
@@ -27,8 +29,7 @@ class Standing(enum.StrEnum):
 FORGIVEN = (Standing.KNOWN, Standing.IGNORED)
 
 
-@dataclass(frozen=True, slots=True)
-class Assessed:
+class Assessed(Struct, frozen=True):
     """What becomes of one finding.
 
     Attributes:
@@ -42,8 +43,7 @@ class Assessed:
     ignore: Ignore | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Audited:
+class Audited(Struct, frozen=True):
     """A result, held against a policy.
 
     Attributes:

@@ -7,16 +7,16 @@ this list.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ltocompat.commands.policy import forms
 from ltocompat.packages.promise import PROMISE_KEYS
 from ltocompat.targets.inline import SPELLINGS
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyKey:
+class PolicyKey(Struct, frozen=True):
     """A key of one of the tables.
 
     Attributes:

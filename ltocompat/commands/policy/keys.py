@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ltocompat.model.errors import UsageError, did_you_mean
 
 _SHOWN = 60
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyTable:
+class PolicyTable(Struct, frozen=True):
     """A table.
 
     Attributes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fnmatch import fnmatchcase
+
+from msgspec.structs import replace
 
 from ltocompat.commands.policy.values import Policy
 from ltocompat.model.artifact_summary import ArtifactSummary

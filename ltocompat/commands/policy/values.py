@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+from msgspec import Struct
 
 from ltocompat.commands.policy.mangled_names import source_name
 from ltocompat.model.arch import Release, SmArch
@@ -16,8 +17,7 @@ _ANY = "*"
 _MOST_NAMED = 3  # kernels that an ignore is not about
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ignore:
+class Ignore(Struct, frozen=True, kw_only=True):
     """Findings that do not count for a while.
 
     Attributes:
@@ -85,8 +85,7 @@ def _is_kernel(name: str, pattern: str) -> bool:
     return any(fnmatchcase(text, pattern) for text in (name, source_name(name)) if text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(Struct, frozen=True, kw_only=True):
     """What a project holds its releases to.
 
     Attributes:

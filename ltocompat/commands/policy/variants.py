@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
+
+from msgspec.structs import replace
 
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.scan.variants import named_variants

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from ltocompat.model.verdict import Verdict
 
@@ -28,8 +29,7 @@ Value = str | int | float | Verdict | None
 """What stands in a cell: a text, a number, ``Bytes``, ``Command``, ``RuleId`` or a verdict."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """The rows behind an answer.
 
     Attributes:
@@ -43,8 +43,7 @@ class Table:
     left_out: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """One bar of a chart, of one or several parts.
 
     Attributes:
@@ -56,8 +55,7 @@ class Bar:
     parts: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Bars:
+class Bars(Struct, frozen=True):
     """A chart of bars that lie.
 
     Attributes:
@@ -73,8 +71,7 @@ class Bars:
     of_bytes: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Struct, frozen=True):
     """A chart of shares, by two things.
 
     Attributes:
@@ -90,8 +87,7 @@ class Grid:
     cells: tuple[tuple[tuple[int, int] | None, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """The answer to one question.
 
     Attributes:
@@ -111,8 +107,7 @@ class Answer:
     query: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SurveyReport:
+class SurveyReport(Struct, frozen=True):
     """The answers that a dataset gives.
 
     Attributes:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Distribution:
+
+class Distribution(Struct, frozen=True, kw_only=True):
     """A file to survey, as its source knows it.
 
     Attributes:
@@ -45,8 +45,7 @@ class Distribution:
     sha256: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measures:
+class Measures(Struct, frozen=True, kw_only=True):
     """What the task of a distribution cost.
 
     Attributes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import Compression, Image, ImageKind, Maker, Module
@@ -39,8 +40,7 @@ class ImageTraits(NamedTuple):
         return next((maker.releases for maker in self.made_by if maker.releases), ())
 
 
-@dataclass(slots=True)
-class ImageGroup:
+class ImageGroup(Struct):
     """Images that are alike.
 
     Attributes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.commands import inspect, weigh
 from ltocompat.commands.package_problems import Packages, result_of
@@ -26,8 +27,7 @@ from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets import parse
 
 
-@dataclass(frozen=True, slots=True)
-class PackageAnswers:
+class PackageAnswers(Struct, frozen=True):
     """What one package holds and needs, and the verdicts on it.
 
     Attributes:

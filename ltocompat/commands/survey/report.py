@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.commands.survey.answer_values import SurveyReport
 from ltocompat.commands.survey.answers import ANSWERS
@@ -11,8 +12,7 @@ from ltocompat.commands.survey.dataset import Dataset
 from ltocompat.commands.survey.survey_rows import SurveyRows
 
 
-@dataclass(frozen=True, slots=True)
-class ReportOptions:
+class ReportOptions(Struct, frozen=True):
     """Which survey to tell of.
 
     Attributes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
+
+from msgspec import Struct, field
 
 from ltocompat.commands.survey.dataset import DatasetWriter, Question
 from ltocompat.commands.survey.facts_version import facts_version
@@ -17,8 +18,7 @@ from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.targets import parse
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
+class RunOptions(Struct, frozen=True):
     """What to survey.
 
     Attributes:
@@ -36,8 +36,7 @@ class RunOptions:
     limits: Limits = DEFAULT_LIMITS
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """What a run did.
 
     Attributes:

@@ -6,8 +6,9 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from msgspec import Struct
 
 from ltocompat.commands.survey.distribution import Distribution, Measures
 from ltocompat.commands.survey.facts_version import facts_version
@@ -19,8 +20,7 @@ from ltocompat.model.errors import LimitExceeded, LtocompatError
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 
 
-@dataclass(frozen=True, slots=True)
-class TaskOptions:
+class TaskOptions(Struct, frozen=True):
     """What every task of a run is asked.
 
     Attributes:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.image import Skipped
@@ -14,8 +15,7 @@ from ltocompat.model.limits import Limits
 from ltocompat.model.place import Place
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """One member: its place and its bytes.
 
     Attributes:

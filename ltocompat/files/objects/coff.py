@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.relocations import pointer_at
@@ -49,8 +50,7 @@ _SYMBOL = struct.Struct("<8sIhHBB")
 _BIG_SYMBOL = struct.Struct("<8sIiHBB")
 
 
-@dataclass(frozen=True, slots=True)
-class CoffSection:
+class CoffSection(Struct, frozen=True):
     """One row of the section table, its bytes clipped to the file."""
 
     name: str
@@ -68,8 +68,7 @@ class CoffSection:
         return bool(self.traits & SCN_DATA) and not self.traits & SCN_EXECUTE and not device
 
 
-@dataclass(frozen=True, slots=True)
-class _Header:
+class _Header(Struct, frozen=True):
     machine: int
     table: int
     count: int

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import io
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, BinaryIO, Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.structure import Section, guarded, short_text
@@ -63,8 +64,7 @@ class Segment(NamedTuple):
     address: int
 
 
-@dataclass(slots=True)
-class ElfTables:
+class ElfTables(Struct):
     """Everything that pyelftools told about one file.
 
     Attributes:

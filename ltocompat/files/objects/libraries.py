@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.structure import SCAN_WINDOW, ObjectReader, windows
@@ -47,8 +48,7 @@ _WINDOWS_STARTS = tuple(
 _AROUND = 128
 
 
-@dataclass(slots=True)
-class _Strings:
+class _Strings(Struct):
     """What the data sections say, each with the offset where it was seen first."""
 
     opened: dict[str, int] = field(default_factory=dict)

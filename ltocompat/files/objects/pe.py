@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.coff import MACHINES, SCN_DATA, SCN_EXECUTE, read_sections
@@ -30,8 +31,7 @@ _MAX_LIBRARIES = 10_000
 _MAX_FUNCTIONS = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class _ImportTable:
+class _ImportTable(Struct, frozen=True):
     """One of the two directories of imports.
 
     Attributes:

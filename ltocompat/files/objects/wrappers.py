@@ -30,9 +30,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.structure import ObjectReader, occurrences
@@ -130,8 +131,7 @@ REGION_MAGIC = b"\x50\xed\x55\xba"
 _HEAD = struct.Struct("<II")
 
 
-@dataclass(frozen=True, slots=True)
-class Registration:
+class Registration(Struct, frozen=True):
     """What the wrappers of a file say.
 
     Attributes:

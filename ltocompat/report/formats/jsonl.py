@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Any
+
+from msgspec.structs import asdict
 
 from ltocompat.report import Options, Writable
 from ltocompat.report.finding_rows import finding_rows

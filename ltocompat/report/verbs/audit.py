@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ltocompat.commands.audit import AuditScope
 from ltocompat.commands.audit_tally import Outcome

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from ltocompat.model.records_v1 import check as v1
 from ltocompat.model.records_v1 import verdict as v1_target
@@ -17,8 +18,7 @@ from ltocompat.report.finding_rows import MOST_KERNELS
 from ltocompat.report.formats.jsonstream import Rows, failure_values, optional_text
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """What the end of a document says of all its results."""
 
     artifacts: dict[str, None] = field(default_factory=dict)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ltocompat.model.image import BITCODE, Artifact, Host, Image, Module, Record, Skipped
 from ltocompat.model.place import Place
@@ -53,8 +54,7 @@ _STORED_AS = (Column("stored as", width=9), Column("stored as", width=9, optiona
 _GROUP_HEADS = {"arch": "arch", "section": "section", "compression": "stored as"}
 
 
-@dataclass(slots=True)
-class _Fold:
+class _Fold(Struct):
     """What is remembered of the artifact that is being read."""
 
     summary: ImageSummary
@@ -102,8 +102,7 @@ class _Fold:
         return self.path is None
 
 
-@dataclass(slots=True)
-class _Unmentioned:
+class _Unmentioned(Struct):
     """Counts files that were found in folders and of which nothing, or not all, is shown."""
 
     empty: int = 0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ltocompat.model.image import (
     Artifact,
@@ -35,8 +36,7 @@ from ltocompat.report.formats.jsonstream import (
 )
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """The artifact that is being written; what comes after its modules is held until then."""
 
     modules: Array = field(default_factory=Array)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from ltocompat.model.image import Skipped
 from ltocompat.model.place import Place
@@ -47,8 +48,7 @@ _MOST = 20
 _ALL_INPUTS = "all inputs"
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     """Images that came to the same with one linker, and the first of them."""
 
     first: Linked
@@ -69,8 +69,7 @@ class _Group:
         self.registers = max(self.registers, answer.registers or 0)
 
 
-@dataclass(slots=True)
-class _Fold:
+class _Fold(Struct):
     """What is kept until the end of the rows."""
 
     groups: dict[tuple[str, ...], _Group] = field(default_factory=dict)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from msgspec.structs import replace
 
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import Host

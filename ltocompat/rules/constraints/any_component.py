@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ltocompat.model.verdict import LEVELS, Level, Verdict
@@ -11,8 +10,7 @@ from ltocompat.rules.rule import Component, Constraint, Unbounded
 _EVERY = frozenset(Component)
 
 
-@dataclass(frozen=True, slots=True)
-class Remark(Constraint):
+class Remark(Constraint, frozen=True):
     """Nothing that has to be so; something that is worth a note on any target.
 
     Attributes:
@@ -45,8 +43,7 @@ class Remark(Constraint):
         return Unbounded.ANY
 
 
-@dataclass(frozen=True, slots=True)
-class Always(Constraint):
+class Always(Constraint, frozen=True):
     """Nothing that a target has changes this verdict.
 
     Attributes:
@@ -84,8 +81,7 @@ class Always(Constraint):
         return self.promised
 
 
-@dataclass(frozen=True, slots=True)
-class Untold(Constraint):
+class Untold(Constraint, frozen=True):
     """A version that the tables don't tell."""
 
     components: ClassVar = _EVERY

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ltocompat.facts.drivers import compat_branch, compat_use
@@ -12,8 +11,7 @@ from ltocompat.rules.rule import CompatUse, Component, Constraint, Unbounded
 _LINUX = "linux"
 
 
-@dataclass(frozen=True, slots=True)
-class CompatPairProvided(Constraint):
+class CompatPairProvided(Constraint, frozen=True):
     """A package that NVIDIA provides for the kernel driver beneath."""
 
     components: ClassVar = frozenset({Component.COMPAT})
@@ -39,8 +37,7 @@ class CompatPairProvided(Constraint):
         return Unbounded.ANY
 
 
-@dataclass(frozen=True, slots=True)
-class CompatOnSupportedGpu(Constraint):
+class CompatOnSupportedGpu(Constraint, frozen=True):
     """A GPU that forward compatibility is made for."""
 
     components: ClassVar = frozenset({Component.COMPAT})
@@ -61,8 +58,7 @@ class CompatOnSupportedGpu(Constraint):
         return Unbounded.ANY
 
 
-@dataclass(frozen=True, slots=True)
-class CompatNewerThanKernel(Constraint):
+class CompatNewerThanKernel(Constraint, frozen=True):
     """A package of a newer driver branch than the kernel driver."""
 
     components: ClassVar = frozenset({Component.COMPAT})
@@ -83,8 +79,7 @@ class CompatNewerThanKernel(Constraint):
         return Unbounded.ANY
 
 
-@dataclass(frozen=True, slots=True)
-class CompatOnLinux(Constraint):
+class CompatOnLinux(Constraint, frozen=True):
     """A Linux: there is no cuda-compat elsewhere."""
 
     components: ClassVar = frozenset({Component.COMPAT})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ltocompat.facts import drivers, gpus
@@ -13,8 +12,7 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.rules.rule import Component, Constraint, Floor, Unbounded
 
 
-@dataclass(frozen=True, slots=True)
-class DriverFrom(Constraint):
+class DriverFrom(Constraint, frozen=True):
     """A driver of this version or newer."""
 
     components: ClassVar = frozenset({Component.DRIVER})
@@ -32,8 +30,7 @@ class DriverFrom(Constraint):
         return Floor(self.least, self.least)
 
 
-@dataclass(frozen=True, slots=True)
-class DriverOfCuda(Constraint):
+class DriverOfCuda(Constraint, frozen=True):
     """A driver that comes from this CUDA release or a newer one."""
 
     components: ClassVar = frozenset({Component.DRIVER})
@@ -61,8 +58,7 @@ class DriverOfCuda(Constraint):
         return Floor(first, first)
 
 
-@dataclass(frozen=True, slots=True)
-class DriverOfWriter(Constraint):
+class DriverOfWriter(Constraint, frozen=True):
     """A driver that is as new as the toolkit that wrote the code, where its major is enough."""
 
     components: ClassVar = frozenset({Component.DRIVER})
@@ -86,8 +82,7 @@ class DriverOfWriter(Constraint):
         return Unbounded.ANY
 
 
-@dataclass(frozen=True, slots=True)
-class DriverSureFrom(Constraint):
+class DriverSureFrom(Constraint, frozen=True):
     """A driver from this CUDA release on surely works.
 
     Attributes:
@@ -123,8 +118,7 @@ class DriverSureFrom(Constraint):
         return Floor(drivers.first_production(later[0]), drivers.first_production(sure))
 
 
-@dataclass(frozen=True, slots=True)
-class KernelKnows(Constraint):
+class KernelKnows(Constraint, frozen=True):
     """A kernel driver that is new enough for GPUs of this compute capability (10 * major + minor).
 
     The floors are derived from the first toolkit that targets the GPU.
@@ -160,8 +154,7 @@ class KernelKnows(Constraint):
         return Floor(first, first)
 
 
-@dataclass(frozen=True, slots=True)
-class KernelStillServes(Constraint):
+class KernelStillServes(Constraint, frozen=True):
     """A kernel driver that has not dropped GPUs of this compute capability (10 * major + minor)."""
 
     components: ClassVar = frozenset({Component.KERNEL})

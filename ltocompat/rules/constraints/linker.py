@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ltocompat.facts import gpus
@@ -14,8 +13,7 @@ from ltocompat.rules.rule import Component, Constraint, Floor, Unbounded
 FIRST_NVJITLINK = Release(12, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class LinkerFrom(Constraint):
+class LinkerFrom(Constraint, frozen=True):
     """A linker of this release or a newer one."""
 
     components: ClassVar = frozenset({Component.LINKER})
@@ -33,8 +31,7 @@ class LinkerFrom(Constraint):
         return Floor(self.least, self.least)
 
 
-@dataclass(frozen=True, slots=True)
-class LinkerSureFrom(Constraint):
+class LinkerSureFrom(Constraint, frozen=True):
     """A linker of this release or a newer one; what an older one does can't be told from bytes."""
 
     components: ClassVar = frozenset({Component.LINKER})
@@ -52,8 +49,7 @@ class LinkerSureFrom(Constraint):
         return Floor(FIRST_NVJITLINK, self.least)
 
 
-@dataclass(frozen=True, slots=True)
-class LinkerTargets(Constraint):
+class LinkerTargets(Constraint, frozen=True):
     """A linker that can produce code for this architecture, of which it minds the suffix ``f``."""
 
     components: ClassVar = frozenset({Component.LINKER})
@@ -84,8 +80,7 @@ class LinkerTargets(Constraint):
         return max(row.first_toolkit, family) if self.family else row.first_toolkit
 
 
-@dataclass(frozen=True, slots=True)
-class LinkerOtherThan(Constraint):
+class LinkerOtherThan(Constraint, frozen=True):
     """Any linker but those of one release, which refuses what older and newer ones take."""
 
     components: ClassVar = frozenset({Component.LINKER})
@@ -104,8 +99,7 @@ class LinkerOtherThan(Constraint):
         return Unbounded.ANY
 
 
-@dataclass(frozen=True, slots=True)
-class LinkerTolerating(Constraint):
+class LinkerTolerating(Constraint, frozen=True):
     """A linker that takes what none is promised to take, as those of this release or newer do.
 
     Attributes:
@@ -131,8 +125,7 @@ class LinkerTolerating(Constraint):
         return Unbounded.ANY
 
 
-@dataclass(frozen=True, slots=True)
-class LinkerNotOlderThan(Constraint):
+class LinkerNotOlderThan(Constraint, frozen=True):
     """A linker whose minor release is no older than that of LTO-IR made by one of ``releases``.
 
     Attributes:
@@ -173,8 +166,7 @@ class LinkerNotOlderThan(Constraint):
         return verdict is Verdict.UNKNOWN
 
 
-@dataclass(frozen=True, slots=True)
-class LinkerOfMajor(Constraint):
+class LinkerOfMajor(Constraint, frozen=True):
     """A linker of the same major as LTO-IR made by one of ``releases``: all that is documented."""
 
     components: ClassVar = frozenset({Component.LINKER})
@@ -202,8 +194,7 @@ class LinkerOfMajor(Constraint):
         return Unbounded.NONE_KNOWN if ancient else Unbounded.ANY
 
 
-@dataclass(frozen=True, slots=True)
-class LinkerOfCubin(Constraint):
+class LinkerOfCubin(Constraint, frozen=True):
     """A linker whose minor release is no older than the tool that wrote a cubin.
 
     Attributes:
@@ -235,8 +226,7 @@ class LinkerOfCubin(Constraint):
         return Floor(self.writer, self.writer)
 
 
-@dataclass(frozen=True, slots=True)
-class LinkerExporting(Constraint):
+class LinkerExporting(Constraint, frozen=True):
     """An nvJitLink that has the symbols of this release: the same major, no older minor.
 
     Attributes:
@@ -263,8 +253,7 @@ class LinkerExporting(Constraint):
         return Floor(self.least, self.least)
 
 
-@dataclass(frozen=True, slots=True)
-class LinkerNamed(Constraint):
+class LinkerNamed(Constraint, frozen=True):
     """An nvJitLink of one of the majors whose file names are asked for.
 
     Attributes:
@@ -291,8 +280,7 @@ class LinkerNamed(Constraint):
         return Floor(oldest, oldest)
 
 
-@dataclass(frozen=True, slots=True)
-class NvrtcOfMinor(Constraint):
+class NvrtcOfMinor(Constraint, frozen=True):
     """An NVRTC of exactly this minor: its builtins carry the minor in their soname."""
 
     components: ClassVar = frozenset({Component.NVRTC})

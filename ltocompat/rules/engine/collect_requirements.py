@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
@@ -52,8 +54,7 @@ _NO_LINKER = "no nvJitLink that is known links all of it"
 _OPEN_LINKER = "which nvJitLink links it is not known"
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """One GPU: its generation, and the floors of each line that ``check`` has for it."""
 
     gpu: Gpu
@@ -68,8 +69,7 @@ class _Row:
         return floors[0] if floors else linkers()[-1]
 
 
-@dataclass(slots=True)
-class _Tally:
+class _Tally(Struct):
     """Requirements of one artifact, each once, with how many modules ask it.
 
     Attributes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
@@ -13,8 +15,7 @@ from ltocompat.model.verdict import THE_TARGET_HAS, Verdict, worst
 from ltocompat.rules.rule import CompatUse, Component, Requirement
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(Struct, frozen=True):
     """What a target makes of a requirement.
 
     Attributes:

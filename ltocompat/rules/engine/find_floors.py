@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.facts import drivers, nvjitlink_minors
 from ltocompat.model.arch import Release
@@ -24,8 +26,7 @@ from ltocompat.rules.rule import VersionT
 _SOURCE = "require"
 
 
-@dataclass(frozen=True, slots=True)
-class Floor(Generic[VersionT]):
+class Floor(Struct, Generic[VersionT], frozen=True):
     """The least version of one part of a target.
 
     Attributes:
@@ -150,8 +151,7 @@ def _line(result: Result) -> Line:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class LineFloors:
+class LineFloors(Struct, frozen=True):
     """The floors of one line of ``check``: a GPU and a route.
 
     Attributes:

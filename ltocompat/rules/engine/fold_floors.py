@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Generic
+
+from msgspec import Struct
 
 from ltocompat.model.verdict import Verdict, worst
 from ltocompat.rules.rule import Constraint, Floor, Unbounded, VersionT
 
 
-@dataclass(frozen=True, slots=True)
-class LeastVersion(Generic[VersionT]):
+class LeastVersion(Struct, Generic[VersionT], frozen=True):
     """The least version that meets all of some constraints.
 
     Attributes:

@@ -8,7 +8,9 @@ fail.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.model.artifact_summary import ArtifactSummary, only_variant
 from ltocompat.model.variant import Variant
@@ -17,8 +19,7 @@ from ltocompat.rules.catalogue import rule
 from ltocompat.rules.emitted import VARIANT_DECIDES
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedVariant:
+class JudgedVariant(Struct, frozen=True):
     """A variant on one target, GPU and route.
 
     Attributes:
@@ -37,8 +38,7 @@ class JudgedVariant:
         return self.alone.coverage.served > 0
 
 
-@dataclass(frozen=True, slots=True)
-class VariantParts:
+class VariantParts(Struct, frozen=True):
     """What is judged for the sake of one variant.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.model.arch import Release

@@ -12,7 +12,8 @@ sm_103a, and sources for all else). Where there is nothing else, nothing can be 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ltocompat.model.artifact_summary import ModuleGroup
 from ltocompat.model.image import ImageKind

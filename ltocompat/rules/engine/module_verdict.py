@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.signature import ImageSignature
@@ -15,8 +17,7 @@ from ltocompat.rules.rule import Component, Subject
 OTHER_ROUTE = "other route"
 
 
-@dataclass(frozen=True, eq=False)
-class Reasoning:
+class Reasoning(Struct, frozen=True, eq=False, dict=True):
     """What was picked and what it was held to, put into words when they are read.
 
     ``SASS sm_90: driver >= 525.60.13 ok (DRV-01)``.
@@ -50,8 +51,7 @@ def _in_play(ruling: Evaluation) -> bool:
     return not idle and (ruling.verdict is not Verdict.OK or str(requirement.constraint) != "any")
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleVerdict:
+class ModuleVerdict(Struct, frozen=True):
     """The verdict on one module.
 
     Attributes:

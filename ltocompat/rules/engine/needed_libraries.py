@@ -6,8 +6,9 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ltocompat.facts.libraries import (
     LibraryPackage,
@@ -34,8 +35,7 @@ _FIRST_WITHOUT_SUFFIX = 13
 _STEM = re.compile(r"(?:64)?_[\d._]+\.dll|\.so[\d.]*", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class NeededLibrary:
+class NeededLibrary(Struct, frozen=True):
     """A library of CUDA that loaders look for outside of the package.
 
     Attributes:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
@@ -16,8 +18,7 @@ from ltocompat.rules.rule import Requirement, Subject, beside_picked
 from ltocompat.rules.selection import Missed, pick_for_driver, pick_for_linkers_alike
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PickedCode:
+class PickedCode(Struct, frozen=True, eq=False):
     """What becomes of a module on one route, whatever driver it meets.
 
     Attributes:

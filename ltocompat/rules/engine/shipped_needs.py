@@ -5,8 +5,9 @@ from __future__ import annotations
 import enum
 import posixpath
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import Host, ImageKind
@@ -36,8 +37,7 @@ class Strength(enum.Enum):
     HANDED_OUT = "there is LTO-IR, which is linked by whoever asks for it"
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(Struct, frozen=True):
     """What a package needs of one library.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ltocompat.model.arch import ArchForm
 from ltocompat.model.image import ImageKind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from ltocompat.model.trial_answer import TrialOutcome
 from ltocompat.model.verdict import LEVELS, Finding, Verdict, worst

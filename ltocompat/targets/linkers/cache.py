@@ -15,7 +15,9 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
@@ -27,8 +29,7 @@ _PART = ".part-"
 _FORGOTTEN = 24 * 3600  # seconds after which a half install belongs to nobody any more
 
 
-@dataclass(frozen=True, slots=True)
-class InstallOrigin:
+class InstallOrigin(Struct, frozen=True):
     """What is kept beside a linker.
 
     Attributes:
@@ -60,8 +61,7 @@ class InstallOrigin:
         return {os.path.basename(name): digest for name, digest in named.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Cache:
+class Cache(Struct, frozen=True):
     """The folder ``folder`` with the copies of one linker; it need not exist yet."""
 
     folder: str

@@ -15,8 +15,9 @@ import os
 import re
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.arch import Release
@@ -34,8 +35,7 @@ _LONGEST_BANNER = 80
 _CREATE = re.compile(r"__nvJitLinkCreate_(\d{1,9})_(\d{1,9})")
 
 
-@dataclass(frozen=True, slots=True)
-class LinkerIdentity:
+class LinkerIdentity(Struct, frozen=True):
     """What the bytes of a linker prove.
 
     Attributes:

@@ -10,8 +10,9 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import IO
+
+from msgspec import Struct
 
 from ltocompat.model.errors import LtocompatError, Malformed, Missing
 from ltocompat.model.limits import GIB, MIB
@@ -242,8 +243,7 @@ def install_one(wanted: VersionRequest, cache: Cache, fetch_wheel: Fetch = fetch
         return cache.keep(kept, _origin(wanted, files, kept))
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
+class _File(Struct, frozen=True):
     """A file that is kept: its name, bytes and SHA-256, and the wheel that it came out of."""
 
     name: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.model.arch import Release
 
@@ -22,8 +23,7 @@ class Tool(enum.StrEnum):
         return "nvJitLink" if self is Tool.NVJITLINK else "nvlink"
 
 
-@dataclass(frozen=True, slots=True)
-class Linker:
+class Linker(Struct, frozen=True):
     """A copy of nvJitLink or nvlink on this machine.
 
     Attributes:

@@ -8,7 +8,8 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 _BINARY = getattr(os, "O_BINARY", 0)
 _MOST_LINKS = 40  # symbolic links followed on one path, as Linux allows
@@ -18,8 +19,7 @@ _MOST_TEXT = 16 << 20  # bytes of a text file; a list of a distribution's packag
 _SECONDS = 10.0  # for one command
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """Everything that may be asked of a machine; nothing else of it is ever looked at.
 
     Attributes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sysconfig
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.facts import LinkerWheel, linker_wheels
 from ltocompat.model.arch import Release
@@ -20,8 +21,7 @@ NO_NVLINK_12 = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class VersionRequest:
+class VersionRequest(Struct, frozen=True):
     """One version to install.
 
     Attributes:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _CONDITION = re.compile(r"([A-Za-z_]+)(!=|<=|>=|=|<|>)([^<>=!]+)")
 _NUMBERS = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
@@ -25,8 +26,7 @@ _COMPARE: Mapping[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerHost:
+class ContainerHost(Struct, frozen=True):
     """What a requirement compares with; None where it isn't known.
 
     Attributes:

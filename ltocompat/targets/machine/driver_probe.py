@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release, SmArch
@@ -21,8 +22,7 @@ _QUERY = ("--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader"
 _SMI = ("nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi")
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
+class Answers(Struct, frozen=True):
     """What the driver says of itself.
 
     Attributes:

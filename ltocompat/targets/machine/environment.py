@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.target import DriverVersion, System
 from ltocompat.targets.linkers.linker import Linker
 
 
-@dataclass(frozen=True, slots=True)
-class KernelDriver:
+class KernelDriver(Struct, frozen=True):
     """The driver in the kernel.
 
     Attributes:
@@ -24,8 +23,7 @@ class KernelDriver:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class CompatNote:
+class CompatNote(Struct, frozen=True):
     """``.note.cuda.fwd_compatibility`` of a libcuda: with which kernel drivers it works.
 
     Attributes:
@@ -41,8 +39,7 @@ class CompatNote:
     devices: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Sibling:
+class Sibling(Struct, frozen=True):
     """A library that libcuda opens when it needs it.
 
     Attributes:
@@ -56,8 +53,7 @@ class Sibling:
     version: DriverVersion | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class UserDriver:
+class UserDriver(Struct, frozen=True):
     """A copy of libcuda.
 
     Attributes:
@@ -95,8 +91,7 @@ class UserDriver:
         return tuple(sibling.name for sibling in self.siblings if sibling.path is None)
 
 
-@dataclass(frozen=True, slots=True)
-class CompatFolder:
+class CompatFolder(Struct, frozen=True):
     """A folder with a cuda-compat copy of libcuda.
 
     Attributes:
@@ -110,8 +105,7 @@ class CompatFolder:
     in_front: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LocalGpu:
+class LocalGpu(Struct, frozen=True):
     """A GPU of the machine.
 
     Attributes:
@@ -125,8 +119,7 @@ class LocalGpu:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class LibraryPick:
+class LibraryPick(Struct, frozen=True):
     """What one way of loading gets for one library.
 
     Attributes:
@@ -148,8 +141,7 @@ class LibraryPick:
     version: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Compiler:
+class Compiler(Struct, frozen=True):
     """A copy of NVRTC or libNVVM.
 
     Attributes:
@@ -174,8 +166,7 @@ class Compiler:
         return Release.parse(self.version) if self.version else None
 
 
-@dataclass(frozen=True, slots=True)
-class Toolkit:
+class Toolkit(Struct, frozen=True):
     """An installed CUDA toolkit.
 
     Attributes:
@@ -195,8 +186,7 @@ class Toolkit:
     nvlink: bool
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class InstalledPackage:
+class InstalledPackage(Struct, frozen=True, order=True):
     """An installed package, of Python or conda, by its metadata.
 
     Attributes:
@@ -210,8 +200,7 @@ class InstalledPackage:
     folder: str
 
 
-@dataclass(frozen=True, slots=True)
-class Conda:
+class Conda(Struct, frozen=True):
     """An active conda environment.
 
     Attributes:
@@ -223,8 +212,7 @@ class Conda:
     packages: tuple[InstalledPackage, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Jetson:
+class Jetson(Struct, frozen=True):
     """An integrated GPU's board.
 
     Attributes:
@@ -236,8 +224,7 @@ class Jetson:
     model: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Environment:
+class Environment(Struct, frozen=True, kw_only=True):
     """One machine, as far as CUDA device code depends on it; None and empty: nothing was found.
 
     Attributes:

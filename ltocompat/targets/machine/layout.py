@@ -7,7 +7,8 @@ and ``/lib``; the others have ``/lib64``; told by which of both holds libc.so.6.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.targets.linkers.machine import Machine
 
@@ -35,8 +36,7 @@ _HASWELL = {"avx2", "bmi1", "bmi2", "abm", "fma", "movbe", "popcnt"}
 _TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?!\w))", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """What the loader of one machine has built in.
 
     Attributes:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import Malformed
@@ -46,8 +47,7 @@ FLAGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CacheEntry:
+class CacheEntry(Struct, frozen=True):
     """One library that the cache knows.
 
     Attributes:

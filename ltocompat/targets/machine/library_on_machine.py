@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Collection, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects import elf, read_host

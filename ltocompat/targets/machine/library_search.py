@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.model.library_name import LDSO, PATHFINDER
 from ltocompat.targets.linkers.machine import Machine
@@ -19,8 +20,7 @@ from ltocompat.targets.machine.environment import LibraryPick
 from ltocompat.targets.machine.loader import Loader
 
 
-@dataclass(frozen=True, slots=True)
-class _Library:
+class _Library(Struct, frozen=True):
     """How cuda-pathfinder describes a library (``descriptor_catalog.py``).
 
     Attributes:

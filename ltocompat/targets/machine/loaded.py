@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 import os
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import Host
@@ -26,8 +27,7 @@ class BindRule(enum.StrEnum):
     DEFAULT = "default folders"
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """One library or program in a process.
 
     Attributes:
@@ -53,8 +53,7 @@ class Loaded:
         return os.path.dirname(self.real if self.file.program else self.path)
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(Struct, frozen=True):
     """The loader's answer for one name.
 
     Attributes:
@@ -91,8 +90,7 @@ class Resolved:
         return f"{self.rule} of {self.owner}" if self.owner else str(self.rule)
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(Struct, frozen=True):
     """A host file with device code, on the machine where it is to run.
 
     Attributes:

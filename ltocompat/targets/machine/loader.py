@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.model.errors import LtocompatError, Malformed
 from ltocompat.targets.linkers.machine import Machine
@@ -22,8 +23,7 @@ _NO_FILE = "cannot open shared object file: No such file or directory"
 _MOST_OBJECTS = 2000  # in one process; CUDA's largest bring some 50
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """A folder (or a cached file) to look into, and why."""
 
     folder: str

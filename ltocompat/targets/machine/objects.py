@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.objects import elf
@@ -17,8 +18,7 @@ _DF_1_NODEFLIB = 0x800  # elf.h: ignore default library search path
 _IDENTIFICATION_BYTES = 64  # ld.so takes shorter files for broken
 
 
-@dataclass(frozen=True, slots=True)
-class SharedObject:
+class SharedObject(Struct, frozen=True):
     """One ELF file, as far as the loader cares.
 
     Attributes:

@@ -6,7 +6,8 @@ import os
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.model.errors import UsageError
 from ltocompat.targets.linkers import Machine
@@ -18,8 +19,7 @@ _ASK = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
+class Installation(Struct, frozen=True):
     """An environment of packages.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.library_name import LDSO, PATHFINDER

@@ -9,7 +9,8 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.model.errors import UsageError
 
@@ -40,8 +41,7 @@ def is_range(text: str) -> bool:
     return text.lstrip().startswith(("<", ">", "=", "!", "~"))
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(Struct, frozen=True):
     """One comparison.
 
     Attributes:

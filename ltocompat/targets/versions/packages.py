@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ltocompat.facts import linker_wheels
 from ltocompat.facts.toolkits import ToolkitPin, toolkit_pins
@@ -21,8 +22,7 @@ _SUFFIX = re.compile(r"-cu(\d\d)$")
 _FIRST_WITHOUT_SUFFIX = 13
 
 
-@dataclass(frozen=True, slots=True)
-class Allowed:
+class Allowed(Struct, frozen=True):
     """What a dependency admits.
 
     Attributes:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
+
+from msgspec import Struct
 
 from ltocompat.model.version import VERSION
 from ltocompat.report.formats.html.elements import sprite
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """A page.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Finding, Result, Verdict
@@ -27,8 +28,7 @@ FindingIds = Mapping[tuple[object, ...], str]
 """Key of a finding -> ID of its element in the page."""
 
 
-@dataclass(slots=True)
-class _Alike:
+class _Alike(Struct):
     """Cells of an artifact for which the same is said.
 
     Attributes:
