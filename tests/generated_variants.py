@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from generated_artifacts import MODULES, artifact, hosts
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, together_as_one
 from ltocompat.model.image import Host

@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kernels_project import Project
+from msgspec.structs import replace
 from packages_made import wheel
 from report_values import valid_json
 from samples import FOLDER

@@ -6,10 +6,10 @@ import json
 import os
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from samples import FOLDER
 
 from ltocompat.cli import run

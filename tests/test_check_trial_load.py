@@ -6,9 +6,8 @@ what the first comment of a PTX text says.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 import test_check_loads as recorded
 from every_case import every
 from libraries_made import build_libcuda, needs_gcc
+from msgspec.structs import replace
 from report_values import valid_json
 from samples import FOLDER
 
@@ -218,7 +218,7 @@ def audited(
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (target,) = parse(["driver=580.159.04,gpu=sm_90,nvjitlink=12.0"])
-    named = dataclasses.replace(target, name=THIS_MACHINE)
+    named = replace(target, name=THIS_MACHINE)
     here = MachineWithDriver(named, Installation("here", "made up", ()))
     monkeypatch.setattr(ThisMachine, "now", lambda _: here)
     monkeypatch.chdir(tmp_path)

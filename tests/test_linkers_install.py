@@ -11,11 +11,11 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from linker_trees import IN_WHEEL, library, put, wheel
+from msgspec.structs import replace
 from newest import from_on
 from package_writer import zip_of
 

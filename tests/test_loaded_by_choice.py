@@ -6,13 +6,13 @@ library that has SASS for other GPUs in other modules. PTX 9.0 needs a driver of
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from generated_artifacts import IMAGES
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from packages_made import wheel
 from samples import FOLDER
 

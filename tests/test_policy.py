@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ltocompat.commands.audit import AuditScope
 from ltocompat.commands.audit_tally import AuditTally

@@ -7,12 +7,12 @@ import hashlib
 import io
 import pickle
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import fsspec
 import pytest
+from msgspec.structs import replace
 from package_writer import zip_of
 from samples import BROKEN, FOLDER, GOOD, Sample
 

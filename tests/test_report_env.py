@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import machines
 import pytest
 from machines import Recorded
+from msgspec.structs import replace
 from report_values import valid_json, written
 from syrupy.assertion import SnapshotAssertion
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from report_values import valid_json, written
 from syrupy.assertion import SnapshotAssertion
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET  # our own picture is read, which no one else wrote
 from collections import Counter
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from report_values import HOSTILE, valid_json, written
 from syrupy.assertion import SnapshotAssertion
 from verdict_values import matrix

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from report_values import HOSTILE, valid_json, written
 from syrupy.assertion import SnapshotAssertion
 from verdict_values import LIBRARY, required

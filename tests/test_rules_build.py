@@ -8,11 +8,11 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from libraries_made import build
+from msgspec.structs import replace
 from rules import image
 from samples import FOLDER
 

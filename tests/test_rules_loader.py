@@ -6,11 +6,11 @@ import random
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from libraries_made import build, needs_gcc
+from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError

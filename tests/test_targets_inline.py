@@ -359,7 +359,7 @@ def facts(target: Target) -> list[object]:
 def test_a_target_written_as_toml_reads_back_to_the_same_facts(
     tmp_path_factory: pytest.TempPathFactory, keys: dict[str, str], name: str
 ) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     text = ",".join(f"{k}{v}" if v[0] in "<>=!~" else f"{k}={v}" for k, v in keys.items())
     target = replace(one(text), name=name)
@@ -369,7 +369,7 @@ def test_a_target_written_as_toml_reads_back_to_the_same_facts(
 
 
 def test_a_later_driver_of_a_branch_keeps_its_name_when_it_is_saved(tmp_path: Path) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     known = VersionSet(
         "a text of no form", read_driver("550", "").values, quantifier=Quantifier.ONE_OF, source=""

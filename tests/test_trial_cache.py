@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.trial_answer import TrialOutcome

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import os
 import struct
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from libraries_made import build_libcuda, needs_gcc
+from msgspec.structs import replace
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import Missing, UsageError

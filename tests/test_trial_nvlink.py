@@ -7,11 +7,11 @@ import platform
 import subprocess
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from libraries_made import GCC, needs_gcc
+from msgspec.structs import replace
 from samples import FOLDER
 
 from ltocompat.commands.check import check

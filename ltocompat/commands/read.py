@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.check import Targets, as_sequence, resolve_targets
@@ -133,8 +134,7 @@ class Reading:
         return replace(result, distribution=str(kept.package or ""))
 
 
-@dataclass
-class _Kept:
+class _Kept(Struct):
     """What is kept of a file that was read.
 
     Attributes:

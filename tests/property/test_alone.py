@@ -6,7 +6,6 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from fatbin_writer import KINDS, EntrySpec, entry, region
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from link_cases import Given, archive, bare, dll, fatbin, made_object
+from msgspec.structs import replace
 from package_writer import conda_of, tar_of, zip_of
 from recorded import parts
 from samples import FOLDER

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from generated_artifacts import MODULES
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.facts.gpus import find_gpu, sms

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from generated_artifacts import ARTIFACTS, GROUPS, artifact
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ltocompat.facts.gpus import linker_targets
 from ltocompat.model.artifact_summary import ArtifactSummary

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from generated_artifacts import ARTIFACTS
 from generated_targets import GPUS, LINKERS, targets
 from generated_variants import HOSTS, PACKAGE, PACKAGES, Package, whole
 from hypothesis import given, settings
+from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, own_linker

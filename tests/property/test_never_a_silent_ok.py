@@ -11,13 +11,13 @@ import json
 import struct
 import tempfile
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 from fatbin_writer import KINDS, EntrySpec, entry, region
 from generated_artifacts import GROUPS
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rules import image
 from samples import FOLDER
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from generated_artifacts import ARTIFACTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from packaging.requirements import Requirement
 
 from ltocompat.facts import drivers, nvjitlink_minors

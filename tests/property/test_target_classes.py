@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import replace
 
 import pytest
 from generated_artifacts import ARTIFACTS, IMAGES, WHERE, artifact
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ltocompat.facts.gpus import find_gpu, newest_sm, sms
 from ltocompat.model.arch import Release
