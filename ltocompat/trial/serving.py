@@ -162,7 +162,7 @@ class ChildSettings(Struct, frozen=True):
 
     def dump(self) -> str:
         """As one argument."""
-        return json.dumps(asdict(self))
+        return json.dumps(asdict(self) | {"limits": asdict(self.limits)})
 
     @classmethod
     def parse(cls, text: str) -> ChildSettings:
