@@ -47,7 +47,7 @@ def test_only_json_needs_what_writes_json() -> None:
     code = (
         "import sys; from ltocompat.cli import run\n"
         f"print([run(line) for line in {lines}])\n"
-        "sys.exit('msgspec' in sys.modules)"
+        "sys.exit('ltocompat.model.records_v1' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[-1] == "[0, 0, 0, 3]"
