@@ -134,7 +134,7 @@ class Reading:
         return replace(result, distribution=str(kept.package or ""))
 
 
-class _Kept(Struct):
+class _Kept(Struct, dict=True):
     """What is kept of a file that was read.
 
     Attributes:
