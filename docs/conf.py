@@ -19,7 +19,9 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "compatibility_tables",
     "error_search",
+    "reference_pages",
 ]
 exclude_patterns = ["extension"]
 templates_path = ["_templates"]
@@ -27,7 +29,7 @@ templates_path = ["_templates"]
 html_theme = "furo"
 html_title = "ltocompat"
 html_baseurl = SITE_URL
-html_static_path = ["_static"]
+html_static_path = ["_static", "../ltocompat/report/schemas"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_additional_pages = {"search": "search.html"}  # Sphinx writes none without its own index
@@ -40,9 +42,11 @@ html_theme_options = {
 }
 
 nitpicky = True
+# Types of the standard library and of inner modules have no page here.
+nitpick_ignore_regex = [("py:.*", ".*")]
 smartquotes = False  # quotation marks of commands are copied as they are
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
-suppress_warnings = ["myst.header"]
+suppress_warnings = ["myst.header", "toc.not_included"]
 pygments_style = "default"
 pygments_dark_style = "github-dark"

@@ -19,7 +19,9 @@ from ltocompat.model.version import PROJECT_URL
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 GUIDE = ROOT / "docs" / "guide.md"
-PAGES = (README, GUIDE)
+SITE = ROOT / "docs"
+GUIDES = tuple(sorted((SITE / "guides").glob("*.md")))
+PAGES = (README, SITE / "index.md", SITE / "start.md", GUIDE, *GUIDES)
 CI = ROOT / "docs" / "ci.md"
 PICTURE = ROOT / "sample_artifacts" / "matrix.svg"
 PAGE_PICTURE = ROOT / "docs" / "page.png"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from site_build import DOCS, build
 from ltocompat.model.version import SITE_URL, rule_url
 from ltocompat.rules.prose import rule_ids
 
+DATA = DOCS.parent / "tests" / "data"
 pytestmark = pytest.mark.slow
 
 
@@ -38,3 +41,82 @@ def test_nothing_of_the_site_is_loaded_from_another_place(site: Path) -> None:
         assert 'src="http' not in text
         assert 'src="//' not in text
         assert 'rel="stylesheet" href="http' not in text
+
+
+class Tables(HTMLParser):
+    """The tables of a page, each cell with its small number cut off."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.rows: list[list[list[str]]] = []
+        self._small = False
+        self._open = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del attrs
+        if tag == "table":
+            self.rows.append([])
+        elif tag == "tr":
+            self.rows[-1].append([])
+        elif tag in ("td", "th"):
+            self.rows[-1][-1].append("")
+            self._open = True
+        elif tag == "sup":
+            self._small = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "sup":
+            self._small = False
+        elif tag in ("td", "th"):
+            self._open = False
+
+    def handle_data(self, data: str) -> None:
+        if self._open and not self._small:
+            self.rows[-1][-1][-1] += data
+
+
+def cells(site: Path, corner: str) -> dict[tuple[str, str], str]:
+    """Row and column -> letter, of the table of compatibility with this corner."""
+    tables = Tables((site / "compatibility.html").read_text("utf-8"))
+    (table,) = (rows for rows in tables.rows if rows[0][0] == corner)
+    header, *rows = table
+    return {
+        (row[0], column): cell
+        for row in rows
+        for column, cell in zip(header[1:], row[1:], strict=True)
+    }
+
+
+def test_the_table_of_linkers_says_what_the_linkers_said(site: Path) -> None:
+    measured = json.loads((DATA / "ltoir_links.json").read_text("utf-8"))["tables"]["ltoir/"]
+    shown = cells(site, "LTO-IR of \\ nvJitLink")
+    assert len(shown) == 16 * 15
+    for (release, linker), letter in shown.items():
+        worked = measured[release][linker] == "linked"
+        assert (letter in "DM") is worked, (release, linker)
+        same_major = release.partition(".")[0] == linker.partition(".")[0]
+        assert (letter == "D") is (worked and same_major)
+
+
+def test_the_tables_of_drivers_say_what_the_driver_said(site: Path) -> None:
+    loads = json.loads((DATA / "loads.json").read_text("utf-8"))["modules"]
+    column = "R580 (13.0)"
+    ptx = {
+        row.partition(" (")[0]: cell
+        for (row, branch), cell in cells(site, "PTX \\ driver").items()
+        if branch == column
+    }
+    sass = {
+        row: cell
+        for (row, branch), cell in cells(site, "SASS of \\ driver").items()
+        if branch == column
+    }
+    for isa, release in (("7.8", "11.8"), ("8.4", "12.4"), ("8.8", "12.9"), ("9.0", "13.0")):
+        assert loads[f"ptx/nvrtc-{release}-compute_80.ptx"]["outcome"] == "loaded"
+        assert ptx[isa] == "D"
+    assert loads["ptx/nvrtc-13.5-compute_80.ptx"]["outcome"] == "refused"
+    assert ptx["9.5"] == "N"
+    for release, letter in sass.items():
+        outcome = loads[f"cubin/nvrtc-{release}-sm_90.cubin"]["outcome"]
+        assert (letter == "D") is (outcome == "loaded")

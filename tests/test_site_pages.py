@@ -1,0 +1,84 @@
+"""The pages of the site tell the truth: commands run, or say why they don't, and are understood."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import readme
+from every_case import every
+
+from ltocompat.cli import VERBS, verb_command
+from ltocompat.commands.policy.reading import read_policy
+
+DOCS = readme.SITE
+PAGES = sorted({*DOCS.glob("*.md"), *DOCS.glob("guides/*.md"), *DOCS.glob("reference/*.md")})
+MARKS = {"gpu": "need a GPU", "network": "need the network", "ci": "run on a CI host"}
+FENCES = [
+    (page, info, text)
+    for page in PAGES
+    for info, text in re.findall(
+        r"^```(\S.*?)\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+]
+SHELL = [(page, info, text) for page, info, text in FENCES if info.split()[0] in ("sh", "console")]
+MARKED = [(page, info, text) for page, info, text in SHELL if info.startswith("sh ")]
+
+
+def test_a_command_is_run_or_carries_one_of_three_marks(
+    record_property: pytest.RecordProperty, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = {f"{session.command}\n" for session in readme.sessions()}
+    marks: Counter[str] = Counter()
+    for page, info, text in SHELL:
+        language, *words = info.split()
+        if language == "console":
+            assert text.removeprefix("$ ").splitlines(keepends=True)[0] in run, (page, text)
+        else:
+            (mark,) = words
+            assert mark in MARKS, page
+            marks[mark] += sum(1 for line in text.splitlines() if line.strip())
+    with capsys.disabled():
+        counts = ", ".join(f"{marks[mark]} {text}" for mark, text in MARKS.items())
+        print(f"commands on pages: {len(run)} run in tests, {counts}")
+    for mark in MARKS:
+        record_property(mark, marks[mark])
+
+
+@every("case", MARKED)
+def test_what_is_not_run_is_understood_by_its_verb(case: tuple[Path, str, str]) -> None:
+    """The options of a line are those of its verb, though nothing is run."""
+    _, _, text = case
+    for line in text.splitlines():
+        words = shlex.split(line)
+        if "ltocompat" not in words:
+            continue
+        verb, *options = words[words.index("ltocompat") + 1 :]
+        assert verb in VERBS
+        verb_command(verb).make_context(verb, options)
+
+
+def test_every_verb_is_in_the_reference_with_its_help() -> None:
+    text = (DOCS / "reference" / "verbs.md").read_text("utf-8")
+    shown = [name for name, verb in VERBS.items() if not verb.hidden]
+    assert re.findall(r"^```\{verb-help\} (\w+)$", text, re.MULTILINE) == shown
+
+
+def test_every_table_of_facts_is_in_the_reference() -> None:
+    text = (DOCS / "reference" / "facts.md").read_text("utf-8")
+    files = (readme.ROOT / "ltocompat" / "facts").glob("*.toml")
+    names = re.findall(r"^```\{facts\} (\w+)$", text, re.MULTILINE)
+    assert names == sorted(file.stem for file in files)
+
+
+def test_what_guides_put_into_a_policy_is_one(tmp_path: Path) -> None:
+    target = '[tool.ltocompat.targets.prod]\ndriver = "580"\n'
+    found = [text for page, info, text in FENCES if info == "toml" and page.parent.name == "guides"]
+    assert found
+    for number, text in enumerate(found):
+        path = tmp_path / f"{number}.toml"
+        path.write_text(target + text, "utf-8")
+        assert read_policy(str(path)).targets
