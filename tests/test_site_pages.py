@@ -28,9 +28,7 @@ SHELL = [(page, info, text) for page, info, text in FENCES if info.split()[0] in
 MARKED = [(page, info, text) for page, info, text in SHELL if info.startswith("sh ")]
 
 
-def test_a_command_is_run_or_carries_one_of_three_marks(
-    record_property: pytest.RecordProperty, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_is_run_or_carries_one_of_three_marks(capsys: pytest.CaptureFixture[str]) -> None:
     run = {f"{session.command}\n" for session in readme.sessions()}
     marks: Counter[str] = Counter()
     for page, info, text in SHELL:
@@ -44,8 +42,6 @@ def test_a_command_is_run_or_carries_one_of_three_marks(
     with capsys.disabled():
         counts = ", ".join(f"{marks[mark]} {text}" for mark, text in MARKS.items())
         print(f"commands on pages: {len(run)} run in tests, {counts}")
-    for mark in MARKS:
-        record_property(mark, marks[mark])
 
 
 @every("case", MARKED)
