@@ -13,7 +13,7 @@ from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.images.cubin import Cubin
 from ltocompat.model.errors import Malformed
-from ltocompat.model.limits import DEFAULT_LIMITS
+from ltocompat.model.limits import Budget
 from ltocompat.model.symbols import DeviceSymbols, defined_nowhere, defined_twice
 from ltocompat.scan.device_symbols import of_cubin, of_ptx
 from ltocompat.scan.walk import ScanSettings
@@ -101,7 +101,7 @@ def test_where_a_weak_definition_is_replaced_nothing_is_surely_needed() -> None:
 def test_declarations_of_all_forms_name_what_is_defined(
     declaration: bytes, names: tuple[str, ...]
 ) -> None:
-    assert of_ptx(HEAD + declaration) == DeviceSymbols(defined=names)
+    assert of_ptx(HEAD + declaration, Budget()) == DeviceSymbols(defined=names)
 
 
 @pytest.mark.parametrize(
@@ -120,12 +120,12 @@ def test_declarations_of_all_forms_name_what_is_defined(
 )
 def test_hostile_ptx_takes_no_longer_than_other(text: bytes) -> None:
     start = time.process_time()
-    of_ptx(HEAD + text)
+    of_ptx(HEAD + text, Budget())
     assert time.process_time() - start < 5.0
 
 
 def of(data: bytes) -> DeviceSymbols:
-    return of_cubin(Cubin.parse(ByteView.of(data), DEFAULT_LIMITS))
+    return of_cubin(Cubin.parse(ByteView.of(data), Budget()))
 
 
 def test_a_cubin_that_names_no_table_for_its_names_is_malformed() -> None:

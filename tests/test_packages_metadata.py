@@ -13,7 +13,7 @@ from packages_made import conda, metadata, wheel
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from ltocompat.model.limits import Limits
+from ltocompat.model.limits import Budget, Limits
 from ltocompat.packages.conda import alternatives
 from ltocompat.packages.metadata import python_and_platforms, read_metadata
 from ltocompat.packages.reading import package_of
@@ -96,7 +96,7 @@ def test_a_wheel_says_name_dependencies_platforms_and_files(tmp_path: Path) -> N
 
 
 def test_what_stands_below_the_headers_is_no_dependency() -> None:
-    found = read_metadata(metadata("x", "1", ("numpy",)))
+    found = read_metadata(metadata("x", "1", ("numpy",)), Budget())
     assert [require.name for require in found.requires] == ["numpy"]
 
 

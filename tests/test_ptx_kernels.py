@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ltocompat.files.images import ptx
+from ltocompat.model.limits import Budget
 
 PIECES = (
     b".entry k()",
@@ -30,11 +31,11 @@ PIECES = (
 def test_the_short_way_finds_what_the_long_way_finds(text: bytes) -> None:
     # A comment of the other sort, which the short way doesn't read, changes nothing else.
     long_way = text + b"\n/**/"
-    assert ptx.kernels(text) == ptx.kernels(long_way)
-    assert ptx.only_empty_kernels(text) == ptx.only_empty_kernels(long_way)
+    assert ptx.kernels(text, Budget()) == ptx.kernels(long_way, Budget())
+    assert ptx.only_empty_kernels(text, Budget()) == ptx.only_empty_kernels(long_way, Budget())
 
 
 def test_a_kernel_in_a_comment_is_none() -> None:
     text = b".version 8.0\n// .entry no()\n/* .entry no2() */ .entry yes() { ret; }\n"
-    assert ptx.kernels(text) == ("yes",)
-    assert ptx.kernels(text.replace(b"/* .entry no2() */", b"")) == ("yes",)
+    assert ptx.kernels(text, Budget()) == ("yes",)
+    assert ptx.kernels(text.replace(b"/* .entry no2() */", b""), Budget()) == ("yes",)

@@ -87,7 +87,7 @@ def _names_like(text: str, names: tuple[str, ...]) -> list[str]:
         words = _words(name)
         spelled.setdefault("".join(words), name)
         spelled.setdefault("".join(word for word in words if word not in _VENDOR), name)
-    keys = difflib.get_close_matches("".join(_words(text)), spelled, n=3)
+    keys = difflib.get_close_matches("".join(_words(text[:_LONGEST])), spelled, n=3)
     return list(dict.fromkeys(spelled[key] for key in keys))
 
 

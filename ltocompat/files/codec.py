@@ -217,13 +217,14 @@ def _lz4_frame(stored: bytes, declared: int) -> bytes:
     return data
 
 
-def zstd_frame(view: ByteView, offset: int) -> tuple[int, int | None]:
+def zstd_frame(view: ByteView, offset: int, budget: Budget) -> tuple[int, int | None]:
     """Stored size and declared decoded size (None: not stated), in bytes, of a frame at ``offset``.
 
     Only the headers of the frame and of its blocks are read (RFC 8878, 3.1.1).
 
     Raises:
         Malformed: there is no whole frame.
+        LimitExceeded: the time for this file is used up.
     """
     import zstandard
 
@@ -233,14 +234,14 @@ def zstd_frame(view: ByteView, offset: int) -> tuple[int, int | None]:
         position = offset + zstandard.frame_header_size(head)
     except (zstandard.ZstdError, ValueError) as error:
         raise Malformed(f"no Zstandard frame header at {offset:#x}: {error}") from error
-    position = _zstd_blocks_end(view, position) + (4 if parameters.has_checksum else 0)
+    position = _zstd_blocks_end(view, position, budget) + (4 if parameters.has_checksum else 0)
     if position > view.size:
         raise Malformed(f"a Zstandard frame at {offset:#x} runs past the end")
     unknown = parameters.content_size == zstandard.CONTENTSIZE_UNKNOWN
     return position - offset, None if unknown else parameters.content_size
 
 
-def _zstd_blocks_end(view: ByteView, position: int) -> int:
+def _zstd_blocks_end(view: ByteView, position: int, budget: Budget) -> int:
     """The offset behind the last of the blocks that begin at ``position``.
 
     Frames have dozens of short ones, so that many are read at a time.
@@ -250,6 +251,7 @@ def _zstd_blocks_end(view: ByteView, position: int) -> int:
     while not last:
         at = position - start
         if at + _ZSTD_BLOCK_HEADER > len(window):
+            budget.check_time()
             window, start, at = view.peek(position, _READ), position, 0
         if len(window) < _ZSTD_BLOCK_HEADER:
             raise Malformed(f"a Zstandard frame runs past the end at {position:#x}")

@@ -49,7 +49,12 @@ class LimitExceeded(Malformed):
         self.limit = limit
 
 
+_LONGEST_NAME = 100
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``; did you mean driver?``, or nothing where no name is near."""
-    near = difflib.get_close_matches(name, list(known), n=2, cutoff=0.6)
+    # The time that it takes grows with the square of their lengths.
+    short = [other for other in known if len(other) <= _LONGEST_NAME]
+    near = difflib.get_close_matches(name, short, n=2, cutoff=0.6)
     return f" (did you mean {' or '.join(near)}?)" if near else ""

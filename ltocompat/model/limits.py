@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from msgspec import Struct, field
 
@@ -16,6 +18,10 @@ REQUIRE_SANDBOX = "LTOCOMPAT_REQUIRE_SANDBOX"
 """The environment variable that forbids trials which the system can't confine."""
 
 _RATIO_FROM = 16 * MIB
+_BETWEEN_LOOKS = 256
+
+T = TypeVar("T")
+AnyText = TypeVar("AnyText", str, bytes)
 
 
 class Limits(Struct, frozen=True):
@@ -59,6 +65,17 @@ class Limits(Struct, frozen=True):
     """Symbols read from one host file."""
     text_bytes: int = 64 * KIB
     """One string kept from a file: options, identifier, symbol name, note."""
+    names_bytes: int = 256 * MIB
+    """All names kept from one table; hostile ones share the same bytes a million times."""
+    line_bytes: int = 8 * KIB
+    """One line that is parsed as a whole: a requirement with its marker, or a target; real ones
+    stay below 1 KiB."""
+    comparisons: int = 100
+    """Comparisons of one requirement, such as ``>=12.4``; real ones have five."""
+    dependencies: int = 10_000
+    """Dependencies of one package; real ones have hundreds."""
+    tables_bytes: int = 16 * MIB
+    """A file of TOML, JSON or YAML that is parsed as a whole; real lock files stay below 10 MB."""
     skipped: int = 10_000
     """Skipped places reported one by one for one input file; later ones are counted in one row."""
     seconds: float = 600.0
@@ -66,6 +83,28 @@ class Limits(Struct, frozen=True):
 
 
 DEFAULT_LIMITS = Limits()
+
+
+class NamesOfTable(Struct):
+    """The account of the names that are kept from one table.
+
+    Attributes:
+        most: bytes that they may have together.
+        kept: bytes that they have so far.
+    """
+
+    most: int
+    kept: int = 0
+
+    def keep(self, name: AnyText) -> AnyText:
+        """The name, booked; raise ``LimitExceeded`` when all together are too long."""
+        self.kept += len(name)
+        if self.kept > self.most:
+            raise LimitExceeded(
+                "names_bytes",
+                f"the names of one table have more than {self.most} bytes (Limits.names_bytes)",
+            )
+        return name
 
 
 class Budget(Struct):
@@ -96,6 +135,45 @@ class Budget(Struct):
                 f"the time limit of {self.limits.seconds:g} s for one file is used up; raise "
                 "Limits.seconds to read on",
             )
+
+    def timed(self, values: Iterable[T], every: int = _BETWEEN_LOOKS) -> Iterator[T]:
+        """The values, with a look at the clock before each ``every`` of them.
+
+        Raises:
+            LimitExceeded: the time for this file is used up.
+        """
+        for number, value in enumerate(values):
+            if not number % every:
+                self.check_time()
+            yield value
+
+    def check_tables(self, size: int) -> None:
+        """Raise ``LimitExceeded`` when tables of ``size`` bytes must not be parsed as a whole."""
+        if size > self.limits.tables_bytes:
+            raise LimitExceeded(
+                "tables_bytes",
+                f"{size} bytes of tables are over the limit of {self.limits.tables_bytes} bytes "
+                "(Limits.tables_bytes)",
+            )
+
+    def check_call(self, size: int, speed: int) -> None:
+        """Raise ``LimitExceeded`` when one call that can't be interrupted takes all the time.
+
+        Args:
+            size: of what it reads, bytes.
+            speed: what it reads at worst, bytes a second.
+        """
+        limit = int(self.limits.seconds * speed)
+        if size > limit:
+            raise LimitExceeded(
+                "seconds",
+                f"{size} bytes are too many to be read as a whole in {self.limits.seconds:g} s; "
+                "raise Limits.seconds to read on",
+            )
+
+    def names(self) -> NamesOfTable:
+        """An account for the names of one table."""
+        return NamesOfTable(self.limits.names_bytes)
 
     def check_image(self, stored: int, decoded: int) -> None:
         """Raise ``LimitExceeded`` when an image of these sizes (bytes) must not be decoded."""

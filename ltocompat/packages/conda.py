@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ltocompat.files.byteview import ByteView
+from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.packages.declared import of_conda
 from ltocompat.packages.members import member_of, members_of, zip_names
@@ -19,8 +20,8 @@ from ltocompat.packages.values import Dependency, Kind, Package, normalized
 _INDEX, _PATHS = "info/index.json", "info/paths.json"
 _INFO = re.compile(r"info-[^/]*\.tar\.(?:zst|bz2)")
 _BZIP2 = b"BZh"
-_MOST_INDEX, _MOST_PATHS = MIB, 64 * MIB
-_MOST_LINES = 10_000
+_MOST_INDEX = MIB
+_SPEED = 16 * MIB  # bytes of JSON a second, at worst
 _CLAUSE = re.compile(r"(==|!=|>=|<=|~=|=|>|<)?\s*([0-9][\w.+!]*?)(\.?\*)?")
 
 
@@ -38,10 +39,12 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
     if not isinstance(value, dict):
         problems.append(f"{_INDEX} is not an object of JSON")
         value = {}
-    requires = [
-        *_dependencies("depends", value.get("depends", []), problems),
-        *_dependencies("constrains", value.get("constrains", []), problems),
-    ]
+    requires: list[Dependency] = []
+    try:
+        for key in ("depends", "constrains"):
+            requires.extend(_dependencies(key, value.get(key, []), problems, budget))
+    except LimitExceeded as error:
+        problems.append(f"the dependencies of {_INDEX} are too much to read: {error}")
     if not isinstance(value.get("name"), str):
         problems.append(f"{_INDEX} has no name")
     subdir = value.get("subdir")
@@ -52,9 +55,9 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
         name=normalized(str(value.get("name", ""))),
         version=str(value.get("version", "")),
         requires=tuple(requires),
-        requires_dist=tuple(_lines(value.get("depends"))),
+        requires_dist=tuple(_lines(value.get("depends"), budget.limits.dependencies)),
         platforms=(subdir,) if isinstance(subdir, str) else (),
-        files=tuple(_files(found.get(_PATHS))),
+        files=tuple(_files(found.get(_PATHS), problems, budget)),
         declared=tuple(each for each in declared if each is not None),
         problems=tuple(problems),
     )
@@ -78,30 +81,44 @@ def _json(data: bytes) -> object:
         return None
 
 
-def _files(paths: ByteView | None) -> Iterator[str]:
-    value = _json(paths.peek(0, _MOST_PATHS)) if paths is not None else None
+def _files(paths: ByteView | None, problems: list[str], budget: Budget) -> Iterator[str]:
+    if paths is None:
+        return
+    try:
+        budget.check_tables(paths.size)
+        budget.check_call(paths.size, _SPEED)
+    except LimitExceeded as error:
+        problems.append(f"{_PATHS} is not read: {error}")
+        return
+    value = _json(paths.all())
     rows = value.get("paths") if isinstance(value, dict) else None
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, dict) and isinstance(row.get("_path"), str):
             yield row["_path"]
 
 
-def _lines(value: object) -> Iterator[str]:
-    for line in value[:_MOST_LINES] if isinstance(value, list) else ():
+def _lines(value: object, most: int) -> Iterator[str]:
+    for line in value[:most] if isinstance(value, list) else ():
         if isinstance(line, str):
             yield " ".join(line.split())
 
 
-def _dependencies(key: str, lines: object, problems: list[str]) -> Iterable[Dependency]:
+def _dependencies(
+    key: str, lines: object, problems: list[str], budget: Budget
+) -> Iterable[Dependency]:
     if not isinstance(lines, list):
         problems.append(f"{key} in {_INDEX} is not a list")
         return
-    for line in lines[:_MOST_LINES]:
-        text = " ".join(line.split()) if isinstance(line, str) else ""
+    limits = budget.limits
+    for line in budget.timed(lines[: limits.dependencies], every=16):
+        readable = isinstance(line, str) and len(line) <= limits.line_bytes
+        text = " ".join(line.split()) if readable else ""
         # name, versions, build: the last two may be missing.
         name, _, rest = re.sub(r"([<>=!~,|])\s+", r"\1", text).partition(" ")
         match = re.fullmatch(r"(?:[\w.-]+::)?([\w.-]+?)((?:[<>=!~].*)?)", name)
-        versions = alternatives(f"{match[2]}{rest.split(' ')[0]}") if match else None
+        written = f"{match[2]}{rest.split(' ')[0]}" if match else ""
+        few = len(re.findall(r"[,|]", written)) < limits.comparisons
+        versions = alternatives(written) if few else None
         if match is None or versions is None:
             problems.append(f"{key}: {str(line)[:120]!r} can't be read")
             continue

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from ltocompat.model.limits import MIB
+from ltocompat.model.errors import LimitExceeded
+from ltocompat.model.limits import MIB, Budget
 from ltocompat.packages.declared import Declared, of_classifiers
 from ltocompat.packages.values import Dependency, normalized
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES = MIB
 """Of metadata that are read, bytes; headers come first, and real ones stay below 100 KiB."""
-_MOST_LINES = 10_000
 _SHOWN = 120
 ENDLESS = re.compile(r"[0-9]{100}")
 """Python makes no number of thousands of digits, which whoever compares versions would ask for."""
@@ -51,26 +51,32 @@ class CoreMetadata(Struct):
     problems: list[str] = field(default_factory=list)
 
 
-def read_metadata(data: bytes) -> CoreMetadata:
-    """What METADATA says; any bytes are read, and what is broken becomes a problem."""
+def read_metadata(data: bytes, budget: Budget) -> CoreMetadata:
+    """What METADATA says; any bytes are read, and what is broken or too much becomes a problem."""
+    most = budget.limits.dependencies
     headers = _headers(data)
-    classifiers = _all(headers, "Classifier")[:_MOST_LINES]
+    classifiers = _all(headers, "Classifier")[:most]
     found = CoreMetadata(
         normalized(_one(headers, "Name")),
         _one(headers, "Version"),
-        extras=tuple(normalized(text) for text in _all(headers, "Provides-Extra")),
+        extras=tuple(normalized(text) for text in _all(headers, "Provides-Extra")[:most]),
         classifiers=tuple(classifiers),
         declared=of_classifiers(classifiers),
     )
     if not found.name:
         found.problems.append("METADATA has no Name")
     lines = _all(headers, "Requires-Dist")
-    if len(lines) > _MOST_LINES:
-        found.problems.append(f"METADATA has {len(lines)} dependencies; {_MOST_LINES} are read")
+    if len(lines) > most:
+        found.problems.append(f"METADATA has {len(lines)} dependencies; {most} are read")
     if len(data) >= MOST_BYTES and b"\n\n" not in data.replace(b"\r\n", b"\n"):
         found.problems.append(f"the headers of METADATA go on behind {MOST_BYTES} bytes")
-    found.requires_dist = tuple(" ".join(line.split()) for line in lines[:_MOST_LINES])
-    found.requires = tuple(_dependencies(lines[:_MOST_LINES], found.problems))
+    found.requires_dist = tuple(" ".join(line.split()) for line in lines[:most])
+    requires: list[Dependency] = []
+    try:
+        requires.extend(_dependencies(lines[:most], found.problems, budget))
+    except LimitExceeded as error:
+        found.problems.append(f"the dependencies of METADATA are too much to read: {error}")
+    found.requires = tuple(requires)
     return found
 
 
@@ -111,13 +117,18 @@ def _one(headers: Message, key: str) -> str:
     return next(iter(_all(headers, key)), "")
 
 
-def _dependencies(lines: Iterable[str], problems: list[str]) -> Iterable[Dependency]:
+def _dependencies(
+    lines: Iterable[str], problems: list[str], budget: Budget
+) -> Iterable[Dependency]:
     from packaging.requirements import InvalidRequirement, Requirement
 
-    for line in lines:
+    limits = budget.limits
+    for line in budget.timed(lines, every=16):
         text = " ".join(line.split())
         try:
-            requirement = Requirement(text if not ENDLESS.search(text) else "")
+            few = text.partition(";")[0].count(",") < limits.comparisons
+            readable = few and len(text) <= limits.line_bytes and not ENDLESS.search(text)
+            requirement = Requirement(text if readable else "")
         except (InvalidRequirement, ValueError, RecursionError):
             problems.append(f"Requires-Dist: {text[:_SHOWN]!r} can't be read")
             continue

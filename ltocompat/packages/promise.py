@@ -64,7 +64,7 @@ def read_promise(path: str) -> Promise | None:
         raise UsageError(f"{path}: promise is not a table; write {header} with sass = [...]")
     for key in table:
         if key not in PROMISE_KEYS:
-            near = difflib.get_close_matches(str(key), PROMISE_KEYS, 1)
+            near = difflib.get_close_matches(str(key)[:100], PROMISE_KEYS, 1)
             hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(PROMISE_KEYS)}"
             raise UsageError(f"{path}: {header} has no key {key!r}; {hint}")
     return Promise(

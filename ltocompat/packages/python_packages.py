@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
+import io
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.model.limits import MIB, Budget
+from ltocompat.model.errors import LimitExceeded
+from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.packages.declared import of_variant
 from ltocompat.packages.members import member_of, zip_names
 from ltocompat.packages.metadata import MOST_BYTES, python_and_platforms, read_metadata, read_tags
@@ -48,7 +50,7 @@ def read_wheel(view: ByteView, path: str, budget: Budget) -> Package | None:
     variant = _member(view, path, f"{stem}.dist-info/{_VARIANT}", budget)
     label = (named[2] or "") if named else ""
     declared = of_variant(variant, label, problems)
-    found = _package(Kind.WHEEL, path, stem, metadata, tags=tags, files=files)
+    found = _package(Kind.WHEEL, path, stem, metadata, budget, tags=tags, files=files)
     return replace(
         found, declared=(*declared, *found.declared), problems=(*problems, *found.problems)
     )
@@ -59,12 +61,13 @@ def _package(
     path: str,
     stem: str,
     metadata: bytes,
+    budget: Budget,
     *,
     tags: Sequence[str],
     files: tuple[str, ...],
 ) -> Package:
     """The package of which METADATA says more than the ``stem`` of its folder's name."""
-    core_metadata = read_metadata(metadata)
+    core_metadata = read_metadata(metadata, budget)
     python, platforms = python_and_platforms(tags)
     return Package(
         kind=kind,
@@ -91,10 +94,10 @@ def _member(view: ByteView, path: str, name: str, budget: Budget) -> bytes:
 
 _SUFFIX = ".dist-info"
 _SITES = ("site-packages", "dist-packages")
-_MOST_RECORD = 64 * MIB
+_MOST_RECORD = 16 * MIB
 
 
-def read_installed(folder: str) -> Package | None:
+def read_installed(folder: str, budget: Budget) -> Package | None:
     """The distribution whose metadata lie in a folder; None where they don't."""
     stem = os.path.basename(os.path.abspath(folder))
     if not stem.endswith(_SUFFIX):
@@ -102,17 +105,22 @@ def read_installed(folder: str) -> Package | None:
     stem = stem.removesuffix(_SUFFIX)
     metadata = _content(folder, "METADATA", MOST_BYTES)
     tags = read_tags(_content(folder, "WHEEL", MOST_BYTES))
-    files = tuple(_files(_content(folder, "RECORD", _MOST_RECORD)))
     problems: list[str] = []
+    files: list[str] = []
+    try:
+        files.extend(_files(_content(folder, "RECORD", _MOST_RECORD), budget))
+    except LimitExceeded as error:
+        problems.append(f"RECORD is too much to read: {error}")
     declared = of_variant(_content(folder, _VARIANT, MOST_BYTES), "", problems)
-    found = _package(Kind.INSTALLED, folder, stem, metadata, tags=tags, files=files)
+    found = _package(Kind.INSTALLED, folder, stem, metadata, budget, tags=tags, files=tuple(files))
     return replace(
         found, declared=(*declared, *found.declared), problems=(*found.problems, *problems)
     )
 
 
-def owner(path: str) -> Package | None:
+def owner(path: str, budget: Budget | None = None) -> Package | None:
     """The distribution that a file of site-packages was installed from; None for any other file."""
+    budget = budget or Budget()
     path = os.path.abspath(path)
     folder, parts = path, list[str]()
     while os.path.basename(folder) not in _SITES:
@@ -121,32 +129,39 @@ def owner(path: str) -> Package | None:
             return None
         parts.insert(0, name)
     wanted = "/".join(parts)
-    tops = _by_top(folder, os.stat(folder).st_mtime_ns)
-    for info in tops.get(parts[0], ()) if parts else ():
-        times = sorted(entry.stat().st_mtime_ns for entry in os.scandir(info))
-        package, files = _installed(info, tuple(times))
-        if wanted in files:
-            return package
+    try:
+        tops = _by_top(folder, os.stat(folder).st_mtime_ns, budget.limits)
+        for info in tops.get(parts[0], ()) if parts else ():
+            times = sorted(entry.stat().st_mtime_ns for entry in os.scandir(info))
+            package, files = _installed(info, tuple(times), budget.limits)
+            if wanted in files:
+                return package
+    except LimitExceeded as error:
+        problem = f"whose file it is, the RECORDs of {folder} are too much to read for: {error}"
+        return Package(kind=Kind.INSTALLED, path=path, name=parts[-1], problems=(problem,))
     return None
 
 
 @functools.lru_cache(maxsize=64)  # asked for each file of a package
-def _installed(info: str, changed: tuple[int, ...]) -> tuple[Package | None, frozenset[str]]:
+def _installed(
+    info: str, changed: tuple[int, ...], limits: Limits
+) -> tuple[Package | None, frozenset[str]]:
     """The distribution of a metadata folder, and all its files."""
     del changed
-    package = read_installed(info)
+    package = read_installed(info, Budget(limits))
     return package, frozenset(package.files if package is not None else ())
 
 
 @functools.lru_cache(maxsize=4)  # a folder is asked for each of its files
-def _by_top(site: str, changed: int) -> dict[str, tuple[str, ...]]:
+def _by_top(site: str, changed: int, limits: Limits) -> dict[str, tuple[str, ...]]:
     """First part of a path in site-packages -> the metadata folders of those that have such."""
     del changed
+    budget = Budget(limits)
     found: dict[str, list[str]] = {}
     for entry in sorted(os.listdir(site)):
         info = os.path.join(site, entry)
         if entry.endswith(_SUFFIX) and os.path.isdir(info):
-            files = _files(_content(info, "RECORD", _MOST_RECORD))
+            files = _files(_content(info, "RECORD", _MOST_RECORD), budget)
             for top in {file.partition("/")[0] for file in files}:
                 found.setdefault(top, []).append(info)
     return {top: tuple(infos) for top, infos in found.items()}
@@ -163,10 +178,10 @@ def _content(folder: str, name: str, most: int) -> bytes:
     return b""
 
 
-def _files(record: bytes) -> Iterator[str]:
-    lines = record.decode("utf-8", "replace").splitlines()
+def _files(record: bytes, budget: Budget) -> Iterator[str]:
+    lines = io.StringIO(record.decode("utf-8", "replace"), newline="")
     try:
-        for row in csv.reader(lines):
+        for row in budget.timed(csv.reader(lines)):
             if row:
                 yield row[0].replace("\\", "/")
     except csv.Error:

@@ -30,7 +30,7 @@ def package_in(view: ByteView, path: str, limits: Limits = DEFAULT_LIMITS) -> Pa
         limits: what reading it may cost.
     """
     try:
-        return _read(view, path, limits)
+        return _read(view, path, Budget(limits))
     except (OSError, ValueError, LtocompatError):
         # It is reported where its device code is read.
         return None
@@ -49,23 +49,24 @@ def package_of(path: str, limits: Limits = DEFAULT_LIMITS) -> Package | None:
     if path == "-":
         return None
     try:
+        budget = Budget(limits)
         if os.path.isdir(path):
-            return python_packages.read_installed(path)
+            return python_packages.read_installed(path, budget)
         with _opened(path) as view:
             if view is None:
                 return None
-            found = _read(view, path, limits)
+            found = _read(view, path, budget)
             if found is not None:
                 return found
     except (OSError, ValueError, LtocompatError):
         # It is reported where its device code is read.
         return None
-    return python_packages.owner(path)
+    return python_packages.owner(path, budget)
 
 
-def _read(view: ByteView, path: str, limits: Limits) -> Package | None:
+def _read(view: ByteView, path: str, budget: Budget) -> Package | None:
     for read in _READERS:
-        found = read(view, path, Budget(limits))
+        found = read(view, path, budget)
         if found is not None:
             return found
     return None

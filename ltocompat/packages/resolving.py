@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ltocompat.facts.libraries import library_packages, toolkit_majors, toolkit_packages
 from ltocompat.facts.toolkits import toolkit_pins
+from ltocompat.model.limits import Budget
 from ltocompat.model.target import System
 from ltocompat.packages.values import Dependency, Kind, Package, normalized
 from ltocompat.targets.systems import MarkerEnvironment
@@ -62,17 +63,23 @@ class Way(Struct, frozen=True):
     only_limits: bool = False
 
 
-def ways_to(part: str, package: Package, others: Sequence[Package] = ()) -> tuple[Way, ...]:
+def ways_to(
+    part: str, package: Package, others: Sequence[Package] = (), budget: Budget | None = None
+) -> tuple[Way, ...]:
     """Every way to a part.
 
     Args:
         part: ``nvjitlink`` or ``nvrtc``.
         package: the package to start with.
         others: packages at hand, whose metadata is followed.
+        budget: what it may cost; None for the usual.
+
+    Raises:
+        LimitExceeded: the time is used up.
     """
     found = [
         way
-        for reached in _Walk(package, others).dependencies()
+        for reached in _Walk(package, others, budget or Budget()).dependencies()
         for way in _ways_of(part, package.kind, reached)
     ]
     limits = [
@@ -138,8 +145,11 @@ def _required(text: str, package: str) -> tuple[str, ...]:
     return tuple(found for extra in extras.split(",") for found in toolkit_packages(major, extra))
 
 
-def not_at_hand(package: Package, others: Sequence[Package] = ()) -> tuple[str, ...]:
+def not_at_hand(
+    package: Package, others: Sequence[Package] = (), budget: Budget | None = None
+) -> tuple[str, ...]:
     """Dependencies that may bring a library of CUDA, but whose metadata is not known here."""
+    budget = budget or Budget()
     names = {other.name for other in others}
     known = names | library_packages().keys() | {_TOOLKIT, *_BRINGS_NOTHING}
     environment = _environment(package)
@@ -147,7 +157,7 @@ def not_at_hand(package: Package, others: Sequence[Package] = ()) -> tuple[str, 
     found = (
         require.name
         for each in every
-        for require in each.requires
+        for require in budget.timed(each.requires, every=16)
         if not require.only_limits
         and environment.holds(require.marker)
         and require.name not in known
@@ -182,16 +192,21 @@ class Lead(Struct, frozen=True):
     extra: str | None = None
 
 
-def leads(package: Package, others: Sequence[Package] = ()) -> tuple[Lead, ...]:
+def leads(
+    package: Package, others: Sequence[Package] = (), budget: Budget | None = None
+) -> tuple[Lead, ...]:
     """Every package with libraries of CUDA that a Python package installs, each way once.
 
     Args:
         package: the package to start with.
         others: packages at hand, whose metadata is followed.
+        budget: what it may cost; None for the usual.
+
+    Raises:
+        LimitExceeded: the time is used up.
     """
-    found = (
-        lead for reached in _Walk(package, others).dependencies() for lead in _leads_of(reached)
-    )
+    walk = _Walk(package, others, budget or Budget())
+    found = (lead for reached in walk.dependencies() for lead in _leads_of(reached))
     return tuple(dict.fromkeys(found))
 
 
@@ -245,13 +260,14 @@ class _Reached(Struct, frozen=True):
 class _Walk:
     """Through the dependencies of a package, and of those at hand that it depends on."""
 
-    def __init__(self, package: Package, others: Sequence[Package]) -> None:
+    def __init__(self, package: Package, others: Sequence[Package], budget: Budget) -> None:
         self._package = package
+        self._budget = budget
         self._others = {other.name: other for other in others}
 
     def dependencies(self) -> Iterator[_Reached]:
         """Every dependency that is installed, by each way to it; the nearest first."""
-        for dependency, extra in _installed(self._package, self._package.extras):
+        for dependency, extra in _installed(self._package, self._package.extras, self._budget):
             yield from self._behind(dependency, dependency.line, extra, 0)
 
     def _behind(
@@ -259,25 +275,29 @@ class _Walk:
     ) -> Iterator[_Reached]:
         if depth > _DEEPEST:
             return
+        self._budget.check_time()
         other = self._others.get(dependency.name)
         yield _Reached(dependency, line, extra, followed=other is not None)
         if other is not None:
-            for following, _ in _installed(other, sorted(dependency.asks)):
+            for following, _ in _installed(other, sorted(dependency.asks), self._budget):
                 way = f"{line}{_STEP}{_short(following.line)}"
                 yield from self._behind(following, way, extra, depth + 1)
 
 
-def _installed(package: Package, extras: Iterable[str]) -> Iterator[tuple[Dependency, str | None]]:
+def _installed(
+    package: Package, extras: Iterable[str], budget: Budget
+) -> Iterator[tuple[Dependency, str | None]]:
     """What a package depends on always, and by which of these extras."""
     environment = _environment(package)
     order = {extra: number for number, extra in enumerate(dict.fromkeys(extras))}
     for require in package.requires:
+        budget.check_time()
         if environment.holds(require.marker):
             yield require, None
             continue
         named = _extras_that_decide(require.marker)
         tried = order if named is None else sorted(named & order.keys(), key=order.__getitem__)
-        for extra in tried:
+        for extra in budget.timed(tried, every=16):
             if environment.with_extra(extra).holds(require.marker):
                 yield require, extra
 

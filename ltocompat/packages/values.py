@@ -5,9 +5,10 @@ from __future__ import annotations
 import enum
 import re
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ltocompat.model.image import Host
+from ltocompat.model.limits import Budget
 from ltocompat.model.requirement import Required
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.packages.declared import Declared
@@ -99,6 +100,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
         signatures: its modules, equal ones counted together.
         others: packages given beside it, such as those that it depends on.
         promise: what its project promises; None where nothing is promised.
+        budget: what judging it may cost.
     """
 
     package: Package
@@ -107,6 +109,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
     signatures: tuple[tuple[ModuleSignature, int], ...] = ()
     others: tuple[Package, ...] = ()
     promise: Promise | None = None
+    budget: Budget = field(default_factory=Budget)
 
 
 def normalized(name: str) -> str:

@@ -167,7 +167,7 @@ def cubin_kernels(stored: StoredImage) -> tuple[str, ...] | None:
 def _parse_cubin(stored: StoredImage, data: bytes | None) -> Cubin:
     payload = stored.payload
     view = payload.stored if data is None else payload.stored.of(data)
-    return Cubin.parse(view, payload.budget.limits, _cubin_size(stored))
+    return Cubin.parse(view, payload.budget, _cubin_size(stored))
 
 
 def _cubin_size(stored: StoredImage) -> int:
@@ -328,11 +328,12 @@ def _ptx(stored: StoredImage, detail: Detail) -> _Facts:
     if not detail.kernels:
         return facts
     prefix.grow(stored.payload.budget.limits.image_bytes)
-    kernels = ptx.kernels(prefix.data)
+    budget = stored.payload.budget
+    kernels = ptx.kernels(prefix.data, budget)
     return facts._replace(
         kernels=kernels,
-        empty_kernels=bool(kernels) and ptx.only_empty_kernels(prefix.data),
-        symbols=undefined_in_ptx(prefix.data),
+        empty_kernels=bool(kernels) and ptx.only_empty_kernels(prefix.data, budget),
+        symbols=undefined_in_ptx(prefix.data, budget),
     )
 
 

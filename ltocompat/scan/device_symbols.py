@@ -7,15 +7,16 @@ from collections.abc import Iterable
 from ltocompat.facts import is_provided
 from ltocompat.files.images import cubin_symbols, ptx
 from ltocompat.files.images.cubin import Cubin
+from ltocompat.model.limits import Budget
 from ltocompat.model.symbols import DeviceSymbols
 
 
-def of_ptx(data: bytes) -> DeviceSymbols:
+def of_ptx(data: bytes, budget: Budget) -> DeviceSymbols:
     """The symbols of PTX text, comments and all."""
-    text = ptx.without_comments(data)
-    found = ptx.read(text)
+    text = ptx.without_comments(data, budget)
+    found = ptx.read(text, budget)
     absent = _sorted(found.bodiless)
-    functions, needed = ptx.used(text, found, absent) if absent else ((), ())
+    functions, needed = ptx.used(text, found, absent, budget) if absent else ((), ())
     return DeviceSymbols(
         undefined_functions=functions,
         needed_by_kernels=needed,
@@ -26,9 +27,9 @@ def of_ptx(data: bytes) -> DeviceSymbols:
     )
 
 
-def undefined_in_ptx(data: bytes) -> DeviceSymbols:
+def undefined_in_ptx(data: bytes, budget: Budget) -> DeviceSymbols:
     """What PTX text leaves undefined; most text has no function but kernels, and is not parsed."""
-    return of_ptx(data).without_definitions() if b".func" in data else DeviceSymbols()
+    return of_ptx(data, budget).without_definitions() if b".func" in data else DeviceSymbols()
 
 
 def of_cubin(cubin: Cubin) -> DeviceSymbols:

@@ -116,10 +116,10 @@ def _symbols_of(stored: StoredImage) -> DeviceSymbols | None:
     """The symbols of an image; None where they can't be read, as those of LTO-IR."""
     try:
         if stored.kind is ImageKind.PTX:
-            return of_ptx(image_bytes(stored))
+            return of_ptx(image_bytes(stored), stored.payload.budget)
         if stored.kind is ImageKind.SASS:
             view = ByteView.of(image_bytes(stored))
-            return of_cubin(Cubin.parse(view, stored.payload.budget.limits))
+            return of_cubin(Cubin.parse(view, stored.payload.budget))
     except Malformed:  # which the first pass has told already, where it read that far
         return None
     return None

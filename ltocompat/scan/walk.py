@@ -13,7 +13,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 
 from msgspec import Struct, field
@@ -174,7 +174,10 @@ def _records(
     if place == Place(place.path) and view.size >= slices.LARGE:
         jobs = workers.available(settings.jobs)
     budget = Budget(settings.limits)
-    host = read_host(view, budget) if jobs > 1 and container_of(view) is None else None
+    host = None
+    if jobs > 1 and container_of(view) is None:
+        with suppress(LimitExceeded):  # which a walk from the front comes upon again, and says
+            host = read_host(view, budget)
     if host is None:
         for stored in stored_in_file(view, place, settings):
             yield from _described(stored, settings.detail)
@@ -183,7 +186,7 @@ def _records(
     sliced = slices.SlicedFile(view, place, host, budget, settings.detail)
     spans = sliced.spans(jobs)
     with sliced.workers(spans, jobs) as found:
-        described = _needing(host, place)  # while they read
+        described = _needing_in_time(host, place)  # while they read
         for record in sliced.joined(spans, found):
             if isinstance(record, Module):
                 settings.report(place.path, record.place.offset or 0, view.size)
@@ -345,6 +348,13 @@ def _stored(
 
 
 def _stored_in_plain_file(view: ByteView, place: Place, budget: Budget) -> Iterator[Stored]:
+    try:
+        yield from _host_and_code(view, place, budget)
+    except LimitExceeded as error:
+        yield Skipped(place, f"the rest is not read: {error}", view.size, error.limit)
+
+
+def _host_and_code(view: ByteView, place: Place, budget: Budget) -> Iterator[Stored]:
     host = read_host(view, budget)
     if host is None:
         whole = _whole_file(view, place, budget)
@@ -367,6 +377,13 @@ def _needing(host: ObjectFile, place: Place) -> Host | None:
     described = host.describe(place, exports=tagged is not None)
     needs = described.undefined_registrations or described.nvjitlink_imports or described.libraries
     return described if needs or described.linked or not place.members else None
+
+
+def _needing_in_time(host: ObjectFile, place: Place) -> Host | Skipped | None:
+    try:
+        return _needing(host, place)
+    except LimitExceeded as error:
+        return Skipped(place, f"what the file needs is not read: {error}", None, error.limit)
 
 
 def _whole_file(view: ByteView, place: Place, budget: Budget) -> StoredModule | None:

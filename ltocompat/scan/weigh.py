@@ -166,7 +166,7 @@ class Weigher:
         kernels = self.measured.kernels
         try:
             data = ByteView.of(stored.payload.decode())
-            sizes = Cubin.parse(data, stored.payload.budget.limits).kernel_sizes()
+            sizes = Cubin.parse(data, stored.payload.budget).kernel_sizes()
         except Malformed:
             self.measured.kernels_left_out += 1
             return

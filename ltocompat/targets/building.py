@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
+from ltocompat.model.limits import Budget
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, System, Target, VersionSet
 from ltocompat.targets.gpu_groups import gpus_named
 from ltocompat.targets.inline import EXAMPLE
@@ -26,10 +27,12 @@ class ValueOrigin(Struct, frozen=True):
     Attributes:
         source: what ``VersionSet.source`` says: ``given``, ``prod.toml``.
         folder: what the path of a lock is relative to.
+        budget: what reading their locks may cost.
     """
 
     source: str
     folder: str
+    budget: Budget = field(default_factory=Budget)
 
 
 def build(name: str, keys: Mapping[str, str], origin: ValueOrigin) -> Target:
@@ -104,7 +107,8 @@ def _libraries(
         from ltocompat.targets.lockfiles import locked_libraries
 
         path = os.path.join(origin.folder, keys["lock"])
-        found |= locked_libraries(os.path.normpath(path), system, keys.get("python"))
+        path = os.path.normpath(path)
+        found |= locked_libraries(path, system, keys.get("python"), origin.budget)
     for key in _LIBRARIES:
         if key in keys:
             found[key] = read_releases(key, keys[key], origin.source)

@@ -6,6 +6,7 @@ import re
 
 from ltocompat.facts.drivers import driver_branches
 from ltocompat.model.errors import UsageError, did_you_mean
+from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.targets.gpu_groups import is_gpu
 
 KEYS = (
@@ -87,7 +88,13 @@ def split(text: str) -> dict[str, str]:
 
 
 def _with_container(text: str) -> tuple[str, str | None]:
-    """What stands before the key ``container``, and its value."""
+    """What stands before the key ``container``, and its value.
+
+    Raises:
+        UsageError: the text is longer than any that has a meaning.
+    """
+    if len(text) > DEFAULT_LIMITS.line_bytes:
+        raise UsageError(f"{text[:60]!r} and so on is too long for a target; write {EXAMPLE}")
     match = _CONTAINER.search(text)
     return (text, None) if match is None else (text[: match.start()], match[1].strip())
 
@@ -149,6 +156,8 @@ def check(key: str, value: str) -> None:
     Raises:
         UsageError: it isn't so.
     """
+    if len(value) > DEFAULT_LIMITS.line_bytes:
+        raise UsageError(f"{key} = {value[:60]!r} and so on is too long; write fewer values")
     if not value:
         raise UsageError(f"{key} has no value; write {key}=..., as in {EXAMPLE}")
     if key not in COMPARED and value.startswith(_CONTINUES):

@@ -13,15 +13,18 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from ltocompat.model.errors import Missing, UsageError
+from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.target import System
 from ltocompat.targets.pins import Pin, is_wanted
 from ltocompat.targets.systems import MarkerEnvironment
 from ltocompat.targets.text_file import read_text
 
 Table = dict[str, Any]
+# What readers of YAML read at worst, bytes a second: with libyaml, and without.
+_SPEED, _SLOW_SPEED = MIB // 2, MIB // 16
 
 
-def read_pylock(lock: Table, environment: MarkerEnvironment) -> tuple[Pin, ...]:
+def read_pylock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> tuple[Pin, ...]:
     """The packages of a pylock.toml whose markers hold; with no extra, or with any one of them.
 
     Raises:
@@ -32,12 +35,13 @@ def read_pylock(lock: Table, environment: MarkerEnvironment) -> tuple[Pin, ...]:
     found: list[Pin] = []
     for extras in choices:
         seen = environment.with_choice(extras, groups)
-        holding = (p for p in _tables(lock.get("packages")) if seen.holds(_text(p.get("marker"))))
+        packages = budget.timed(_tables(lock.get("packages")), every=16)
+        holding = (p for p in packages if seen.holds(_text(p.get("marker"))))
         found += [pin for package in holding for pin in _pin(package)]
     return tuple(dict.fromkeys(found))
 
 
-def read_uv_lock(lock: Table, environment: MarkerEnvironment) -> tuple[Pin, ...]:
+def read_uv_lock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> tuple[Pin, ...]:
     """The packages of a uv.lock that the project needs; with no extra, or with any one of them.
 
     Development groups are left out, since they aren't deployed.
@@ -45,10 +49,12 @@ def read_uv_lock(lock: Table, environment: MarkerEnvironment) -> tuple[Pin, ...]
     Raises:
         UsageError: it hasn't the structure of one.
     """
-    return tuple(dict.fromkeys(_Graph(lock).pins(environment)))
+    return tuple(dict.fromkeys(_Graph(lock, budget).pins(environment)))
 
 
-def read_poetry_lock(lock: Table, environment: MarkerEnvironment) -> tuple[Pin, ...]:
+def read_poetry_lock(
+    lock: Table, environment: MarkerEnvironment, budget: Budget
+) -> tuple[Pin, ...]:
     """The packages of a poetry.lock whose markers hold; those of development groups are left out.
 
     Locks before 2.1 keep no markers: each package that is wanted counts.
@@ -57,7 +63,7 @@ def read_poetry_lock(lock: Table, environment: MarkerEnvironment) -> tuple[Pin, 
         UsageError: it hasn't the structure of one.
     """
     found: list[Pin] = []
-    for package in _tables(lock.get("package")):
+    for package in budget.timed(_tables(lock.get("package")), every=16):
         groups = package.get("groups", [package.get("category") or "main"])
         markers = package.get("markers")
         # One text for all groups, or a table with a text for each.
@@ -77,7 +83,8 @@ class _Visit(Struct, frozen=True):
 class _Graph:
     """The packages of a uv.lock; its markers stand on the ways between them."""
 
-    def __init__(self, lock: Table) -> None:
+    def __init__(self, lock: Table, budget: Budget) -> None:
+        self._budget = budget
         self._packages = _tables(lock.get("package"))
         self._by_name: dict[str, list[int]] = {}
         for index, package in enumerate(self._packages):
@@ -113,11 +120,12 @@ class _Graph:
     def _edges(
         self, dependencies: Iterable[Table], environment: MarkerEnvironment
     ) -> Iterator[_Visit]:
-        for dependency in dependencies:
+        for dependency in self._budget.timed(dependencies, every=16):
             if not environment.holds(_text(dependency.get("marker"))):
                 continue
             version = dependency.get("version")
-            for index in self._by_name.get(_text(dependency.get("name")), ()):
+            named = self._by_name.get(_text(dependency.get("name")), ())
+            for index in self._budget.timed(named, every=16):
                 package = self._packages[index]
                 forks = _texts(package.get("resolution-markers"))
                 here = not forks or any(environment.holds(marker) for marker in forks)
@@ -182,7 +190,7 @@ _SUBDIRS = {
 }
 
 
-def read_conda_lock(path: str, system: System) -> tuple[Pin, ...]:
+def read_conda_lock(path: str, system: System, budget: Budget) -> tuple[Pin, ...]:
     """The packages of a conda-lock.yml or a pixi.lock that a system gets.
 
     Of a pixi.lock that is the environment ``default``, or where it has none, any of its others.
@@ -190,27 +198,31 @@ def read_conda_lock(path: str, system: System) -> tuple[Pin, ...]:
     Args:
         path: the file.
         system: of the target; WSL2 is a Linux to conda.
+        budget: what reading it may cost.
 
     Raises:
         UsageError: it can't be read, or hasn't the structure of one.
         Missing: no reader of YAML is installed.
     """
-    lock = _table(_load(path))
+    lock = _table(_load(path, budget))
     subdir = _SUBDIRS["linux" if system.name == "wsl2" else system.name, system.machine]
     pins = _of_pixi(lock, subdir) if "environments" in lock else _of_conda_lock(lock, subdir)
     return tuple(dict.fromkeys(pins))
 
 
-def _load(path: str) -> object:
+def _load(path: str, budget: Budget) -> object:
     try:
         import yaml
     except ModuleNotFoundError:
         raise Missing(
             f"no reader of YAML is installed for {path}; run pip install 'ltocompat[yaml]'"
         ) from None
-    text = read_text(path)
+    text = read_text(path, budget)
+    fast = getattr(yaml, "CBaseLoader", None)
+    budget.check_call(len(text), _SPEED if fast else _SLOW_SPEED)
     try:
-        return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+        # All scalars as texts: numbers of base 60, merged keys and such take time without end.
+        return yaml.load(text, fast or yaml.BaseLoader)  # noqa: S506
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = " ".join(str(getattr(error, "problem", None) or "nested too deeply").split())
         raise UsageError(f"{path} is not a YAML file: {reason[:200]}; mend it") from error

@@ -6,7 +6,8 @@ import os
 from typing import Any
 
 from ltocompat.model.arch import Release
-from ltocompat.model.errors import UsageError
+from ltocompat.model.errors import LimitExceeded, UsageError
+from ltocompat.model.limits import Budget
 from ltocompat.model.target import System, VersionSet
 from ltocompat.targets.lock_tables import (
     read_conda_lock,
@@ -21,7 +22,7 @@ from ltocompat.targets.text_file import read_toml
 
 
 def locked_libraries(
-    path: str, system: System, python: str | None
+    path: str, system: System, python: str | None, budget: Budget | None = None
 ) -> dict[str, VersionSet[Release]]:
     """What a lock file pins of nvJitLink and NVRTC, by their keys.
 
@@ -30,18 +31,22 @@ def locked_libraries(
             ``.toml`` as TOML, any other as requirements.
         system: of the target, for the markers.
         python: of the target, ``3.11``; None for the version that runs here.
+        budget: what reading it may cost; None for the usual.
 
     Raises:
         UsageError: the file can't be read, is no lock file, or has none of the packages.
         Missing: it is YAML, and no reader of that is installed.
     """
+    budget = budget or Budget()
     environment = MarkerEnvironment.of(system, python)
     name = os.path.basename(path)
     try:
-        pins = _pins(path, environment)
+        pins = _pins(path, environment, budget)
+        found = libraries(pins, name, budget)
+    except LimitExceeded as error:
+        raise UsageError(f"{path}: {error}") from error
     except UsageError as error:
         raise error if path in str(error) else UsageError(f"{path}: {error}") from error
-    found = libraries(pins, name)
     if not found:
         raise UsageError(
             f"{path} has no {LOOKED_FOR} for {environment}; write nvjitlink= and nvrtc= instead"
@@ -59,17 +64,17 @@ def _is_poetry(tables: dict[str, Any]) -> bool:
     return isinstance(metadata, dict) and "lock-version" in metadata
 
 
-def _pins(path: str, environment: MarkerEnvironment) -> tuple[Pin, ...]:
+def _pins(path: str, environment: MarkerEnvironment, budget: Budget) -> tuple[Pin, ...]:
     if path.endswith((".yml", ".yaml", "pixi.lock")):
-        return read_conda_lock(path, environment.system)
+        return read_conda_lock(path, environment.system, budget)
     if not path.endswith((".toml", ".lock")):
-        return read_requirements(path, environment)
-    tables = read_toml(path)
+        return read_requirements(path, environment, budget)
+    tables = read_toml(path, budget)
     if not is_lock(tables):
         raise UsageError(
             f"{path} is not a lock file that is read here; give a requirements.txt, a pylock.toml, "
             "a uv.lock, a poetry.lock, a conda-lock.yml or a pixi.lock"
         )
     if _is_poetry(tables):
-        return read_poetry_lock(tables, environment)
-    return (read_pylock if "lock-version" in tables else read_uv_lock)(tables, environment)
+        return read_poetry_lock(tables, environment, budget)
+    return (read_pylock if "lock-version" in tables else read_uv_lock)(tables, environment, budget)

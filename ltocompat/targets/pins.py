@@ -12,6 +12,7 @@ from msgspec import Struct
 from ltocompat.facts import linker_wheels
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
+from ltocompat.model.limits import Budget
 from ltocompat.model.target import Quantifier, VersionSet
 from ltocompat.targets.versions.packages import admitted, release_of
 from ltocompat.targets.versions.releases import TITLES, existing, known_releases
@@ -69,7 +70,7 @@ def is_wanted(package: str) -> bool:
     return _PACKAGE.fullmatch(package) is not None
 
 
-def libraries(pins: Iterable[Pin], source: str) -> dict[str, VersionSet[Release]]:
+def libraries(pins: Iterable[Pin], source: str, budget: Budget) -> dict[str, VersionSet[Release]]:
     """What the pins say of nvJitLink and NVRTC, by their keys.
 
     cuda-toolkit stands for the libraries of its release where these have no pin of their own.
@@ -77,17 +78,25 @@ def libraries(pins: Iterable[Pin], source: str) -> dict[str, VersionSet[Release]
     Args:
         pins: those whose markers hold on the target.
         source: name of the lock file.
+        budget: what it may cost.
 
     Raises:
+        LimitExceeded: there are too many pins.
         UsageError: a pin leaves no version that is known or can be.
     """
     by_part: dict[str, list[Pin]] = {}
-    for pin in dict.fromkeys(pins):
+    for pin in budget.timed(dict.fromkeys(pins)):
+        # Each part of a range is compared with each version that there is.
+        if pin.specifiers.count(",") >= budget.limits.comparisons:
+            raise UsageError(
+                f"{source}: {pin.package} is compared with over {budget.limits.comparisons} "
+                "versions; pin one"
+            )
         by_part.setdefault(pin.part, []).append(pin)
     found: dict[str, VersionSet[Release]] = {}
     for part in ("nvjitlink", "nvrtc"):
         own = by_part.get(part) or by_part.get("toolkit", [])
-        meanings = {pin: _meaning(pin, source) for pin in own}
+        meanings = {pin: _meaning(pin, source) for pin in budget.timed(own, every=1)}
         meanings = {pin: meaning for pin, meaning in meanings.items() if _has(part, meaning)}
         if meanings:
             found[part] = _known(meanings, source)

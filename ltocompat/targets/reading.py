@@ -7,34 +7,42 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ltocompat.model.errors import UsageError, did_you_mean
+from ltocompat.model.errors import LimitExceeded, UsageError, did_you_mean
+from ltocompat.model.limits import Budget
 from ltocompat.model.target import Target
 from ltocompat.targets.building import ValueOrigin, build
 from ltocompat.targets.inline import EXAMPLE, check, is_inline, is_word, known_key, split, with_keys
 from ltocompat.targets.text_file import OWN, PYPROJECT, own_tables, read_toml
 
 
-def targets_of_file(path: str, shown: str, name: str | None) -> tuple[Target, ...]:
+def targets_of_file(
+    path: str, shown: str, name: str | None, budget: Budget | None = None
+) -> tuple[Target, ...]:
     """The targets of a TOML file, or the one that is asked for.
 
     Args:
         path: the file.
         shown: the file as the user wrote it.
         name: of one target; None for all.
+        budget: what reading it may cost; None for the usual.
 
     Raises:
         UsageError: the file has no such target, or one that means nothing.
     """
-    tables = _targets(path)
+    budget = budget or Budget()
+    tables = _targets(path, budget)
     if not tables:
         _explain_missing(path, shown)
     if name is None:
-        return tuple(_target(path, key, tables[key]) for key in tables)
+        try:
+            return tuple(_target(path, key, tables[key], budget) for key in budget.timed(tables))
+        except LimitExceeded as error:
+            raise UsageError(f"{shown}: {error}") from error
     if name not in tables:
         raise UsageError(
             f"{shown} has no target {name}{did_you_mean(name, tables)}; it has {', '.join(tables)}"
         )
-    return (_target(path, name, tables[name]),)
+    return (_target(path, name, tables[name], budget),)
 
 
 def _target_of_project(name: str, where: str) -> Target | None:
@@ -43,21 +51,22 @@ def _target_of_project(name: str, where: str) -> Target | None:
     Raises:
         UsageError: a file on the way can't be read, or its target means nothing.
     """
-    path, tables = _project(where)
-    return _target(path, name, tables[name]) if name in tables else None
+    budget = Budget()
+    path, tables = _project(where, budget)
+    return _target(path, name, tables[name], budget) if name in tables else None
 
 
 def names_of_project(where: str) -> tuple[str, tuple[str, ...]]:
     """The file that named targets are looked for in, by its base name, and the targets in it."""
-    path, tables = _project(where)
+    path, tables = _project(where, Budget())
     return os.path.basename(path), tuple(tables)
 
 
-def _project(where: str) -> tuple[str, dict[str, Any]]:
+def _project(where: str, budget: Budget) -> tuple[str, dict[str, Any]]:
     for folder in _parents(where):
         for file in (OWN, PYPROJECT):
             path = os.path.join(folder, file)
-            if os.path.isfile(path) and (tables := _targets(path)):
+            if os.path.isfile(path) and (tables := _targets(path, budget)):
                 return path, tables
     return "", {}
 
@@ -70,8 +79,8 @@ def _parents(where: str) -> Iterator[str]:
         yield folder
 
 
-def _targets(path: str) -> dict[str, Any]:
-    found = (own_tables(path).tables or {}).get("targets", {})
+def _targets(path: str, budget: Budget) -> dict[str, Any]:
+    found = (own_tables(path, budget).tables or {}).get("targets", {})
     if not isinstance(found, dict):
         raise UsageError(f"{path}: targets is not a table; write [targets.NAME]")
     return found
@@ -86,8 +95,8 @@ def _explain_missing(path: str, shown: str) -> None:
     raise UsageError(f"{shown} names no target; write a table {header} with driver = ...")
 
 
-def _target(path: str, name: str, value: object) -> Target:
-    origin = ValueOrigin(os.path.basename(path), os.path.dirname(path))
+def _target(path: str, name: str, value: object, budget: Budget) -> Target:
+    origin = ValueOrigin(os.path.basename(path), os.path.dirname(path), budget)
     try:
         return build(name, _keys(value), origin)
     except UsageError as error:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.model.errors import UsageError
+from ltocompat.model.limits import Budget
 from ltocompat.targets.pins import Pin, is_wanted
 from ltocompat.targets.systems import MarkerEnvironment
 from ltocompat.targets.text_file import read_text
@@ -22,20 +23,22 @@ _INCLUDE = re.compile(r"(?:--requirement|--constraint)(?:\s+|=)(.+)|-[rc]\s*(.+)
 # Requirements without a name: a folder, a file, something to fetch.
 _PLACE = re.compile(r".*[/\\].*|\.|.*\.(?:whl|zip|tar\.\w+|tgz)")
 _DEPTH = 20
+_HASHES = 200  # characters of a hash, with its option
 
 
-def read_requirements(path: str, environment: MarkerEnvironment) -> tuple[Pin, ...]:
+def read_requirements(path: str, environment: MarkerEnvironment, budget: Budget) -> tuple[Pin, ...]:
     """The pins that hold on a target; those of constraints too, since whatever is installed obeys.
 
     Args:
         path: the file; what it includes lies beside it.
         environment: what its markers see.
+        budget: what reading it may cost.
 
     Raises:
         UsageError: a file can't be read, or a line is no requirement.
     """
     specifiers: dict[str, list[str]] = {}
-    for pin in _walk(path, environment, seen=[]):
+    for pin in _walk(path, environment, budget, seen=[]):
         specifiers.setdefault(pin.package, []).append(pin.specifiers)
     return tuple(
         Pin(package, ",".join(text for text in dict.fromkeys(texts) if text))
@@ -43,21 +46,26 @@ def read_requirements(path: str, environment: MarkerEnvironment) -> tuple[Pin, .
     )
 
 
-def _walk(path: str, environment: MarkerEnvironment, seen: list[str]) -> Iterator[Pin]:
-    text = read_text(path)
+def _walk(
+    path: str, environment: MarkerEnvironment, budget: Budget, seen: list[str]
+) -> Iterator[Pin]:
+    text = read_text(path, budget)
     real = os.path.realpath(path)
     if real in seen:
         return
     seen.append(real)
     if len(seen) > _DEPTH:
         raise UsageError(f"{path} is one of more than {_DEPTH} files included; give one by itself")
-    for number, line in _lines(text):
+    for number, line in budget.timed(_lines(text, budget), every=16):
         included = _INCLUDE.fullmatch(line)
         if included is not None:
             name = (included[1] or included[2]).strip().strip("'\"")
-            yield from _walk(_beside(path, name), environment, seen)
+            yield from _walk(_beside(path, name), environment, budget, seen)
         elif not line.startswith("-"):
-            yield from _pin(line, f"{os.path.basename(path)}:{number}", environment)
+            place = f"{os.path.basename(path)}:{number}"
+            if len(line) > budget.limits.line_bytes + _HASHES * line.count("--hash"):
+                raise UsageError(f"{place}: this line is too long; give what pip freeze prints")
+            yield from _pin(line, place, environment)
 
 
 def _beside(path: str, name: str) -> str:
@@ -66,12 +74,12 @@ def _beside(path: str, name: str) -> str:
     return os.path.join(os.path.dirname(path), name)
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
+def _lines(text: str, budget: Budget) -> Iterator[tuple[int, str]]:
     """Logical lines with their numbers: continued ones joined, comments and blanks left out."""
     parts: list[str] = []
     start = 0
     # What is behind the last line ends a continuation that the file doesn't.
-    for number, line in enumerate((*text.splitlines(), ""), 1):
+    for number, line in budget.timed(enumerate((*text.splitlines(), ""), 1)):
         if not parts:
             start = number
         comment = line.lstrip().startswith("#")

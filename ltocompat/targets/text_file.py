@@ -4,32 +4,48 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import stat
 import tomllib
 from typing import Any
 
 from msgspec import Struct
 
-from ltocompat.model.errors import UsageError
+from ltocompat.model.errors import LimitExceeded, UsageError
+from ltocompat.model.limits import MIB, Budget
 
-# Lock files of large projects have a few MB.
-_MOST = 64 << 20
+# What tomllib reads at worst, bytes a second: it is Python, and asks nobody for the time.
+_SPEED = MIB // 2
+# The time that it takes for a key grows with the square of the number of its parts.
+_ENDLESS_KEY = re.compile(
+    r"""(?<![\w."'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}"""
+)
+# Python writes no number of thousands of digits, as a sentence about it would.
+_ENDLESS_NUMBER = re.compile(r"\b0[xob][0-9a-fA-F_]{1000}")
 
 
-def read_text(path: str) -> str:
+def read_text(path: str, budget: Budget | None = None) -> str:
     """The text of a file in UTF-8, or in UTF-16 as PowerShell redirects it.
+
+    Args:
+        path: the file.
+        budget: what reading it may cost; None for the usual.
 
     Raises:
         UsageError: it can't be read, is too large, or is no text.
     """
+    most = (budget or Budget()).limits.tables_bytes
     try:
         # Opening a pipe would wait for whoever writes into it.
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise UsageError(f"{path} is not a regular file; give a lock file or a file of targets")
         with open(path, "rb") as file:
-            content = file.read(_MOST + 1)
-        if len(content) > _MOST:
-            raise UsageError(f"{path} has more than 64 MiB; give a lock file or a file of targets")
+            content = file.read(most + 1)
+        if len(content) > most:
+            raise UsageError(
+                f"{path} has more than {most} bytes (Limits.tables_bytes); give a lock file or a "
+                "file of targets"
+            )
         wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         text = content.decode("utf-16" if wide else "utf-8-sig")
     except FileNotFoundError as error:
@@ -44,14 +60,27 @@ def read_text(path: str) -> str:
     return text
 
 
-def read_toml(path: str) -> dict[str, Any]:
+def read_toml(path: str, budget: Budget | None = None) -> dict[str, Any]:
     """The tables of a TOML file.
 
+    Args:
+        path: the file.
+        budget: what reading it may cost; None for the usual.
+
     Raises:
-        UsageError: it can't be read, or is no TOML.
+        UsageError: it can't be read, is too much to read, or is no TOML.
     """
+    text = read_text(path, budget)
     try:
-        return tomllib.loads(read_text(path))
+        (budget or Budget()).check_call(len(text), _SPEED)
+    except LimitExceeded as error:
+        raise UsageError(f"{path}: {error}") from error
+    if _ENDLESS_KEY.search(text):
+        raise UsageError(f"{path} has a key of over 100 parts; mend it")
+    if _ENDLESS_NUMBER.search(text):
+        raise UsageError(f"{path} has a number of over 1000 digits; mend it")
+    try:
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         reason = str(error) or "nested too deeply"
         raise UsageError(f"{path} is not a TOML file: {reason}; mend it") from error
@@ -86,16 +115,20 @@ class OwnTables(Struct, frozen=True):
         return f"[{self.prefix}{name}]"
 
 
-def own_tables(path: str) -> OwnTables:
+def own_tables(path: str, budget: Budget | None = None) -> OwnTables:
     """Our tables of a file.
 
     A pyproject.toml has other tools' tables beside ours. What is copied from one into an
     ltocompat.toml means the same there.
 
+    Args:
+        path: the file.
+        budget: what reading it may cost; None for the usual.
+
     Raises:
         UsageError: the file can't be read, ``tool.ltocompat`` is no table, or stands beside others.
     """
-    tables: Any = read_toml(path)
+    tables: Any = read_toml(path, budget)
     pyproject = os.path.basename(path) == PYPROJECT
     tool = tables.get("tool")
     if not pyproject and not (isinstance(tool, dict) and "ltocompat" in tool):

@@ -7,7 +7,7 @@ import re
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.images.cubin import Cubin
 from ltocompat.model.errors import Malformed
-from ltocompat.model.limits import DEFAULT_LIMITS
+from ltocompat.model.limits import Budget
 
 _PTX_KERNEL = re.compile(rb"^\s*(?:\.(?:visible|weak)\s+)?\.entry\b", re.MULTILINE)
 _PTX_FUNCTION = re.compile(rb"^\s*(?:\.(?:visible|weak)\s+)?\.func\b", re.MULTILINE)
@@ -24,7 +24,7 @@ def contents(what: str, output: bytes) -> dict[str, int | None]:
         functions = len(_PTX_FUNCTION.findall(output))
         return {"kernels": kernels, "code_bytes": kernels + functions, "registers": None}
     try:
-        cubin = Cubin.parse(ByteView.of(output), DEFAULT_LIMITS)
+        cubin = Cubin.parse(ByteView.of(output), Budget())
         code = sum(section.size for section in cubin.sections if section.name.startswith(".text."))
         kernels = len(cubin.kernels())
         return {"kernels": kernels, "code_bytes": code, "registers": cubin.registers()}

@@ -168,7 +168,7 @@ _OBJECT_MODULES = ("structure", "host_file", "libraries", "wrappers", "relocatio
 def _container(form: ContainerFormat) -> Read:
     def called(data: bytes) -> object:
         view, place = ByteView.of(data), Place("input")
-        if not form.sniff(view):
+        if not form.sniff(view, _budget()):
             return None
         for member in form.members(view, place, place, _budget()):
             if isinstance(member, Member):
@@ -275,7 +275,7 @@ def _regions() -> Iterator[bytes]:
 
 
 def _cubin(data: bytes) -> object:
-    found = cubin.Cubin.parse(ByteView.of(data), LIMITS)
+    found = cubin.Cubin.parse(ByteView.of(data), _budget())
     return found.kernels(), found.registers(), cubin_symbols.read(found)
 
 
@@ -289,7 +289,9 @@ def _notes() -> Iterator[bytes]:
 
 
 def _ptx(data: bytes) -> object:
-    return ptx.parse(data), ptx.kernels(data), ptx.only_empty_kernels(data), ptx.read(data)
+    budget = _budget()
+    found = ptx.parse(data), ptx.kernels(data, budget), ptx.only_empty_kernels(data, budget)
+    return found, ptx.read(data, budget)
 
 
 _OF_PTX = (
@@ -330,7 +332,7 @@ def _conda_packages() -> Iterator[bytes]:
 
 def _metadata(data: bytes) -> object:
     lines = data.decode("utf-8", "replace").splitlines()[:50]
-    return read_metadata(data), [conda.alternatives(line) for line in lines]
+    return read_metadata(data, _budget()), [conda.alternatives(line) for line in lines]
 
 
 _METADATA = b"""\

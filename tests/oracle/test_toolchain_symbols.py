@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.images.cubin import Cubin
-from ltocompat.model.limits import DEFAULT_LIMITS
+from ltocompat.model.limits import Budget
 from ltocompat.model.symbols import DeviceSymbols, defined_nowhere, defined_twice
 from ltocompat.scan.device_symbols import of_cubin, of_ptx
 
@@ -34,13 +34,13 @@ def files(*texts: Program) -> Iterator[list[Path]]:
 
 
 def symbols_of_cubin(path: Path) -> DeviceSymbols:
-    return of_cubin(Cubin.parse(ByteView.of(path.read_bytes()), DEFAULT_LIMITS))
+    return of_cubin(Cubin.parse(ByteView.of(path.read_bytes()), Budget()))
 
 
 @few
 @given(programs)
 def test_the_assembler_refuses_ptx_for_what_it_leaves_undefined_alone(program: Program) -> None:
-    symbols = of_ptx(program.text().encode())
+    symbols = of_ptx(program.text().encode(), Budget())
     with files(program) as (path,):
         name = toolchain.unresolved(path)
     if name is None:
@@ -53,7 +53,7 @@ def test_the_assembler_refuses_ptx_for_what_it_leaves_undefined_alone(program: P
 @given(programs)
 def test_ptx_and_the_cubin_made_of_it_have_the_same_symbols(program: Program) -> None:
     with files(program) as (path,):
-        assert symbols_of_cubin(toolchain.relocatable(path)) == of_ptx(path.read_bytes())
+        assert symbols_of_cubin(toolchain.relocatable(path)) == of_ptx(path.read_bytes(), Budget())
 
 
 @few

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import ltocompat
 from ltocompat.model.image import CudaLibrary, Host
 from ltocompat.model.library_name import library_name
+from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Verdict
@@ -69,7 +70,7 @@ def shipping(file: str, lines: list[str]) -> Shipped:
         path="libx-1.0.whl",
         name="libx",
         extras=("cuda",),
-        requires=read_metadata(text.encode()).requires,
+        requires=read_metadata(text.encode(), Budget()).requires,
         platforms=("win_amd64" if windows else "manylinux_2_28_x86_64",),
     )
     host = Host(

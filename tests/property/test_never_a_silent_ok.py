@@ -28,6 +28,7 @@ from ltocompat.facts.gpus import find_gpu
 from ltocompat.files.images import ptx
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import ImageKind
+from ltocompat.model.limits import Budget
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route, Verdict
@@ -171,10 +172,10 @@ def test_kernels_that_only_return_are_told_from_those_that_do_something(
     empty: list[tuple[str, list[str]]], work: str, data: st.DataObject
 ) -> None:
     bodies = [(parameters, list(body)) for parameters, body in empty]
-    assert ptx.only_empty_kernels(ptx_of(bodies))
+    assert ptx.only_empty_kernels(ptx_of(bodies), Budget())
     number = data.draw(st.integers(0, len(bodies) - 1))
     bodies[number][1].append(work)
-    assert not ptx.only_empty_kernels(ptx_of(bodies))
+    assert not ptx.only_empty_kernels(ptx_of(bodies), Budget())
 
 
 def ptx_of(bodies: list[tuple[str, list[str]]]) -> bytes:

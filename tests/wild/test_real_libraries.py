@@ -15,7 +15,7 @@ from ltocompat import Image, ImageKind, Module, Skipped
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.images.cubin import Cubin
-from ltocompat.model.limits import DEFAULT_LIMITS
+from ltocompat.model.limits import DEFAULT_LIMITS, Budget
 from ltocompat.model.place import Place
 from ltocompat.scan import walk
 from ltocompat.scan.describe import Detail, describe
@@ -101,7 +101,7 @@ def test_cudadevrt_is_relocatable(library: tuple[str, str]) -> None:
 
 def _fully(stored: StoredImage) -> tuple[object, ...]:
     """The makers by full decompression and a full parse."""
-    whole = Cubin.parse(ByteView.of(stored.payload.decode()), DEFAULT_LIMITS)
+    whole = Cubin.parse(ByteView.of(stored.payload.decode()), Budget())
     notes = whole.notes()
     return cubin_makers(
         notes.tools,

@@ -44,6 +44,7 @@ class ArchiveFormat:
         position = len(_MAGIC)
         count = 0
         while position < view.size:
+            budget.check_time()
             try:
                 name, size, data = _header(view, position, names)
             except Malformed as error:

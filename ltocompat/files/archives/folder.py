@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
+from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.image import Skipped
-from ltocompat.model.limits import Limits
+from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.place import Place
 
 
@@ -22,6 +25,7 @@ def files(path: str, limits: Limits) -> Iterator[str | Skipped]:
     count = 0
     for folder, folders, names in os.walk(path, onerror=None):
         folders.sort()
+        count += len(folders)
         for name in sorted(names):
             count += 1
             if count > limits.members:
@@ -48,7 +52,7 @@ def _file(path: str, root: str) -> str | Skipped | None:
 
 
 _SUFFIX = ".dist-info"
-_MOST_RECORD = 64 << 20  # bytes; that of the largest packages is a few MB
+_MOST_RECORD = 16 << 20  # bytes; that of the largest packages is a few MB
 
 
 def files_of_distribution(path: str, limits: Limits) -> Iterator[str | Skipped] | None:
@@ -58,26 +62,30 @@ def files_of_distribution(path: str, limits: Limits) -> Iterator[str | Skipped] 
         return None
     try:
         with open(os.path.join(info, "RECORD"), encoding="utf-8", errors="replace") as record:
-            lines = record.read(_MOST_RECORD).splitlines()
+            text = record.read(_MOST_RECORD)
     except OSError:
         return None
-    return _listed(os.path.dirname(os.path.abspath(info)), _names(lines), limits)
+    return _listed(os.path.dirname(os.path.abspath(info)), text, limits)
 
 
-def _names(lines: list[str]) -> list[str]:
+def _names(lines: Iterable[str]) -> Iterator[str]:
     """The first column; what is no CSV names nothing."""
-    names = []
     for line in lines:
         try:
             # A NUL is no part of a name, and older readers of CSV stop at it.
             row = next(csv.reader([line.replace("\0", "")]), [])
         except csv.Error:
             continue
-        names += [name for name in row[:1] if name]
-    return names
+        yield from (name for name in row[:1] if name)
 
 
-def _listed(site: str, names: list[str], limits: Limits) -> Iterator[str | Skipped]:
+def _listed(site: str, record: str, limits: Limits) -> Iterator[str | Skipped]:
+    names: list[str] = []
+    try:
+        lines = Budget(limits).timed(io.StringIO(record))
+        names.extend(islice(_names(lines), limits.members + 1))
+    except LimitExceeded as error:
+        yield Skipped(Place(site), f"the rest of RECORD is not read: {error}", limit=error.limit)
     for count, name in enumerate(names):
         if count >= limits.members:
             reason = f"RECORD lists more than {limits.members} files; the rest is not read"

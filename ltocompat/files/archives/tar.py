@@ -279,7 +279,7 @@ def walk(tape: Tape, place: Place, wanted: Place, budget: Budget) -> Iterator[Me
     names = Names(place, budget.limits)
     try:
         yield from _TarWalk(tape, place, wanted, budget, names).members()
-        yield from _behind(tape, place)
+        yield from _behind(tape, place, budget)
     except LimitExceeded:
         raise
     except Malformed as error:
@@ -389,10 +389,11 @@ class _TarWalk:
         self._tape.read(_padded(header.size) - header.size)
 
 
-def _behind(tape: Tape, place: Place) -> Iterator[Skipped]:
+def _behind(tape: Tape, place: Place, budget: Budget) -> Iterator[Skipped]:
     """What lies behind the end; writers fill up with zeros."""
     zeros = other = 0
     while data := tape.read(MIB):
+        budget.check_time()
         zeros += data.count(0)
         other += len(data) - data.count(0)
     if other:

@@ -9,7 +9,7 @@ from typing import IO, Protocol, cast
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import ZSTD_MAGIC, zstd_frame
-from ltocompat.model.errors import Malformed
+from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.limits import Budget
 
 _READ = 64 << 10
@@ -100,7 +100,7 @@ class _Zlib:
 
 
 def _streams(
-    source: Input, make: Callable[[], _Decoder], magic: bytes | None = None
+    source: Input, budget: Budget, make: Callable[[], _Decoder], magic: bytes | None = None
 ) -> Iterator[bytes]:
     """Streams that follow each other where they begin with ``magic``, with zeros between them."""
     data = source.read()
@@ -115,16 +115,17 @@ def _streams(
             data = b""
             yield chunk
         source.position -= len(decoder.unused_data)
-        if magic is None or not _skip_zeros(source):
+        if magic is None or not _skip_zeros(source, budget):
             return
         if source.view.peek(source.position, len(magic)) != magic:
             raise Malformed(f"{source.left} bytes follow the compressed data and belong to nothing")
         data = source.read()
 
 
-def _skip_zeros(source: Input) -> bool:
+def _skip_zeros(source: Input, budget: Budget) -> bool:
     """Move on to the next byte that is not zero; whether there is one."""
     while data := source.read():
+        budget.check_time()
         left = data.lstrip(b"\0")
         if left:
             source.position -= len(left)
@@ -132,28 +133,28 @@ def _skip_zeros(source: Input) -> bool:
     return False
 
 
-def _deflate(source: Input, _: Budget) -> Iterator[bytes]:
-    return _zlib(source, _WBITS_RAW, None)
+def _deflate(source: Input, budget: Budget) -> Iterator[bytes]:
+    return _zlib(source, budget, _WBITS_RAW, None)
 
 
-def _gzip(source: Input, _: Budget) -> Iterator[bytes]:
-    return _zlib(source, _WBITS_GZIP, GZIP_MAGIC)
+def _gzip(source: Input, budget: Budget) -> Iterator[bytes]:
+    return _zlib(source, budget, _WBITS_GZIP, GZIP_MAGIC)
 
 
-def _zlib(source: Input, wbits: int, magic: bytes | None) -> Iterator[bytes]:
+def _zlib(source: Input, budget: Budget, wbits: int, magic: bytes | None) -> Iterator[bytes]:
     import zlib
 
     try:
-        yield from _streams(source, lambda: _Zlib(wbits), magic)
+        yield from _streams(source, budget, lambda: _Zlib(wbits), magic)
     except zlib.error as error:
         raise Malformed(f"the deflated data does not decompress: {error}") from error
 
 
-def _bzip2(source: Input, _: Budget) -> Iterator[bytes]:
+def _bzip2(source: Input, budget: Budget) -> Iterator[bytes]:
     import bz2
 
     try:
-        yield from _streams(source, bz2.BZ2Decompressor, BZIP2_MAGIC)
+        yield from _streams(source, budget, bz2.BZ2Decompressor, BZIP2_MAGIC)
     except OSError as error:
         raise Malformed(f"the bzip2 data does not decompress: {error}") from error
 
@@ -192,7 +193,7 @@ def _lzma(
     import lzma
 
     try:
-        yield from _streams(source, make, magic)
+        yield from _streams(source, budget, make, magic)
     except (lzma.LZMAError, ValueError) as error:
         if "Memory usage" in str(error):
             budget.check_window(budget.limits.window_bytes + 1)
@@ -209,7 +210,7 @@ def _zstd(source: Input, budget: Budget) -> Iterator[bytes]:
             if size > source.left:
                 raise Malformed(f"a Zstandard frame of {size} bytes for other data is cut off")
         elif head.startswith(ZSTD_MAGIC):
-            size, broken = _zstd_size(source)
+            size, broken = _zstd_size(source, budget)
             yield from _zstd_frame(source, size, budget)
         else:
             raise Malformed(f"{source.left} bytes follow the compressed data and belong to nothing")
@@ -219,10 +220,12 @@ def _zstd(source: Input, budget: Budget) -> Iterator[bytes]:
         yield b""
 
 
-def _zstd_size(source: Input) -> tuple[int, Malformed | None]:
+def _zstd_size(source: Input, budget: Budget) -> tuple[int, Malformed | None]:
     """Stored size of the frame at hand, and why it is not whole."""
     try:
-        return zstd_frame(source.view, source.position)[0], None
+        return zstd_frame(source.view, source.position, budget)[0], None
+    except LimitExceeded:
+        raise
     except Malformed as error:
         return source.left, error
 

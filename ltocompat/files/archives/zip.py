@@ -390,14 +390,16 @@ class _ZipWalk:
             return
         yield from self._names.broken_links()
         position = 0
-        for start, stop in sorted([*self._spans, (end.start, end.whole), (self._view.size,) * 2]):
+        spans = sorted([*self._spans, (end.start, end.whole), (self._view.size,) * 2])
+        for start, stop in self._budget.timed(spans):
             if start - position > _SMALL_GAP and not self._zero(position, start):
                 reason = f"{start - position} bytes of the archive belong to no member"
                 yield Skipped(self._place.at(position), reason, start - position)
             position = max(position, stop)
 
     def _zero(self, start: int, end: int) -> bool:
-        chunks = (self._view.peek(at, min(MIB, end - at)) for at in range(start, end, MIB))
+        starts = self._budget.timed(range(start, end, MIB), every=1)
+        chunks = (self._view.peek(at, min(MIB, end - at)) for at in starts)
         return not any(chunk.count(0) != len(chunk) for chunk in chunks)
 
 

@@ -117,10 +117,11 @@ class Region:
         Malformed: there are too few bytes for the header of a region.
     """
 
-    __slots__ = ("_most", "_start", "_view", "broken", "limit", "size", "walked")
+    __slots__ = ("_budget", "_most", "_start", "_view", "broken", "limit", "size", "walked")
 
     def __init__(self, view: ByteView, budget: Budget) -> None:
         self._view = view
+        self._budget = budget
         self._most = budget.limits.entries
         # Most regions have one entry: its header comes with that of the region.
         self._start = view.peek(0, REGION_HEADER.size + _ENTRY_READ)
@@ -143,9 +144,11 @@ class Region:
                 self.broken, self.limit = f"it has over {number} entries", "entries"
                 return
             try:
+                self._budget.check_time()
                 entry = _read_entry(self._view, position, self.size, head)
             except Malformed as error:
                 self.broken = f"entry {number}: {error}"
+                self.limit = error.limit if isinstance(error, LimitExceeded) else None
                 return
             position, number = entry.end, number + 1
             self.walked = min(position, available)
@@ -336,7 +339,7 @@ def _concatenated(
     if count > budget.limits.entries:
         raise LimitExceeded("entries", f"the concatenated entry says {count} images")
     position += _DIRECTORY.size
-    for number in range(count):
+    for number in budget.timed(range(count)):
         header = directory.peek(position, 1 << 16)
         if len(header) < _ENTRY.size:
             raise Malformed(f"the directory ends before image {number} of {count}")

@@ -23,7 +23,7 @@ from ltocompat.model.place import Place
 
 def _cubin_image(view: ByteView, place: Place, section: str | None, budget: Budget) -> StoredImage:
     """The cubin at the start of ``view``, which may go on behind it."""
-    size = cubin.Cubin.parse(view, budget.limits).extent
+    size = cubin.Cubin.parse(view, budget).extent
     payload = Payload(view.sub(0, size), Compression.NONE, None, budget)
     return _image(place, section, ImageKind.SASS, payload)
 
@@ -60,7 +60,7 @@ def _zstd_cubin_image(
     view: ByteView, place: Place, section: str | None, budget: Budget
 ) -> StoredImage:
     """The Zstandard frame at the start of ``view`` that holds a cubin (libcublasLt has some)."""
-    stored_size, size = zstd_frame(view, 0)
+    stored_size, size = zstd_frame(view, 0, budget)
     stored = view.sub(0, stored_size)
     first = Payload(stored, Compression.ZSTD, None, budget).prefix()
     first.grow(HEAD_SIZE)
@@ -88,8 +88,9 @@ class _Accounting:
     A file that begins like a region and has no host around it counts as one such section.
     """
 
-    def __init__(self, view: ByteView, host: ObjectFile | None) -> None:
+    def __init__(self, view: ByteView, host: ObjectFile | None, budget: Budget) -> None:
         self._view = view
+        self._budget = budget
         if host is not None:
             sections = [(s.offset, s.offset + s.size) for s in host.sections if s.fatbin]
         elif view.peek(0, len(region.MAGIC)) == region.MAGIC:
@@ -110,7 +111,7 @@ class _Accounting:
         """Offset and size of every stretch of a fatbin section that is neither covered nor zero."""
         for begin, end in self._sections:
             at = begin
-            for first, last in (*self.covered, (end, end)):
+            for first, last in self._budget.timed((*self.covered, (end, end))):
                 if last <= at or at >= end:
                     continue
                 if first > at and not self._zero(at, min(first, end)):
@@ -118,7 +119,7 @@ class _Accounting:
                 at = last
 
     def _zero(self, start: int, end: int) -> bool:
-        for position in range(start, end, _PIECE):
+        for position in self._budget.timed(range(start, end, _PIECE), every=1):
             data = self._view.peek(position, min(_PIECE, end - position))
             if data.count(0) != len(data):
                 return False
@@ -146,8 +147,9 @@ class _Hit(NamedTuple):
 class _Scanner:
     """Hits in file order; the caller moves on past what it understood with ``skip_to``."""
 
-    def __init__(self, view: ByteView, start: int) -> None:
+    def __init__(self, view: ByteView, start: int, budget: Budget) -> None:
         self._view = view
+        self._budget = budget
         self._position = start
         self._window_end = start
         self._hits: deque[_Hit] = deque()
@@ -191,6 +193,7 @@ class _Scanner:
             self._scan(start)
 
     def _scan(self, start: int) -> None:
+        self._budget.check_time()
         window = self._view.peek(start, _WINDOW + _OVERLAP)
         self._window_end = start + _WINDOW
         found = [(at, needle) for needle in _NEEDLES for at in occurrences(needle, window)]
@@ -242,8 +245,8 @@ class FatbinWalk:
         self._host = host
         self._budget = budget
         self.first: int | None = None
-        self._scanner = _Scanner(view, start)
-        self._accounting = _Accounting(view, host)
+        self._scanner = _Scanner(view, start, budget)
+        self._accounting = _Accounting(view, host, budget)
         self._prelinked = host.registration().prelinked if host else {}
         self._claimed = {offset for offsets in self._prelinked.values() for offset in offsets}
 

@@ -9,14 +9,14 @@ since 12.8, every architecture since 13.0) keeps it in notes. Facts: ptxas 11.8 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ltocompat.files.byteview import ByteView, occurrences
 from ltocompat.files.images.cubin_header import HEAD_SIZE, CubinHeader, parse_header
 from ltocompat.files.images.cubin_notes import Notes
 from ltocompat.model.errors import LimitExceeded, Malformed
-from ltocompat.model.limits import Limits
+from ltocompat.model.limits import Budget
 
 # sh_name, sh_type, sh_flags, sh_addr, sh_offset, sh_size, sh_link, sh_info, sh_addralign,
 # sh_entsize
@@ -62,14 +62,15 @@ class Cubin(NamedTuple):
     view: ByteView
     header: CubinHeader
     sections: tuple[CubinSection, ...]
+    budget: Budget
 
     @classmethod
-    def parse(cls, view: ByteView, limits: Limits, size: int | None = None) -> Cubin:
+    def parse(cls, view: ByteView, budget: Budget, size: int | None = None) -> Cubin:
         """Read the section table.
 
         Args:
             view: bytes from the start of the cubin, which may go on behind it.
-            limits: for the number of sections.
+            budget: account of the file that it belongs to.
             size: bytes of the whole cubin, padding included; None where they are not known.
 
         Raises:
@@ -79,15 +80,14 @@ class Cubin(NamedTuple):
         offset, entry_size, count = header.section_table
         if count and entry_size != _SECTION.size:
             raise Malformed(f"a cubin with section headers of {entry_size} bytes instead of 64")
-        if count > limits.sections:
+        if count > budget.limits.sections:
             raise LimitExceeded("sections", f"a cubin with {count} sections is over the limit")
         rows = list(_SECTION.iter_unpack(view.read(offset, count * _SECTION.size)))
-        names = _strings(view, rows, header.names_index)
-        return cls(
-            view,
-            header,
-            tuple(CubinSection(_name(names, r[0]), r[1], r[4], r[5], r[6], r[7]) for r in rows),
+        names = NameTable(_strings(view, rows, header.names_index), budget)
+        sections = tuple(
+            CubinSection(names.at(r[0]), r[1], r[4], r[5], r[6], r[7]) for r in budget.timed(rows)
         )
+        return cls(view, header, sections, budget)
 
     @property
     def extent(self) -> int:
@@ -121,13 +121,16 @@ class Cubin(NamedTuple):
     def notes(self) -> Notes:
         """The notes on tools and architectures; none in generation 1."""
         wanted = (".note.nv.tkinfo", *_ARCH_NOTES)
-        return Notes.parse(b"".join(self._bytes(s) for s in self.sections if s.name in wanted))
+        noted = [section for section in self.sections if section.name in wanted]
+        if sum(section.size for section in noted) > self.view.size:
+            raise Malformed("the notes of a cubin lie one upon the other")
+        return Notes.parse(b"".join(map(self._bytes, noted)))
 
     def api_versions(self) -> frozenset[int]:
         """CUDA_API_VERSION of every kernel: 10 * major + minor of the compiler of each object."""
         found = (
-            _api_version(self._bytes(section))
-            for section in self.sections
+            _api_version(self.budget.timed(_records(self._bytes(section))))
+            for section in self.budget.timed(self.sections, every=1)
             if section.type == _SHT_NV_INFO and section.name.startswith(".nv.info.")
         )
         return frozenset(version for version in found if version is not None)
@@ -137,8 +140,8 @@ class Cubin(NamedTuple):
         if self.header.arch.suffix:
             return True
         return any(
-            (_COMPAT_ACCELERATED, 1) in _records(self._bytes(section))
-            for section in self.sections
+            (_COMPAT_ACCELERATED, 1) in self.budget.timed(_records(self._bytes(section)))
+            for section in self.budget.timed(self.sections, every=1)
             if section.type == _SHT_NV_COMPAT
         )
 
@@ -149,14 +152,16 @@ class Cubin(NamedTuple):
     def kernel_sizes(self) -> tuple[tuple[str, int], ...]:
         """The same, each with the size of its code in bytes."""
         found: list[tuple[str, int]] = []
-        for table in self.sections:
+        for table in self.budget.timed(self.sections, every=1):
             if table.type == _SHT_SYMTAB and table.link < len(self.sections):
-                strings = self._bytes(self.sections[table.link])
+                strings = NameTable(self._bytes(self.sections[table.link]), self.budget)
                 rows = self._bytes(table)
                 whole = rows[: len(rows) // _SYMBOL.size * _SYMBOL.size]
                 found += [
-                    (_name(strings, name), size)
-                    for name, info, other, _, _, size in _SYMBOL.iter_unpack(whole)
+                    (strings.at(name), size)
+                    for name, info, other, _, _, size in self.budget.timed(
+                        _SYMBOL.iter_unpack(whole)
+                    )
                     if info & 0xF == _STT_FUNC and other & _STO_ENTRY
                 ]
         return tuple(found)
@@ -168,9 +173,9 @@ class Cubin(NamedTuple):
         """
         counts = [
             int.from_bytes(value[4:8], "little")
-            for section in self.sections
+            for section in self.budget.timed(self.sections, every=1)
             if section.type == _SHT_NV_INFO
-            for attribute, _, value in _whole_records(self._bytes(section))
+            for attribute, _, value in self.budget.timed(_whole_records(self._bytes(section)))
             if attribute == _EIATTR_REGCOUNT
         ]
         return max(counts, default=None)
@@ -206,9 +211,23 @@ def _strings(view: ByteView, rows: list[tuple[int, ...]], index: int) -> bytes:
     return view.read(rows[index][4], rows[index][5])
 
 
-def _name(strings: bytes, offset: int) -> str:
-    end = strings.find(b"\0", offset)
-    return strings[offset : end if end >= 0 else len(strings)].decode("utf-8", "replace")
+class NameTable:
+    """The bytes of a string table, from which names are taken by their offsets."""
+
+    def __init__(self, strings: bytes, budget: Budget) -> None:
+        self._strings = strings
+        self._longest = budget.limits.text_bytes
+        self._kept = budget.names()
+
+    def at(self, offset: int) -> str:
+        """The name at an offset.
+
+        Raises:
+            LimitExceeded: the names that were taken so far are too long together.
+        """
+        end = self._strings.find(b"\0", offset, offset + self._longest)
+        name = self._strings[offset : end if end >= 0 else offset + self._longest]
+        return self._kept.keep(name).decode("utf-8", "replace")
 
 
 def _records(data: bytes) -> Iterator[tuple[int, int]]:
@@ -235,5 +254,5 @@ def _whole_records(data: bytes) -> Iterator[tuple[int, int, bytes]]:
             yield attribute, number, b""
 
 
-def _api_version(data: bytes) -> int | None:
-    return next((value for key, value in _records(data) if key == _EIATTR_CUDA_API_VERSION), None)
+def _api_version(records: Iterable[tuple[int, int]]) -> int | None:
+    return next((value for key, value in records if key == _EIATTR_CUDA_API_VERSION), None)

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ltocompat.files.images.cubin import Cubin, CubinSection
+from ltocompat.files.images.cubin import Cubin, CubinSection, NameTable
 from ltocompat.model.errors import Malformed
 
 _SYMBOL = struct.Struct("<IBBHQQ")
@@ -101,11 +101,10 @@ def _symbols(cubin: Cubin) -> Iterator[_Symbol]:
         return
     if table.link >= len(cubin.sections):
         raise Malformed(f"a cubin's symbols name section {table.link} for their names")
-    names = _bytes(cubin, cubin.sections[table.link])
-    for name, info, other, section, _, _ in _SYMBOL.iter_unpack(_whole(cubin, table, _SYMBOL.size)):
-        end = names.find(b"\0", name)
-        text = names[name : end if end >= 0 else len(names)].decode("utf-8", "replace")
-        yield _Symbol(text, info & 0xF, info >> 4, other, section)
+    names = NameTable(_bytes(cubin, cubin.sections[table.link]), cubin.budget)
+    rows = cubin.budget.timed(_SYMBOL.iter_unpack(_whole(cubin, table, _SYMBOL.size)))
+    for name, info, other, section, _, _ in rows:
+        yield _Symbol(names.at(name), info & 0xF, info >> 4, other, section)
 
 
 def _reached(cubin: Cubin, symbols: list[_Symbol]) -> Iterator[_Symbol]:
@@ -118,7 +117,7 @@ def _reached(cubin: Cubin, symbols: list[_Symbol]) -> Iterator[_Symbol]:
         if section in seen:
             continue
         seen.add(section)
-        for number in calls.get(section, ()):
+        for number in cubin.budget.timed(calls.get(section, ())):
             if number < len(symbols) and symbols[number].type == _STT_FUNC:
                 callee = symbols[number]
                 if callee.section == _UNDEFINED:
@@ -133,11 +132,11 @@ def _calls(cubin: Cubin) -> dict[int, set[int]]:
     if sum(table.size for table in tables) > cubin.view.size:
         raise Malformed("the relocations of a cubin lie one upon the other")
     calls: dict[int, set[int]] = {}
-    for table in tables:
+    for table in cubin.budget.timed(tables):
         size = _RELOCATIONS[table.type]
         rows = _whole(cubin, table, size)
         named = calls.setdefault(table.info, set())
-        for at in range(0, len(rows), size):
+        for at in cubin.budget.timed(range(0, len(rows), size)):
             named.add(_OFFSET_AND_INFO.unpack_from(rows, at)[1] >> 32)
     return calls
 

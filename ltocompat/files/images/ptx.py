@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import Malformed
+from ltocompat.model.limits import KIB, MIB, Budget
 
 HEAD_SIZE = 4096
 # Without a comment, the directives in front of the code are shorter than this.
@@ -22,13 +23,17 @@ _DIRECTIVES = 512
 # Parameters and an empty body are shorter than this, and a statement than that.
 _BODY = 16 << 10
 _STATEMENT = 256
+# Of text without anything that is looked for, patterns read at least as much a second.
+_SPEED = 16 * MIB
+# Attributes, what is returned and the name stand in front of the parameters.
+_BEFORE_NAME = 64 * KIB
 
 # Nothing is read twice: packages hold thousands of source files, which begin with comments, too.
 _BLANK = rb"(?>\s|//[^\n]*\n|/\*.*?\*/)*+"
 _VERSION = re.compile(rb"^\.version\s+(\d{1,9})\.(\d{1,9})", re.MULTILINE)
 _SNIFF = re.compile(_BLANK + rb"\.version\s+\d{1,9}\.\d{1,9}\s", re.DOTALL)
-_TARGET = re.compile(rb"^\s*\.target\s+([^\n;/]+)", re.MULTILINE)
-_ADDRESS_SIZE = re.compile(rb"^\s*\.address_size\s+(\S+)", re.MULTILINE)
+_TARGET = re.compile(rb"^\s*+\.target\s+([^\n;/]+)", re.MULTILINE)
+_ADDRESS_SIZE = re.compile(rb"^\s*+\.address_size\s+(\S+)", re.MULTILINE)
 _ENTRY = re.compile(rb"\.entry\s+([A-Za-z_$%][\w$]*)")
 # Nothing but labels, declarations, places in the source, and returns.
 _EMPTY_BODY = re.compile(
@@ -119,23 +124,25 @@ def _arch(word: str) -> SmArch | None:
     return SmArch(int(match[1]), match[2], ArchForm.VIRTUAL) if match else None
 
 
-def kernels(text: bytes) -> tuple[str, ...]:
+def kernels(text: bytes, budget: Budget) -> tuple[str, ...]:
     """Names of the kernels (``.entry``), in the order of the text, without duplicates."""
-    entries = _entries(text)
+    budget.check_call(len(text), _SPEED)
+    entries = _entries(text, budget)
     if entries is None:
-        entries = list(_ENTRY.finditer(without_comments(text)))
+        entries = list(budget.timed(_ENTRY.finditer(without_comments(text, budget))))
     return tuple(dict.fromkeys(entry[1].decode("ascii", "replace") for entry in entries))
 
 
-def only_empty_kernels(text: bytes) -> bool:
+def only_empty_kernels(text: bytes, budget: Budget) -> bool:
     """Whether there are kernels and each of them only returns, as probes of a library do."""
-    entries = _entries(text)
-    empty = None if entries is None else _all_empty(text, entries)
+    budget.check_call(len(text), _SPEED)
+    entries = _entries(text, budget)
+    empty = None if entries is None else _all_empty(text, entries, budget)
     if empty is not None:
         return empty
-    text = without_comments(text)
+    text = without_comments(text, budget)
     found = False
-    for entry in _ENTRY.finditer(text):
+    for entry in budget.timed(_ENTRY.finditer(text), every=1):
         start = text.find(b"{", entry.end())
         end = text.find(b"}", start)
         if start < 0 or end < 0 or not _EMPTY_BODY.fullmatch(text, start + 1, end):
@@ -144,7 +151,7 @@ def only_empty_kernels(text: bytes) -> bool:
     return found
 
 
-def _entries(text: bytes) -> list[re.Match[bytes]] | None:
+def _entries(text: bytes, budget: Budget) -> list[re.Match[bytes]] | None:
     """The ``.entry`` outside of comments; None where only a text without comments tells.
 
     Texts have megabytes with thousands of comments, and few kernels: the comments in front of each
@@ -156,6 +163,7 @@ def _entries(text: bytes) -> list[re.Match[bytes]] | None:
     commented, behind = False, 0
     at = text.find(b".entry")
     while at >= 0:
+        budget.check_time()
         line = text.rfind(b"\n", behind, at) + 1
         commented = (commented and not line) or text.find(b"//", line or behind, at) >= 0
         if not commented:
@@ -168,11 +176,11 @@ def _entries(text: bytes) -> list[re.Match[bytes]] | None:
     return found
 
 
-def _all_empty(text: bytes, entries: Sequence[re.Match[bytes]]) -> bool | None:
+def _all_empty(text: bytes, entries: Sequence[re.Match[bytes]], budget: Budget) -> bool | None:
     """As ``only_empty_kernels``, by the bytes behind each name; None where these don't tell."""
-    for entry in entries:
+    for entry in budget.timed(entries, every=16):
         lines = text[entry.end() : entry.end() + _BODY].rpartition(b"\n")[0]
-        body = without_comments(lines)
+        body = without_comments(lines, budget)
         start = body.find(b"{")
         match = _EMPTY_BODY.match(body, start + 1)
         if start < 0 or match is None or match.end() + _STATEMENT > len(body):
@@ -182,12 +190,13 @@ def _all_empty(text: bytes, entries: Sequence[re.Match[bytes]]) -> bool | None:
     return bool(entries)
 
 
-def without_comments(text: bytes) -> bytes:
+def without_comments(text: bytes, budget: Budget) -> bytes:
     """The text without comments, in one pass, since hostile text may open a million of them."""
     parts = []
     position = 0
     slash = text.find(b"/")  # PTX has few, and a pattern looks at every byte
     while slash >= 0:
+        budget.check_time()
         opening = text[slash : slash + 2]
         if opening not in (b"//", b"/*"):
             slash = text.find(b"/", slash + 1)
@@ -208,8 +217,8 @@ _NAME = re.compile(_IDENTIFIER)
 _FUNC = re.compile(rb"(?:\.(visible|weak|extern)\s+)?\.(func|entry)\b")
 _HEAD = re.compile(
     # .attribute(.unified(1, 2)) and .noreturn stand in front of the name, and what is returned.
-    rb"(?:\s*\.noreturn\b|\s*\.attribute\s*\((?:[^()]|\([^()]*\))*\))*"
-    rb"\s*(?:\([^()]*\))?\s*(" + _IDENTIFIER + rb")"
+    rb"(?:\s*+\.noreturn\b|\s*+\.attribute\s*+\((?:[^()]|\([^()]*+\))*+\))*+"
+    rb"\s*+(?:\([^()]*+\))?\s*+(" + _IDENTIFIER + rb")"
 )
 _END_OF_HEAD = re.compile(rb"[;{]")
 _ALIAS = re.compile(rb"\.alias\s+(" + _IDENTIFIER + rb")\s*,\s*(" + _IDENTIFIER + rb")")
@@ -266,15 +275,17 @@ class PtxSymbols(NamedTuple):
         return tuple(name for name in names if name not in there)
 
 
-def read(text: bytes) -> PtxSymbols:
+def read(text: bytes, budget: Budget) -> PtxSymbols:
     """The symbols of PTX text, of which the comments were taken away."""
+    budget.check_call(len(text), _SPEED)
     seen: dict[str, dict[str, None]] = {"visible": {}, "weak": {}, "extern": {}, "common": {}}
-    aliases = {name.decode(): other.decode() for name, other in _ALIAS.findall(text)}
-    functions = tuple(_functions(text))
+    named = budget.timed(_ALIAS.finditer(text))
+    aliases = {alias[1].decode(): alias[2].decode() for alias in named}
+    functions = tuple(_functions(text, budget))
     for function in functions:
         if function.linkage in ("visible", "weak") and (function.body or function.name in aliases):
             seen[function.linkage][function.name] = None
-    for linkage, space, name in _variables(text):
+    for linkage, space, name in _variables(text, budget):
         if linkage != "extern" or space != "shared":
             seen[linkage][name] = None
     return PtxSymbols(
@@ -287,12 +298,12 @@ def read(text: bytes) -> PtxSymbols:
 
 
 def used(
-    text: bytes, symbols: PtxSymbols, names: Collection[str]
+    text: bytes, symbols: PtxSymbols, names: Collection[str], budget: Budget
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Those of the names that the text uses, and those of them that its kernels reach by calls."""
     bodies = {function.name: function.body for function in symbols.functions if function.body}
     wanted = {*names, *bodies, *symbols.aliases}
-    uses = {name: _named(text, *body) & wanted for name, body in bodies.items()}
+    uses = {name: _named(text, *body, budget) & wanted for name, body in bodies.items()}
     uses.update((name, {other}) for name, other in symbols.aliases.items())
     reached: set[str] = set()
     waiting = [function.name for function in symbols.functions if function.is_kernel]
@@ -301,39 +312,42 @@ def used(
         if name not in reached:
             reached.add(name)
             waiting += uses.get(name, ())
-    everywhere = set().union(*uses.values()) | _outside(text, symbols.functions)
+    everywhere = set().union(*uses.values()) | _outside(text, symbols.functions, budget)
     return (
         tuple(name for name in names if name in everywhere),
         tuple(name for name in names if name in reached),
     )
 
 
-def _outside(text: bytes, functions: tuple[PtxFunction, ...]) -> set[str]:
+def _outside(text: bytes, functions: tuple[PtxFunction, ...], budget: Budget) -> set[str]:
     """The names that stand outside of functions, as those in initial values do."""
     found: set[str] = set()
     position = 0
     for function in functions:
-        found |= _named(text, position, function.head[0])
+        found |= _named(text, position, function.head[0], budget)
         position = (function.body or function.head)[1]
-    return found | _named(text, position, len(text))
+    return found | _named(text, position, len(text), budget)
 
 
-def _named(text: bytes, start: int, end: int) -> set[str]:
-    return {name.decode() for name in {match[0] for match in _NAME.finditer(text, start, end)}}
+def _named(text: bytes, start: int, end: int, budget: Budget) -> set[str]:
+    found = budget.timed(_NAME.finditer(text, start, end))
+    return {name.decode() for name in {match[0] for match in found}}
 
 
-def _functions(text: bytes) -> Iterator[PtxFunction]:
+def _functions(text: bytes, budget: Budget) -> Iterator[PtxFunction]:
     """Every function and kernel, declared or defined.
 
     What was read is never read again, so that hostile text takes no longer than other.
     """
     position = 0
     while (start := _FUNC.search(text, position)) is not None:
+        budget.check_time()
         end = _END_OF_HEAD.search(text, start.end())
         if end is None:
             return
-        position = end.end() if end[0] == b";" else _behind_body(text, end.end())
-        head = _HEAD.match(text, start.end(), end.start())
+        position = end.end() if end[0] == b";" else _behind_body(text, end.end(), budget)
+        named = min(end.start(), start.end() + _BEFORE_NAME)
+        head = _HEAD.match(text, start.end(), named)
         if head is not None:
             yield PtxFunction(
                 head[1].decode(),
@@ -344,10 +358,11 @@ def _functions(text: bytes) -> Iterator[PtxFunction]:
             )
 
 
-def _behind_body(text: bytes, position: int) -> int:
+def _behind_body(text: bytes, position: int, budget: Budget) -> int:
     """Behind the brace that closes one which was opened in front of a position."""
     depth = 1
     while depth:
+        budget.check_time()
         closing = text.find(b"}", position)
         if closing < 0:
             return len(text)
@@ -356,25 +371,26 @@ def _behind_body(text: bytes, position: int) -> int:
     return position
 
 
-def _variables(text: bytes) -> Iterator[tuple[str, str, str]]:
+def _variables(text: bytes, budget: Budget) -> Iterator[tuple[str, str, str]]:
     """Linkage, state space and name of each variable that others see; a line may hold several."""
     position = 0
     while (start := _VARIABLE.search(text, position)) is not None:
         position, stop = start.end(), b","
         while stop == b",":
+            budget.check_time()
             before = position
-            position, stop = _next_stop(text, position)
+            position, stop = _next_stop(text, position, budget)
             words = text[before : position - 1].split(b"[", 1)[0].split()
             if words and _NAME.fullmatch(words[-1]):
                 yield start[1].decode(), start[2].decode(), words[-1].decode()
             if stop == b"=":
-                position, stop = _next_stop(text, position)
+                position, stop = _next_stop(text, position, budget)
 
 
-def _next_stop(text: bytes, position: int) -> tuple[int, bytes]:
+def _next_stop(text: bytes, position: int, budget: Budget) -> tuple[int, bytes]:
     """Behind the next ``=``, ``,`` or ``;`` outside of brackets; at the end of text, ``;``."""
     depth = 0
-    for found in _BRACKET_OR_STOP.finditer(text, position):
+    for found in budget.timed(_BRACKET_OR_STOP.finditer(text, position)):
         if found[0] in b"({":
             depth += 1
         elif found[0] in b")}":

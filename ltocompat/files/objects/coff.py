@@ -112,10 +112,11 @@ def read_sections(
     if count > fit:
         problems.append(f"the section table claims {count} rows, but only {fit} fit in the file")
     found = []
-    for index in range(min(count, fit)):
+    kept = budget.names()
+    for index in budget.timed(range(min(count, fit))):
         row = _SECTION.unpack(view.read(start + index * _SECTION.size, _SECTION.size))
         raw, virtual, rva, size, offset, relocations, _, n_relocations, _, traits = row
-        name = long_name(view, raw, strings, budget.limits.text_bytes)
+        name = kept.keep(long_name(view, raw, strings, budget.limits.text_bytes))
         # Images pad the stored bytes to a whole sector; objects have no virtual size.
         stored = min(size, virtual) if virtual else size
         if traits & _SCN_ZERO_FILLED or not offset:
@@ -123,7 +124,7 @@ def read_sections(
         inside = max(0, min(stored, view.size - offset))
         if inside < stored:
             problems.append(
-                f"section {name!r} of {stored} bytes at {offset:#x} reaches outside of the "
+                f"section {name[:80]!r} of {stored} bytes at {offset:#x} reaches outside of the "
                 f"{view.size} bytes of the file"
             )
         found.append(CoffSection(name, rva, offset, inside, relocations, n_relocations, traits))
@@ -205,7 +206,7 @@ class CoffHost:
         for slot in slots:
             if not pointer_at(self._view, slot, self.pointer_size):
                 answer[slot] = 0
-        for row in self._rows:
+        for row in self._budget.timed(self._rows, every=1):
             inside = {s - row.offset: s for s in slots if 0 <= s - row.offset < row.size}
             for where, symbol, kind in self._relocations(row) if inside else ():
                 # Objects count places from the section's address, which is 0 in practice.
@@ -249,18 +250,19 @@ class CoffHost:
         header, limits = self._header, self._budget.limits
         if header.n_symbols > limits.symbols:
             raise LimitExceeded("symbols", f"{header.n_symbols} symbols are over Limits.symbols")
-        size, auxiliary = header.layout.size, 0
+        size, auxiliary, kept = header.layout.size, 0, self._budget.names()
         step = TABLE_WINDOW - TABLE_WINDOW % size
         whole = header.n_symbols * size
         for _, piece in windows(self._view, self._budget, header.symbols, whole, step=step):
             whole_piece = piece[: len(piece) - len(piece) % size]
-            for raw, value, section, _, kind, follow in header.layout.iter_unpack(whole_piece):
+            rows = self._budget.timed(header.layout.iter_unpack(whole_piece))
+            for raw, value, section, _, kind, follow in rows:
                 if auxiliary:
                     auxiliary -= 1
                     continue
                 auxiliary = follow
                 if kind in (_CLASS_EXTERNAL, _CLASS_WEAK):
-                    name = self._symbol_name(raw)
+                    name = kept.keep(self._symbol_name(raw))
                     (defined if section or value else undefined).add(name)
         return Symbols.sorted_from(undefined, defined)
 

@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.structure import Section, guarded, short_text
 from ltocompat.model.errors import LimitExceeded, Malformed
-from ltocompat.model.limits import MIB, Budget
+from ltocompat.model.limits import MIB, Budget, NamesOfTable
 
 ELF_MAGIC = b"\x7fELF"
 EM_CUDA = 190
@@ -29,6 +29,7 @@ PF_X, PF_W = 1, 2
 DF_1_PIE = 0x08000000
 # More tags than any linker writes; the table has no length of its own.
 _MAX_DYNAMIC_TAGS = 10_000
+_SHOWN = 80  # characters of a name
 _NAME_TABLE_BYTES = 64 * MIB
 
 _MACHINES = {
@@ -255,7 +256,11 @@ def _read_sections(elf: _Elf, view: ByteView, budget: Budget, tables: ElfTables)
             budget.check_time()
         raw.append(_parsed(layout, elf.stream, start + index * size))
     names = _section_names(elf, view, tables, raw)
-    tables.headers = [_section_header(header, names, budget) for header in raw]
+    kept = budget.names()
+    tables.headers = [
+        _section_header(header, names, budget.limits.text_bytes, kept)
+        for header in budget.timed(raw)
+    ]
 
 
 def _section_names(elf: _Elf, view: ByteView, tables: ElfTables, raw: list[Any]) -> bytes:
@@ -271,10 +276,14 @@ def _section_names(elf: _Elf, view: ByteView, tables: ElfTables, raw: list[Any])
     return view.peek(table["sh_offset"], min(table["sh_size"], _NAME_TABLE_BYTES))
 
 
-def _section_header(raw: Any, names: bytes, budget: Budget) -> SectionHeader:  # noqa: ANN401
+def _section_header(
+    raw: Any,  # noqa: ANN401
+    names: bytes,
+    longest: int,
+    kept: NamesOfTable,
+) -> SectionHeader:
     start = raw["sh_name"]
-    end = names.find(b"\0", start)
-    name = names[start : len(names) if end < 0 else end][: budget.limits.text_bytes]
+    name = kept.keep(names[start : start + longest].split(b"\0", 1)[0])
     return SectionHeader(
         name=name.decode("utf-8", "replace"),
         kind=str(raw["sh_type"]),
@@ -338,7 +347,7 @@ def sections_of(view: ByteView, tables: ElfTables) -> tuple[Section, ...]:
         size = min(header.size, view.size - header.offset)
         if size < header.size:
             tables.problems.append(
-                f"section {header.name!r} of {header.size} bytes at {header.offset:#x} reaches "
+                f"section {header.name[:_SHOWN]!r} of {header.size} bytes at {header.offset:#x} reaches "
                 f"outside of the {view.size} bytes of the file"
             )
         if size > 0:

@@ -124,7 +124,7 @@ class ElfHost:
 
     def _linked_pointers(self, slots: Collection[int]) -> dict[int, int | None]:
         by_address: dict[int, int] = {}
-        for segment in self._tables.segments:
+        for segment in self._budget.timed(self._tables.segments, every=1):
             if segment.kind == "PT_LOAD":
                 end = segment.offset + segment.file_size
                 inside = (slot for slot in slots if segment.offset <= slot < end)
@@ -182,7 +182,7 @@ class ElfHost:
         for slot in slots:
             if not pointer_at(self._view, slot, self.pointer_size):
                 answer[slot] = 0
-        for relocations in headers:
+        for relocations in self._budget.timed(headers, every=1):
             kind = relocations.kind.removeprefix("SHT_")
             if kind not in ("REL", "RELA") or not 0 < relocations.info < len(headers):
                 continue
@@ -235,7 +235,10 @@ class ElfHost:
     def needed(self) -> list[Needed]:
         """The names of DT_NEEDED."""
         offsets = [value for tag, value in self._tables.dynamic if tag == "DT_NEEDED"]
-        names = [elf.dynamic_text(self._view, self._tables, self._budget, at) for at in offsets]
+        names = [
+            elf.dynamic_text(self._view, self._tables, self._budget, at)
+            for at in self._budget.timed(offsets, every=16)
+        ]
         return [Needed(name, "DT_NEEDED") for name in names if name]
 
     @property
@@ -274,12 +277,12 @@ class ElfHost:
     def _symbol_value(self, offset: int) -> tuple[int | None, int | None]:
         """What st_value (and in objects st_shndx) of a symbol at this file offset must be."""
         if self._object:
-            for index, header in enumerate(self._tables.headers):
+            for index, header in enumerate(self._budget.timed(self._tables.headers)):
                 inside = 0 <= offset - header.offset < header.size
                 if inside and header.kind not in ("SHT_NULL", "SHT_NOBITS"):
                     return offset - header.offset, index
             return None, None
-        for segment in self._tables.segments:
+        for segment in self._budget.timed(self._tables.segments):
             if segment.kind == "PT_LOAD" and 0 <= offset - segment.offset < segment.file_size:
                 return offset - segment.offset + segment.address, None
         return None, None

@@ -142,14 +142,14 @@ def symbols_named(
         positions.update(position - table.strings for position in found)
     if not positions:
         return
-    stride = table.entry // 4
+    stride, kept = table.entry // 4, budget.names()
     for _, piece in table.pieces(view, budget):
         names = _words(piece)[::stride]
-        for index in compress(count(), map(positions.__contains__, names)):
+        for index in budget.timed(compress(count(), map(positions.__contains__, names))):
             at = index * table.entry
             symbol = table.decode(piece[at : at + table.entry])
             text = short_text(view, table.strings + symbol.name, budget.limits.text_bytes)
-            yield text, symbol
+            yield kept.keep(text), symbol
 
 
 def data_symbols_at(
@@ -163,6 +163,7 @@ def data_symbols_at(
     for _, piece in table.pieces(view, budget):
         found = piece.find(needle)
         while found >= 0:
+            budget.check_time()
             start = found - field
             if start >= 0 and start % table.entry == 0:
                 symbol = table.decode(piece[start : start + table.entry])
@@ -174,13 +175,15 @@ def data_symbols_at(
 def exported_names(view: ByteView, budget: Budget, table: SymbolTable) -> list[str]:
     """Names of the defined symbols that other files may bind to; of very many not all."""
     found: list[str] = []
+    kept = budget.names()
     layout = _SYM64 if table.bits == 64 else _SYM32
     for _, piece in table.pieces(view, budget):
-        for row in layout.iter_unpack(piece):
+        for row in budget.timed(layout.iter_unpack(piece)):
             name, info, other, section = row[:4] if table.bits == 64 else (row[0], *row[3:])
             visible = other & _VISIBILITY not in _NOT_EXPORTED and info >> 4 != _STB_LOCAL
             if name and visible and section != SHN_UNDEF:
-                found.append(short_text(view, table.strings + name, budget.limits.text_bytes))
+                text = short_text(view, table.strings + name, budget.limits.text_bytes)
+                found.append(kept.keep(text))
             if len(found) == _MOST_EXPORTS:
                 return found
     return found

@@ -106,6 +106,7 @@ class PeHost:
             self._directories.append((optional.u32(row), optional.u32(row + 4)))
 
     def _offset_of_rva(self, rva: int) -> int | None:
+        self._budget.check_time()
         for row in self._rows:
             if 0 <= rva - row.rva < row.size:
                 return row.offset + rva - row.rva
@@ -195,7 +196,10 @@ class PeHost:
             return []
         count, table = self._view.u32(start + 24), self._offset_of_rva(self._view.u32(start + 32))
         rows = range(min(count, _MAX_FUNCTIONS) if table is not None else 0)
-        names = (self._text_at_rva(self._view.u32((table or 0) + 4 * row)) for row in rows)
+        kept = self._budget.names()
+        names = (
+            kept.keep(self._text_at_rva(self._view.u32((table or 0) + 4 * row))) for row in rows
+        )
         return [name for name in names if name]
 
     def symbol_size(self, offset: int) -> int | None:  # noqa: ARG002 - PE keeps no sizes

@@ -126,7 +126,8 @@ def _packed_at(
     reach = (table.bits - 1) * width
     base = 0
     for _, piece in windows(view, budget, table.offset, size, step=TABLE_WINDOW):
-        for word in _words(piece[: len(piece) - len(piece) % width], table.bits):
+        words = _words(piece[: len(piece) - len(piece) % width], table.bits)
+        for word in budget.timed(words):
             if word & 1:
                 for place in wanted[bisect_left(wanted, base) : bisect_left(wanted, base + reach)]:
                     bit, rest = divmod(place - base, width)

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from msgspec import Struct, field
@@ -62,25 +62,30 @@ class _Wrapper(NamedTuple):
 
 
 def _prelinked_regions(
-    view: ByteView, host: ObjectReader, wrappers: list[_Wrapper]
+    view: ByteView, budget: Budget, host: ObjectReader, wrappers: list[_Wrapper]
 ) -> dict[int, tuple[int, ...]]:
     """Offset of each linked region -> offsets of the prelinked regions that belong to it."""
     linked = [w for w in wrappers if w.version == LINKED and w.region is not None]
     spans = [(s.offset, s.end) for s in host.sections if s.prelinked]
     regions = [
         w.region
-        for w in wrappers
+        for w in budget.timed(wrappers, every=16)
         if w.version != LINKED
         and w.region is not None
         and any(start <= w.region < end for start, end in spans)
     ]
     if len(linked) > 1:
-        return _by_module_ids(view, host, linked, regions)
-    return {w.region: tuple(regions) for w in linked if w.region is not None}
+        return _by_module_ids(view, budget, host, linked, regions)
+    once = tuple(dict.fromkeys(regions))
+    return {w.region: once for w in linked if w.region is not None}
 
 
 def _by_module_ids(
-    view: ByteView, host: ObjectReader, linked: list[_Wrapper], regions: list[int]
+    view: ByteView,
+    budget: Budget,
+    host: ObjectReader,
+    linked: list[_Wrapper],
+    regions: list[int],
 ) -> dict[int, tuple[int, ...]]:
     """Several device links in one file: told apart by the module ids; empty where they disagree."""
     texts = _module_ids(view, host)
@@ -88,7 +93,7 @@ def _by_module_ids(
     if len(ids) != len(regions) or len(set(ids)) != len(ids):
         return {}
     region_of = dict(zip(ids, regions, strict=True))
-    groups = _groups(host, linked, texts)
+    groups = _groups(host, budget, linked, texts)
     found: dict[int, tuple[int, ...]] = {}
     for wrapper, group in zip(linked, groups, strict=False):
         members = [region_of.get(text.removeprefix(_DEFINITION)) for text in group]
@@ -108,7 +113,9 @@ def _module_ids(view: ByteView, host: ObjectReader) -> list[bytes]:
     return texts
 
 
-def _groups(host: ObjectReader, linked: list[_Wrapper], texts: list[bytes]) -> list[list[bytes]]:
+def _groups(
+    host: ObjectReader, budget: Budget, linked: list[_Wrapper], texts: list[bytes]
+) -> list[list[bytes]]:
     """The "def <id>" of each version-2 wrapper; empty when they can't be told apart."""
     runs = [
         list(run)
@@ -118,11 +125,14 @@ def _groups(host: ObjectReader, linked: list[_Wrapper], texts: list[bytes]) -> l
     if len(runs) == len(linked):
         return runs
     definitions = [text for run in runs for text in run]
-    counts = [None if w.array is None else host.prelinked_count(w.array) for w in linked]
+    counts = [
+        None if w.array is None else host.prelinked_count(w.array)
+        for w in budget.timed(linked, every=1)
+    ]
     sizes = [count for count in counts if count is not None]
     if len(sizes) != len(linked) or sum(sizes) != len(definitions):
         return []
-    ends = [sum(sizes[: index + 1]) for index in range(len(sizes))]
+    ends = accumulate(sizes)
     return [definitions[end - size : end] for end, size in zip(ends, sizes, strict=True)]
 
 
@@ -163,7 +173,7 @@ def read_registration(view: ByteView, budget: Budget, host: ObjectReader) -> Reg
     named = [(s.offset, s.size) for s in host.sections if s.wrapper]
     spans = named or host.wrapper_search_spans()
     found = list(_candidates(view, budget, host, spans))
-    wrappers, lost = _follow(host, found)
+    wrappers, lost = _follow(host, budget, found)
     if not named:
         # Anywhere else the magic can be a constant; only a pointer to a region proves a wrapper.
         wrappers = [w for w in wrappers if _is_region(view, w.region)]
@@ -175,7 +185,7 @@ def read_registration(view: ByteView, budget: Budget, host: ObjectReader) -> Reg
         )
     return Registration(
         known=bool(wrappers) or not lost,
-        prelinked=_prelinked_regions(view, host, wrappers),
+        prelinked=_prelinked_regions(view, budget, host, wrappers),
         regions=frozenset(w.region for w in wrappers if w.region is not None),
         complete=not lost,
     )
@@ -195,14 +205,16 @@ def _candidates(
                     yield offset, version
 
 
-def _follow(host: ObjectReader, found: list[tuple[int, int]]) -> tuple[list[_Wrapper], int]:
+def _follow(
+    host: ObjectReader, budget: Budget, found: list[tuple[int, int]]
+) -> tuple[list[_Wrapper], int]:
     """The wrappers whose pointers could be resolved, and the number of the others."""
     width = host.pointer_size
     slots = {offset + 8 for offset, _ in found}
     slots |= {offset + 8 + width for offset, version in found if version == LINKED}
     pointers = host.pointers(slots)
     wrappers = []
-    for offset, version in found:
+    for offset, version in budget.timed(found, every=16):
         if offset + 8 in pointers:
             target = pointers[offset + 8]
             region = host.offset_of(target) if target else None

@@ -51,7 +51,7 @@ def opened(shipped: Shipped) -> Iterator[Problem]:
     there = {library.stem for library in found if library.leads}
     there |= {library.stem for library in needed_libraries(shipped)}
     lacking = [library for library in found if library.stem not in there]
-    if not lacking or not_at_hand(shipped.package, shipped.others):
+    if not lacking or not_at_hand(shipped.package, shipped.others, shipped.budget):
         return
     first = lacking[0]
     files = [library.file for library in lacking if library.first == first.first]
@@ -80,7 +80,7 @@ def _only_with_extra(library: NeededLibrary, shipped: Shipped) -> Problem:
 
 def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -> Problem:
     remedy = _advice(library, shipped)
-    unknown = not_at_hand(shipped.package, shipped.others)
+    unknown = not_at_hand(shipped.package, shipped.others, shipped.budget)
     verdict = Verdict.OK
     if variant:
         text = f"{library.named}, which nothing in the metadata brings; another major is brought"
@@ -105,7 +105,7 @@ def brought_by_nothing(shipped: Shipped) -> tuple[Verdict, str, str]:
     Returns:
         The verdict; the reason, with ``{}`` for the library; what to add to the remedy.
     """
-    others = leads(shipped.package, shipped.others)
+    others = leads(shipped.package, shipped.others, shipped.budget)
     nothing = "nothing in the metadata brings"
     # Packages of conda bring CUDA with them, as conda-forge asks.
     if shipped.package.kind is Kind.CONDA or any(lead.extra is None for lead in others):
@@ -123,7 +123,9 @@ def are_beside_torch(hosts: Sequence[Host]) -> bool:
 
 
 def _advice(library: NeededLibrary, shipped: Shipped) -> str:
-    majors = {cuda_major(lead.package) for lead in leads(shipped.package, shipped.others)}
+    majors = {
+        cuda_major(lead.package) for lead in leads(shipped.package, shipped.others, shipped.budget)
+    }
     # Else by what else is needed: libcudart.so.12 beside libcudnn.so.9.
     majors = majors or {
         cuda_major(other.packages[0].name)
@@ -140,7 +142,7 @@ def of_other_names(shipped: Shipped) -> Iterator[Problem]:
     """PKG-02: dependencies that also admit versions whose file has another name; each once."""
     seen = set()
     for library in needed_libraries(shipped):
-        for lead in library.leads:
+        for lead in shipped.budget.timed(library.leads, every=16):
             majors = [row.major for row in other_majors(lead, library.file)]
             majors += [major for major in (later_major(lead),) if major is not None]
             if not lead.versions or not majors or lead in seen:

@@ -200,8 +200,8 @@ def runpath_misses_dependency(shipped: Shipped) -> Iterator[Problem]:
     loader = _may_load_first(shipped.package)
     seen = set()
     for library in needed_libraries(shipped, compilers=True):
-        wanted = folders(library)
-        for host in library.hosts if wanted else ():
+        wanted = folders(library, shipped.budget)
+        for host in shipped.budget.timed(library.hosts if wanted else (), every=16):
             here = posixpath.dirname(_installed_at(host, shipped.package))
             searched = {_resolved_runpath(text, here) for text in host.runpath}
             if host.format == "ELF" and not searched & wanted:
@@ -223,11 +223,13 @@ def _neighbour_brings(
     A plugin without a RUNPATH to the library that it extends is loaded after it. Where it finds
     that library itself, the loader asks the plugin's RUNPATH for all that the plugin needs first.
     """
-    for other in library.hosts:
+    for other in shipped.budget.timed(library.hosts, every=16):
         path = _installed_at(other, shipped.package)
         here = posixpath.dirname(path)
         names = {posixpath.basename(path), other.soname}
-        leads = {_resolved_runpath(text, here) for text in other.runpath} & folders(library)
+        leads = {_resolved_runpath(text, here) for text in other.runpath} & folders(
+            library, shipped.budget
+        )
         if leads and names & set(host.needed) and here not in searched:
             return True
     return False
@@ -317,7 +319,7 @@ def runpath_of_build_machine(shipped: Shipped) -> Iterator[Problem]:
     for kind, (wrong, verdict) in _WRONG_FOLDERS.items():
         found = [
             (host, folder)
-            for host in shipped.hosts
+            for host in shipped.budget.timed(shipped.hosts, every=16)
             if host.linked
             for folder in host.runpath
             if _kind_of_folder(folder, shipped.package) == kind
@@ -426,7 +428,7 @@ def _declared_major(shipped: Shipped) -> tuple[int | None, str]:
         return major, text
     lines: dict[int, str] = {}
     for part in LIBRARIES:
-        for way in ways_to(part, shipped.package, shipped.others):
+        for way in ways_to(part, shipped.package, shipped.others, shipped.budget):
             if way.extra is None:
                 lines |= {release.major: way.line for release in way.allowed.releases}
     for require in package.requires:

@@ -96,7 +96,7 @@ def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
         yield Problem("PKG-01", Verdict.OK, text, remedy, first.line, need.open_to_trial)
         return
     remedy = need.advice
-    brought = not_at_hand(shipped.package, shipped.others)
+    brought = not_at_hand(shipped.package, shipped.others, shipped.budget)
     evidence = f"dependencies of {shipped.package}"
     if not need.hard:
         text = f"{need.why}, and nothing in the metadata brings {title}"

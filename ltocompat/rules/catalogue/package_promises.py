@@ -140,14 +140,19 @@ def metadata_unread(shipped: Shipped) -> Iterator[Problem]:
     """Metadata that can't be read leave the package's promises unjudged."""
     for package in (shipped.package, *shipped.others):
         for problem in package.problems[:_MOST_PROBLEMS]:
-            yield Problem(
-                "PKG-11",
-                Verdict.UNKNOWN,
-                f"{problem}, so that what it promises is not judged",
-                "mend the metadata and build the package again",
-                package.path,
-                headline=problem,
-            )
+            yield not_judged(package, problem)
+
+
+def not_judged(package: Package, problem: str) -> Problem:
+    """That a problem leaves the promises of a package unjudged."""
+    return Problem(
+        "PKG-11",
+        Verdict.UNKNOWN,
+        f"{problem}, so that what it promises is not judged",
+        "mend the metadata and build the package again",
+        package.path,
+        headline=problem,
+    )
 
 
 @FAMILY.of_package("PKG-12", Level.ERROR)
@@ -155,7 +160,7 @@ def given_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
     """A package that is given beside another is not one that its metadata admit."""
     given = {other.name: other for other in shipped.others}
     for package in (shipped.package, *shipped.others):
-        for require in package.requires:
+        for require in shipped.budget.timed(package.requires):
             other = given.get(require.name)
             if other is not None and not require.marker and not _admits(require, other):
                 yield Problem(

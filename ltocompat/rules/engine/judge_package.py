@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.errors import UsageError
-from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.errors import LimitExceeded, UsageError
+from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Shipped
 from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.catalogue.package_promises import not_judged
 from ltocompat.rules.rule import Problem
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def problems_of(
     *,
     others: Sequence[Package] = (),
     promise: Promise | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[Problem, ...]:
     """Everything that is wrong with the promises of a package, worst first.
 
@@ -36,6 +38,7 @@ def problems_of(
         required: what it asks for; with or without trials.
         others: packages beside it, as ``packages_beside`` reads them.
         promise: what its project promises.
+        limits: what judging it may cost.
     """
     shipped = Shipped(
         package=package,
@@ -44,18 +47,19 @@ def problems_of(
         signatures=tuple((group.signature, group.count) for group in summary.groups),
         others=tuple(other for other in others if other.path != package.path),
         promise=promise,
+        budget=Budget(limits),
     )
     return problems(shipped)
 
 
 def problems(shipped: Shipped) -> tuple[Problem, ...]:
     """What all rules find, each once, worst first."""
-    found = [
-        each_problem
-        for rule in RULES
-        if rule.of_package
-        for each_problem in rule.of_package(shipped)
-    ]
+    found: list[Problem] = []
+    try:
+        for rule in RULES:
+            found += rule.of_package(shipped) if rule.of_package else ()
+    except LimitExceeded as error:
+        found.append(not_judged(shipped.package, f"the metadata are too much to judge: {error}"))
     return tuple(sorted(dict.fromkeys(found), key=lambda problem: -problem.verdict))
 
 

@@ -18,6 +18,7 @@ from ltocompat.facts.libraries import (
 )
 from ltocompat.model.image import Host
 from ltocompat.model.library_name import library_name
+from ltocompat.model.limits import Budget
 from ltocompat.packages.resolving import Lead, leads
 from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rules.linker_imports import short
@@ -84,12 +85,12 @@ def needed_libraries(shipped: Shipped, *, compilers: bool = False) -> tuple[Need
     """
     return _looked_for(
         shipped,
-        {
-            (file, host): None
+        (
+            (file, host)
             for host in shipped.hosts
-            for file in (host.needed if host.linked else ())
+            for file in dict.fromkeys(host.needed if host.linked else ())
             if compilers or library_name(file) not in _COMPILERS
-        },
+        ),
     )
 
 
@@ -112,14 +113,15 @@ def _looked_for(shipped: Shipped, by_name: Iterable[tuple[str, Host]]) -> tuple[
     own = {posixpath.basename(file).lower() for file in shipped.package.files}
     own |= {host.soname.lower() for host in shipped.hosts if host.soname}
     by_file: dict[str, list[Host]] = {}
-    for file, host in by_name:
+    for file, host in shipped.budget.timed(by_name):
         if file.lower() not in own:
             by_file.setdefault(file, []).append(host)
-    wanted = {file: found for file in by_file if (found := packages_with(file))}
-    every_lead = leads(shipped.package, shipped.others) if wanted else ()
+    files = shipped.budget.timed(by_file)
+    wanted = {file: found for file in files if (found := packages_with(file))}
+    every_lead = leads(shipped.package, shipped.others, shipped.budget) if wanted else ()
     return tuple(
-        _with_leads(file, tuple(by_file[file]), packages, every_lead)
-        for file, packages in wanted.items()
+        _with_leads(file, tuple(by_file[file]), packages, every_lead, shipped.budget)
+        for file, packages in shipped.budget.timed(wanted.items(), every=1)
     )
 
 
@@ -128,11 +130,14 @@ def _with_leads(
     hosts: tuple[Host, ...],
     packages: tuple[LibraryPackage, ...],
     found: tuple[Lead, ...],
+    budget: Budget,
 ) -> NeededLibrary:
     kin = {_kin(package.name) for package in packages}
-    near = [lead for lead in found if _kin(lead.package) in kin]
-    right = [lead for lead in near if _brings(lead, file)]
-    others = [lead for lead in near if lead not in right]
+    right: list[Lead] = []
+    others: list[Lead] = []
+    for lead in budget.timed(found, every=16):
+        if _kin(lead.package) in kin:
+            (right if _brings(lead, file) else others).append(lead)
     return NeededLibrary(file, hosts, packages, tuple(right), tuple(others))
 
 
@@ -158,9 +163,10 @@ def admitted(lead: Lead, file: str) -> tuple[LibraryPackage, ...]:
     )
 
 
-def folders(library: NeededLibrary) -> frozenset[str]:
+def folders(library: NeededLibrary, budget: Budget) -> frozenset[str]:
     """Where pip may put a library, relative to site-packages."""
-    rows = [row for lead in library.leads for row in admitted(lead, library.file)]
+    leading = budget.timed(library.leads, every=16)
+    rows = [row for lead in leading for row in admitted(lead, library.file)]
     return frozenset(folder for row in rows for folder in folders_of(row, library.file))
 
 

@@ -138,7 +138,7 @@ def need_of(part: str, shipped: Shipped) -> Need | None:
 
 def ways_of(need: Need, shipped: Shipped) -> dict[tuple[str, str | None], tuple[Allowed, Way]]:
     """What the metadata admits of a library: (package, extra) -> that, and the way there."""
-    return together(ways_to(need.part, shipped.package, shipped.others))
+    return together(ways_to(need.part, shipped.package, shipped.others, shipped.budget))
 
 
 def siblings(

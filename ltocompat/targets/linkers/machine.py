@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
 
+from ltocompat.model.limits import Budget
+
 _BINARY = getattr(os, "O_BINARY", 0)
 _MOST_LINKS = 40  # symbolic links followed on one path, as Linux allows
 _NOWHERE = os.path.join(os.devnull, "behind too many links")  # which no system has
@@ -29,6 +31,7 @@ class Machine(Struct, frozen=True):
         search_path: folders where this Python looks for packages.
         python: path of the Python program whose loading is looked at; empty where none is known.
         folder: the current folder, which empty and relative search paths mean.
+        budget: what looking at it may cost; None for no limit of time.
     """
 
     root: str = "/"
@@ -37,6 +40,7 @@ class Machine(Struct, frozen=True):
     search_path: tuple[str, ...] = ()
     python: str = ""
     folder: str = "/"
+    budget: Budget | None = None
 
     @classmethod
     def here(cls) -> Machine:
@@ -55,6 +59,8 @@ class Machine(Struct, frozen=True):
 
         Behind more links than the system follows there is nothing.
         """
+        if self.budget is not None:
+            self.budget.check_time()
         if self.root == "/":
             return path
         real = self._resolved(path)

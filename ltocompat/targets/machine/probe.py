@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from typing import TypeVar
 
 from ltocompat.model.errors import LtocompatError
+from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.target import System
 from ltocompat.targets.linkers.linker import Linker
 from ltocompat.targets.linkers.machine import Machine
@@ -25,11 +27,16 @@ from ltocompat.targets.machine.toolkits import conda, toolkits, wheels
 T = TypeVar("T")
 
 
-def probe(machine: Machine) -> Environment:
+def probe(machine: Machine, limits: Limits = DEFAULT_LIMITS) -> Environment:
     """Look at a machine; never raises: what can't be found out is a problem of the environment.
 
     Nothing is loaded into this process, and nothing but ``machine`` is looked at.
+
+    Args:
+        machine: the machine.
+        limits: what looking at it may cost.
     """
+    machine = replace(machine, budget=Budget(limits))
     problems: list[str] = []
 
     def tried(what: str, read: Callable[[], T], default: T) -> T:
