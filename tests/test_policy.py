@@ -311,7 +311,7 @@ def test_any_value_of_any_key_is_read_or_told(
     path = written(tmp_path_factory.mktemp("policy"), TARGETS)
     tables = {**tomllib.loads(TARGETS), "audit": audit}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ltocompat.targets.text_file.read_toml", lambda _: tables)
+        patch.setattr("ltocompat.targets.text_file.read_toml", lambda *_: tables)
         text = path
         try:
             read_policy(path, TODAY)

@@ -26,6 +26,9 @@ _WHOLE = 128 << 10
 _FIRST_READ = 8 << 10
 _READ = 64 << 10
 _ZSTD_BLOCK = 128 << 10
+# What both formats decode to at least in a second, bytes; and how much before a look at the clock.
+_SPEED = 256 << 20
+_STEP = 16 << 20
 _ZSTD_BLOCK_HEADER = 3
 
 
@@ -124,7 +127,8 @@ class Prefix:
         have = len(self.data)
         try:
             while have < min(size, limit + 1):
-                part = self._stream.read(min(size, limit + 1) - have)
+                self._payload.budget.check_time()
+                part = self._stream.read(min(min(size, limit + 1) - have, _STEP))
                 if not part:
                     break
                 parts.append(part)
@@ -172,8 +176,9 @@ def _zstd(payload: Payload) -> bytes:
     """Decode a whole frame in one call; the size was checked against the limits before."""
     import zstandard
 
-    stored = payload.stored.all()
     declared = payload.declared or 0
+    payload.budget.check_call(declared, _SPEED)
+    stored = payload.stored.all()
     try:
         number = zstandard.frame_content_size(stored)
         if number not in (declared, -1):
@@ -191,6 +196,7 @@ def _lz4(payload: Payload) -> bytes:
     declared = payload.declared or 0
     # Decoded as a whole, and copied once: no part of it can be had for less.
     payload.budget.check_window(2 * declared)
+    payload.budget.check_call(declared, _SPEED)
     stored = payload.stored.all()
     if stored.startswith(_LZ4_FRAME_MAGIC):
         return _lz4_frame(stored, declared)

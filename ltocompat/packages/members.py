@@ -52,7 +52,7 @@ def members_of(
 def _found(
     view: ByteView, path: str, names: Collection[str], wanted: str | None, budget: Budget
 ) -> Iterator[tuple[str, ByteView]]:
-    container = container_of(view)
+    container = container_of(view, budget)
     if container is None:
         return
     place = Place(path)

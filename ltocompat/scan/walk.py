@@ -175,7 +175,7 @@ def _records(
         jobs = workers.available(settings.jobs)
     budget = Budget(settings.limits)
     host = None
-    if jobs > 1 and container_of(view) is None:
+    if jobs > 1 and container_of(view, budget) is None:
         with suppress(LimitExceeded):  # which a walk from the front comes upon again, and says
             host = read_host(view, budget)
     if host is None:
@@ -325,7 +325,7 @@ def _reached(stored: StoredModule | Host, budget: Budget) -> int:
 def _stored(
     view: ByteView, at: Place, wanted: Place, budget: Budget, settings: ScanSettings
 ) -> Iterator[Stored]:
-    container = container_of(view)
+    container = container_of(view, budget)
     if container is None:
         yield from _stored_in_plain_file(view, at, budget)
         return

@@ -13,15 +13,13 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from ltocompat.model.errors import Missing, UsageError
-from ltocompat.model.limits import MIB, Budget
+from ltocompat.model.limits import Budget
 from ltocompat.model.target import System
 from ltocompat.targets.pins import Pin, is_wanted
 from ltocompat.targets.systems import MarkerEnvironment
 from ltocompat.targets.text_file import read_text
 
 Table = dict[str, Any]
-# What readers of YAML read at worst, bytes a second: with libyaml, and without.
-_SPEED, _SLOW_SPEED = MIB // 2, MIB // 16
 
 
 def read_pylock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> tuple[Pin, ...]:
@@ -167,8 +165,10 @@ def _texts(value: object) -> list[str]:
 
 
 def _table(value: object) -> Table:
-    if value is None or isinstance(value, dict):
-        return value or {}
+    if isinstance(value, dict):
+        return value
+    if not value and isinstance(value, str | None):  # of YAML all scalars are read as texts
+        return {}
     raise _broken(value, "a table")
 
 
@@ -218,14 +218,60 @@ def _load(path: str, budget: Budget) -> object:
             f"no reader of YAML is installed for {path}; run pip install 'ltocompat[yaml]'"
         ) from None
     text = read_text(path, budget)
-    fast = getattr(yaml, "CBaseLoader", None)
-    budget.check_call(len(text), _SPEED if fast else _SLOW_SPEED)
     try:
-        # All scalars as texts: numbers of base 60, merged keys and such take time without end.
-        return yaml.load(text, fast or yaml.BaseLoader)  # noqa: S506
+        events = yaml.parse(text, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
+        return _Building(path).document(budget.timed(events))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = " ".join(str(getattr(error, "problem", None) or "nested too deeply").split())
         raise UsageError(f"{path} is not a YAML file: {reason[:200]}; mend it") from error
+
+
+class _Building:
+    """Lists, tables and texts from the events of a reader of YAML.
+
+    Not by its own loaders: these go down by recursion, which deep nesting ends in a crash, and what
+    they make of merged keys and of numbers of base 60 takes time without end. Here all scalars are
+    texts, and ``<<`` is a key like others.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._anchors: dict[str, object] = {}
+        self._open: list[tuple[object, list[object]]] = []  # a start, and what stands in it
+
+    def document(self, events: Iterable[Any]) -> object:
+        """The first document; None where there is none."""
+        for event in events:
+            kind = type(event).__name__
+            if kind in ("SequenceStartEvent", "MappingStartEvent"):
+                # What names it inside of itself gets an empty text, and not a loop.
+                self._open.append((event, []))
+            elif kind in ("SequenceEndEvent", "MappingEndEvent"):
+                start, parts = self._open.pop()
+                value = self._table(parts) if kind == "MappingEndEvent" else parts
+                if self._put(start, value):
+                    return value
+            elif kind == "ScalarEvent":
+                if self._put(event, event.value):
+                    return str(event.value)
+            elif kind == "AliasEvent":
+                self._put(None, self._anchors.get(event.anchor, ""))
+        return None
+
+    def _put(self, event: Any, value: object) -> bool:  # noqa: ANN401 - of a reader without types
+        """Keep a value where it belongs; whether it is the whole document."""
+        if event is not None and event.anchor is not None:
+            self._anchors[event.anchor] = value
+        if not self._open:
+            return True
+        self._open[-1][1].append(value)
+        return False
+
+    def _table(self, parts: list[object]) -> Table:
+        keys = parts[::2]
+        if not all(isinstance(key, str) for key in keys):
+            raise UsageError(f"{self._path} has a key that is no text; make the lock anew")
+        return {str(key): value for key, value in zip(keys, parts[1::2], strict=True)}
 
 
 def _of_conda_lock(lock: Table, subdir: str) -> Iterator[Pin]:
@@ -268,8 +314,10 @@ def _conda_pin(name: str, version: str) -> Iterator[Pin]:
 
 
 def _list(value: object, wanted: str = "a list") -> list[Any]:
-    if value is None or isinstance(value, list):
-        return value or []
+    if isinstance(value, list):
+        return value
+    if not value and isinstance(value, str | None):
+        return []
     raise _broken(value, wanted)
 
 

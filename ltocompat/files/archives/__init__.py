@@ -19,7 +19,7 @@ from ltocompat.model.place import Place
 class ContainerFormat(Protocol):
     """How to recognise a container and walk its members."""
 
-    def sniff(self, view: ByteView) -> bool:
+    def sniff(self, view: ByteView, budget: Budget, /) -> bool:
         """Whether the bytes are such a container."""
 
     def members(
@@ -43,6 +43,12 @@ CONTAINERS: tuple[ContainerFormat, ...] = (
 )
 
 
-def container_of(view: ByteView) -> ContainerFormat | None:
-    """The format of this container, None when it is none."""
-    return next((container for container in CONTAINERS if container.sniff(view)), None)
+def container_of(view: ByteView, budget: Budget | None = None) -> ContainerFormat | None:
+    """The format of this container, None when it is none.
+
+    Args:
+        view: the bytes.
+        budget: what looking at them may cost; None for the usual.
+    """
+    budget = budget or Budget()
+    return next((container for container in CONTAINERS if container.sniff(view, budget)), None)

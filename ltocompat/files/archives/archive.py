@@ -30,7 +30,7 @@ _NAMES = "//"
 class ArchiveFormat:
     """Static archives, normal and thin."""
 
-    def sniff(self, view: ByteView) -> bool:
+    def sniff(self, view: ByteView, _: Budget) -> bool:
         """Whether this is a static archive."""
         return view.peek(0, len(_MAGIC)) in (_MAGIC, _THIN_MAGIC)
 

@@ -36,10 +36,10 @@ _HEAD = 16
 class CompressedFormat:
     """One compressed stream, with an archive or a single file inside."""
 
-    def sniff(self, view: ByteView) -> bool:
+    def sniff(self, view: ByteView, budget: Budget) -> bool:
         """Whether this is a compressed file; single compressed cubins are images, no containers."""
         packing = _packing(view)
-        return packing is not None and not (packing is Packing.ZSTD and _holds_cubin(view))
+        return packing is not None and not (packing is Packing.ZSTD and _holds_cubin(view, budget))
 
     def members(
         self, view: ByteView, place: Place, wanted: Place, budget: Budget
@@ -72,10 +72,10 @@ def _packing(view: ByteView) -> Packing | None:
     return None
 
 
-def _holds_cubin(view: ByteView) -> bool:
+def _holds_cubin(view: ByteView, budget: Budget) -> bool:
     """Whether its first frame is an image by itself."""
     try:
-        parse_header(next(unpacked(Input(view), Packing.ZSTD, Budget()), b""))
+        parse_header(next(unpacked(Input(view), Packing.ZSTD, budget), b""))
     except Malformed:
         return False
     return True

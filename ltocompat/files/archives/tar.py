@@ -209,7 +209,7 @@ class Tape(Protocol):
 class TarFormat:
     """Tar archives that are not compressed; members are viewed in place."""
 
-    def sniff(self, view: ByteView) -> bool:
+    def sniff(self, view: ByteView, _: Budget) -> bool:
         """Whether this is a tar archive."""
         return is_header(view.peek(0, BLOCK))
 

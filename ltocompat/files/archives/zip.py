@@ -244,7 +244,7 @@ _LONGEST_LINK = 4096
 class ZipFormat:
     """Zip archives; stored members are viewed in place."""
 
-    def sniff(self, view: ByteView) -> bool:
+    def sniff(self, view: ByteView, _: Budget) -> bool:
         """Whether this is a zip; one behind other bytes is recognised, too."""
         head = view.peek(0, 4)
         if head in (LOCAL_MAGIC, _END_MAGIC):

@@ -347,8 +347,8 @@ def sections_of(view: ByteView, tables: ElfTables) -> tuple[Section, ...]:
         size = min(header.size, view.size - header.offset)
         if size < header.size:
             tables.problems.append(
-                f"section {header.name[:_SHOWN]!r} of {header.size} bytes at {header.offset:#x} reaches "
-                f"outside of the {view.size} bytes of the file"
+                f"section {header.name[:_SHOWN]!r} of {header.size} bytes at {header.offset:#x} "
+                f"reaches outside of the {view.size} bytes of the file"
             )
         if size > 0:
             executable = bool(header.flags & SHF_EXECINSTR)

@@ -1,0 +1,104 @@
+"""``Limits.seconds`` is heeded by every reader, and by every rule that works on as much.
+
+A call into C that is never asked for the time (a pattern, ``json``, ``tomllib``, a decompressor) is
+bounded by the length of what it is given.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType, FrameType
+
+import pytest
+from endless_inputs import ENDLESS
+
+from ltocompat.model.errors import LtocompatError
+from ltocompat.model.limits import Limits
+
+ROOMS = ("files", "packages", "targets", "scan")
+WITHOUT_END = ("Budget", "ByteView", "Limits", "Tape", "bytes")
+"""Types of what is read: a function that takes one of them is a reader."""
+LITTLE = {
+    "files.archives.tar.parse": "one block",
+    "files.archives.tar.is_header": "one block",
+    "files.byteview.occurrences": "one window",
+    "files.fatbin.region.single_entry_region": "writes",
+    "files.images.cubin.early_api_versions": "a prefix, which is asked for",
+    "files.images.cubin_header.parse_header": "64 bytes",
+    "files.images.ltoir.parse": "28 bytes",
+    "files.images.tileir.parse": "a header",
+    "files.objects.coff.long_name": "8 bytes",
+    "files.objects.relocations.pointer_at": "8 bytes",
+    "scan.device_symbols.undefined_in_ptx": "calls of_ptx",
+    "scan.walk.batches_of_view": "records_of_view in batches",
+    "targets.linkers.machine.program_path": "a name of ours",
+}
+"""Readers of what has a size of its own, or that only call another one, and why."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ENDLESS)
+def test_an_endless_input_ends_in_time(name: str, tmp_path: Path) -> None:
+    read = ENDLESS[name](tmp_path)
+    start = time.process_time()
+    _ended(lambda: read(Limits(seconds=1.0)))
+    assert time.process_time() - start < 2.0
+
+
+def _ended(read: object) -> None:
+    """A report or one sentence."""
+    assert callable(read)
+    try:
+        read()
+    except LtocompatError as error:
+        sentence = str(error)
+    else:
+        sentence = ""
+    assert len(sentence.splitlines()) <= 1
+
+
+@pytest.mark.slow
+def test_every_reader_has_an_endless_input(tmp_path: Path) -> None:
+    called: set[CodeType] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            called.add(frame.f_code)
+
+    for number, make in enumerate(ENDLESS.values()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        read = make(folder)
+        sys.setprofile(note)
+        try:
+            read(Limits(seconds=0.5))
+        except LtocompatError:
+            pass
+        finally:
+            sys.setprofile(None)
+    without = {name for name, code in readers() if code not in called}
+    assert "" == " ".join(sorted(without - LITTLE.keys()))
+
+
+def readers() -> Iterator[tuple[str, CodeType]]:
+    """Every public function of the rooms that read, which takes what may have no end."""
+    for room in ROOMS:
+        package = importlib.import_module(f"ltocompat.{room}")
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            found = vars(importlib.import_module(module.name))
+            for name, value in found.items():
+                public = not name.startswith("_") and inspect.isfunction(inspect.unwrap(value))
+                if public and value.__module__ == module.name:
+                    function = inspect.unwrap(value)
+                    if any(
+                        word in str(text)
+                        for text in function.__annotations__.values()
+                        for word in WITHOUT_END
+                    ):
+                        yield f"{module.name.removeprefix('ltocompat.')}.{name}", function.__code__
