@@ -24,16 +24,18 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload
 from ltocompat.files.images import cubin_symbols, ptx
 from ltocompat.files.images.cubin import Cubin
-from ltocompat.files.objects.elf_host import read_elf
+from ltocompat.files.objects.elf_host import ElfHost, read_elf
 from ltocompat.files.objects.pe import read_pe
 from ltocompat.model.image import Compression, CudaLibrary, Host
 from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.model.place import Place
 from ltocompat.packages.reading import package_of
+from ltocompat.packages.resolving import not_at_hand
 from ltocompat.packages.values import Dependency, Kind, Package, Shipped
 from ltocompat.rules.engine.judge_package import problems
 from ltocompat.scan.describe import Detail
 from ltocompat.scan.device_symbols import of_ptx
+from ltocompat.scan.second_pass import kernel_names
 from ltocompat.scan.walk import ScanSettings, files, records_of_view, take
 from ltocompat.targets.building import ValueOrigin, build
 from ltocompat.targets.linkers import Machine
@@ -279,6 +281,13 @@ _PTX = (
 ENDLESS |= {f"ptx of {name}, {read.__name__}": _ptx_attack(text, read) for name, read, text in _PTX}
 
 
+@attack
+def kernels_of_ptx_files(folder: Path) -> Reading:
+    path = folder / "x.ptx"
+    path.write_bytes(b".version 8.4\n.target sm_80\n" + b".entry a\n" * MIB)
+    return lambda limits: kernel_names([Place(str(path))], limits)
+
+
 # Objects
 
 
@@ -329,25 +338,50 @@ def elf_of_long_section_names(_: Path) -> Reading:
     return _host(_elf_of(100_000, 1, b"\0" + b"n" * (2 * MIB)))
 
 
+def _elf_host(data: bytes, ask: Callable[[ElfHost], object]) -> Reading:
+    def read(limits: Limits) -> object:
+        found = read_elf(ByteView.of(data), Budget(limits))
+        assert found is not None
+        return ask(found)
+
+    return read
+
+
+_SYMBOL = struct.pack("<IBBHQQ", 1, 0x11, 0, 1, 0, 0)
+_NAMES = b"\0nvJitLink\0__fatbinwrap_\0"
+
+
 @attack
 def elf_of_many_symbol_tables(_: Path) -> Reading:
-    symbols = (
-        struct.pack("<IBBHQQ", 1, 0x11, 0, 0, 0, 0) * 100_000 + b"\0nvJitLink\0__fatbinwrap_\0"
-    )
-    return _host(_elf_of(2_000, 2, symbols, link=1))
+    data = _elf_of(200, 2, _SYMBOL * 300_000 + _NAMES * 100, link=1)
+    return _elf_host(data, lambda host: host.symbols())
+
+
+@attack
+def elf_of_many_data_symbols(_: Path) -> Reading:
+    data = _elf_of(200, 2, _SYMBOL * 300_000 + _NAMES, link=1)
+    return _elf_host(data, lambda host: [host.prelinked_count(n << 32) for n in range(1000)])
 
 
 @attack
 def elf_of_many_relocations(_: Path) -> Reading:
-    wrapper = struct.pack("<II", 0x466243B1, 2) * 100_000
-    count = 2_000
-    at = 64 + 64 * (count + 3)
-    rows = _section(0, size=count + 3) + _section(3, offset=at, size=len(wrapper))
-    names = b"\0.nvFatBinSegment\0"
-    rows = _section(0, size=count + 3) + _section(3, offset=at + len(wrapper), size=len(names))
-    rows += _section(1, offset=at, size=len(wrapper))
-    rows += _section(4, offset=at, size=len(wrapper), link=1, info=2, name=0) * count
-    return _host(_elf(1, rows, rest=wrapper + names))
+    rows = struct.pack("<QQq", 8, 1, 0) * 100_000
+    data = _elf_of(200, 4, rows, link=1, info=2)
+    return _elf_host(
+        data, lambda host: host.pointers(range(64 + 64 * 202, 64 + 64 * 202 + 8_000, 8))
+    )
+
+
+@attack
+def elf_of_long_exports(_: Path) -> Reading:
+    strings = b"n" * (300 << 10) + b"\0"
+    symbols = _SYMBOL * 19_000
+    at = 64 + 2 * 56 + 16 * 4
+    tags = [(5, at), (10, len(strings)), (6, at + len(strings))]
+    data = _linked(
+        [*tags, (4, at + len(strings) + len(symbols))], strings + symbols + b"\1\0\0\0\xff\xff\0\0"
+    )
+    return _elf_host(data, lambda host: host.exports())
 
 
 def _linked(tags: list[tuple[int, int]], strings: bytes) -> bytes:
@@ -480,7 +514,7 @@ def _read_and_judged(path: Path) -> Reading:
 
 @attack
 def libraries_that_need_libraries(_: Path) -> Reading:
-    files = tuple(f"libcublas.so.{number}" for number in range(3_000))
+    files = tuple(f"libcublas.so.{number}" for number in range(300))
     lines = [
         Dependency("nvidia-cublas-cu12", (f">={n}",), f"Requires-Dist: {n}") for n in range(5_000)
     ]
@@ -499,6 +533,30 @@ def libraries_that_need_libraries(_: Path) -> Reading:
         for n in range(20)
     )
     return lambda limits: _judged(package, limits, hosts=hosts)
+
+
+@attack
+def libraries_that_nothing_brings(_: Path) -> Reading:
+    marker = " or ".join(f"python_version < '{n}'" for n in range(100))
+    requires = tuple(
+        Dependency(
+            f"cuda-{n}", ("",), f"Requires-Dist: cuda-{n}", marker=f"{marker} or '{n}' == ''"
+        )
+        for n in range(5_000)
+    )
+    package = Package(kind=Kind.WHEEL, path="x", name="x", requires=requires)
+    library = CudaLibrary("libnvJitLink", "needed", "libnvJitLink.so.12", None, "DT_NEEDED")
+    host = Host(
+        place=Place("x", ("y.so",)),
+        format="ELF",
+        machine="x86-64",
+        type="shared library",
+        libraries=(library,),
+        needed=("libnvJitLink.so.12",),
+    )
+    return lambda limits: (
+        not_at_hand(package, (), Budget(limits)) and [_judged(package, limits, hosts=(host,))]
+    )
 
 
 # Targets
@@ -543,7 +601,7 @@ def uv_lock_of_edges_times_packages(folder: Path) -> Reading:
 def poetry_lock_of_markers(folder: Path) -> Reading:
     marker = " or ".join(f"python_version < '{n}'" for n in range(300))
     one = f'[[package]]\nname = "nvidia-nvjitlink"\nversion = "13.0"\nmarkers = "{marker}"\n'
-    text = one * 80 + '[metadata]\nlock-version = "2.1"\n'
+    text = one * 25 + '[metadata]\nlock-version = "2.1"\n'
     return _target(folder, "poetry.lock", text.encode())
 
 
