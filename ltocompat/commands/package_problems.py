@@ -44,6 +44,7 @@ class Packages:
         places = [Place.parse(os.fspath(path)) for path in paths]
         self._parts = {place.path for place in places if place.members or place.offset is not None}
         self._beside = packages_beside(beside, limits)
+        self._limits = limits
 
     def problems(
         self,
@@ -58,7 +59,14 @@ class Packages:
         if not summary.modules and any(s.place == Place(summary.path) for s in summary.skipped):
             return ()  # an archive that can't be read has other troubles than its metadata
         requirement = requirement or required(summary)
-        return problems_of(package, summary, requirement, others=self._beside, promise=promise)
+        return problems_of(
+            package,
+            summary,
+            requirement,
+            others=self._beside,
+            promise=promise,
+            limits=self._limits,
+        )
 
 
 def on_any_target(summary: ArtifactSummary, problems: Sequence[Problem]) -> Result:

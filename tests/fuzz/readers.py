@@ -245,7 +245,7 @@ def _decoded(data: bytes) -> object:
     declared = int.from_bytes(data[1:4], "little") << (8 if data[:1] in (b"l", b"z") else 0)
     payload = Payload(ByteView.of(data[4:]), compression, declared, _budget())
     with suppress(Exception):  # what follows doesn't depend on it, and fails alike
-        zstd_frame(ByteView.of(data), 4)
+        zstd_frame(ByteView.of(data), 4, _budget())
     prefix = payload.prefix()
     prefix.grow(1000)
     prefix.grow(70_000)
