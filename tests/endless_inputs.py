@@ -9,10 +9,10 @@ import lzma
 import struct
 import zipfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from fatbin_writer import KINDS, EntrySpec, entry
+from msgspec.structs import replace
 from package_writer import tar_of, zip_of, zstd
 from packages_made import metadata
 from samples import FOLDER

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
