@@ -109,6 +109,9 @@ class Pool(Generic[I, R]):
         number: int,
         order: Sequence[int] | None = None,
     ) -> None:
+        # Imported before any worker is forked: else each would do it.
+        import pickle  # noqa: F401
+
         self._count = len(items)
         self._todo = deque(range(len(items)) if order is None else order)
         self._done: dict[int, bytes | None] = {}
@@ -116,8 +119,9 @@ class Pool(Generic[I, R]):
         self._workers: dict[int, _Worker] = {}  # by the pipe that their results come from
         try:
             for _ in range(min(number, len(items))):
-                worker = _Worker(work, items, tuple(self._workers.values()))
-                self._workers[worker.results] = worker
+                with _uninterrupted():
+                    worker = _Worker(work, items, tuple(self._workers.values()))
+                    self._workers[worker.results] = worker
             self._hand_out(0)
         except OSError:  # no process, no pipe: there are fewer then
             pass
@@ -256,6 +260,16 @@ class _Worker:
             os.waitpid(self._process, 0)
 
 
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Have Ctrl-C wait: between a fork and its being known here, nobody would end the worker."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _widen(pipe: int) -> None:
     """Room for a result in the pipe, so that its worker can begin the next one."""
     import fcntl
@@ -270,6 +284,7 @@ def _run(work: Callable[[I], object], items: Sequence[I], tasks: int, results: i
     try:
         _inside = True
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
         gc.freeze()  # what was there before stays shared with the parent
         while task := os.read(tasks, _NUMBER.size):
             _send(results, _done(work, items[_NUMBER.unpack(task)[0]]))
