@@ -21,3 +21,30 @@ def parquet() -> tuple[Any, Any]:
     except ImportError as error:
         raise Missing(_INSTALL) from error
     return pa, pq
+
+
+def http_library() -> Any:  # noqa: ANN401 - a module
+    """urllib3, which Dask depends on.
+
+    Raises:
+        Missing: it is not installed.
+    """
+    try:
+        import urllib3
+    except ImportError as error:
+        raise Missing(_INSTALL) from error
+    return urllib3
+
+
+def dask_library() -> tuple[Any, Any]:
+    """Dask and its distributed scheduler.
+
+    Raises:
+        Missing: they are not installed.
+    """
+    try:
+        import dask
+        import distributed
+    except ImportError as error:
+        raise Missing(_INSTALL) from error
+    return dask, distributed

@@ -1,0 +1,395 @@
+"""Requests to package indexes: few connections, patience with busy servers, bounds on every answer.
+
+A process has one connection to a host at a time. What a server asks for (``Retry-After``) is kept
+to, up to two minutes; then the request fails, and whoever sent it may try in a later run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import ssl
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from ltocompat.commands.survey.extra import http_library
+from ltocompat.model.errors import LtocompatError
+from ltocompat.model.limits import GIB, MIB
+from ltocompat.model.version import VERSION
+from ltocompat.packages.index_settings import IndexSettings
+
+if TYPE_CHECKING:
+    from urllib3 import BaseHTTPResponse
+
+_AGENT = f"ltocompat/{VERSION}"
+_BUSY = (429, 500, 502, 503, 504)
+_CONNECT_SECONDS, _READ_SECONDS = 10.0, 30.0
+_ATTEMPTS = 4
+_LONGEST_WAIT = 120.0  # seconds
+_SLOWEST = 50_000  # bytes a second, over a whole file
+_GRACE = 60.0  # seconds for any file, however small
+_CHUNK = 256 << 10
+_GONE = (401, 403, 404, 405, 410, 451)
+
+
+class FetchFailed(LtocompatError):
+    """Something could not be fetched.
+
+    Attributes:
+        passing: it may be another time.
+    """
+
+    def __init__(self, message: str, *, passing: bool) -> None:
+        super().__init__(message)
+        self.passing = passing
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return functools.partial(FetchFailed, passing=self.passing), self.args
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What was sent for: bytes that came, and requests."""
+
+    fetched: int = 0
+    requests: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A whole answer.
+
+    Attributes:
+        data: its bytes.
+        content_type: what it says to be.
+        url: where it was in the end.
+    """
+
+    data: bytes
+    content_type: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some bytes of a file.
+
+    Attributes:
+        data: the bytes.
+        start: where they begin in it.
+        size: bytes of the whole file.
+        etag: what the file is known by; None where the server says nothing that surely tells.
+    """
+
+    data: bytes
+    start: int
+    size: int
+    etag: str | None
+
+
+class Http:
+    """Sends requests, through the user's proxies and with the user's certificates.
+
+    Args:
+        settings: of the user's indexes.
+        connections: how many to one host at a time.
+        longest_wait: seconds that a server may have us wait between two tries.
+        read_seconds: how long nothing may come.
+    """
+
+    def __init__(
+        self,
+        settings: IndexSettings,
+        *,
+        connections: int = 1,
+        longest_wait: float = _LONGEST_WAIT,
+        read_seconds: float = _READ_SECONDS,
+    ) -> None:
+        self._settings = settings
+        self._connections = connections
+        self._longest_wait = longest_wait
+        self._read_seconds = read_seconds
+        self._pools: dict[str | None, Any] = {}
+
+    def page(self, url: str, accept: str, most: int, traffic: Traffic) -> Page:
+        """A whole answer.
+
+        Args:
+            url: where.
+            accept: the types that are understood.
+            most: bytes; a longer answer is an error.
+            traffic: is added to.
+
+        Raises:
+            FetchFailed: there is none.
+        """
+        with self._answer(url, {"Accept": accept}, traffic) as answer:
+            data = b"".join(self._pieces(answer, url, most, traffic))
+            return Page(data, answer.headers.get("Content-Type", ""), _final(url, answer))
+
+    @contextlib.contextmanager
+    def pieces(
+        self, url: str, accept: str, most: int, traffic: Traffic
+    ) -> Iterator[tuple[Iterator[bytes], str]]:
+        """An answer as it comes, and what it says to be; as ``page`` otherwise."""
+        with self._answer(url, {"Accept": accept}, traffic) as answer:
+            pieces = self._pieces(answer, url, most, traffic)
+            yield pieces, answer.headers.get("Content-Type", "")
+
+    def part(
+        self, url: str, span: str, most: int, traffic: Traffic, etag: str | None
+    ) -> Part | None:
+        """Some bytes of a file.
+
+        Args:
+            url: of the file.
+            span: which, as the header ``Range`` has it: ``-65536``, ``100-199``.
+            most: bytes; a longer answer is an error.
+            traffic: is added to.
+            etag: what the file was known by before, where bytes of it are at hand already.
+
+        Returns:
+            The bytes; None where the server gives none in parts, or the file is another one now. Of
+            an answer with the whole file nothing is read.
+
+        Raises:
+            FetchFailed: the server can't be reached, or has no such file.
+        """
+        headers = {"Range": f"bytes={span}", "Accept-Encoding": "identity"}
+        if etag is not None:
+            headers["If-Range"] = etag
+        with self._answer(url, headers, traffic, allowed=(200, 206, 416)) as answer:
+            there = _content_range(answer.headers)
+            if answer.status != 206 or there is None:
+                return None
+            found = _etag(answer.headers)
+            if etag is not None and found != etag:
+                return None
+            start, end, size = there
+            data = b"".join(self._pieces(answer, url, most, traffic))
+            return Part(data, start, size, found) if len(data) == end - start + 1 else None
+
+    def download(
+        self, url: str, file: IO[bytes], sha256: str | None, most: int, traffic: Traffic
+    ) -> str:
+        """Write a file; one whose connection is cut goes on where it was.
+
+        Args:
+            url: where.
+            file: is written from its beginning.
+            sha256: that it has to have; None where nobody knows.
+            most: bytes; a longer file is an error.
+            traffic: is added to.
+
+        Returns:
+            Its SHA-256.
+
+        Raises:
+            FetchFailed: it can't be had whole, or is another one.
+        """
+        for again in range(2):  # a wrong sum may be a cache's half file, for once
+            found = self._download(url, file, most, traffic)
+            if sha256 is None or found == sha256:
+                return found
+            if not again:
+                continue
+        raise FetchFailed(
+            f"{url} has SHA-256 {found}, not {sha256} as its index says", passing=True
+        )
+
+    def _download(self, url: str, file: IO[bytes], most: int, traffic: Traffic) -> str:
+        total = hashlib.sha256()
+        done, etag = 0, None
+        reason = ""
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                time.sleep(min(2.0**attempt / 4, self._longest_wait))
+            headers = {"Accept-Encoding": "identity"}
+            if done and etag is not None:
+                headers |= {"Range": f"bytes={done}-", "If-Range": etag}
+            with self._answer(url, headers, traffic, allowed=(200, 206)) as answer:
+                there = _content_range(answer.headers) if answer.status == 206 else None
+                if there is None or there[0] != done or _etag(answer.headers) != etag:
+                    if answer.status == 206:  # of a file that we have nothing of
+                        done, etag = 0, None
+                        continue
+                    total, done = hashlib.sha256(), 0
+                    etag = _etag(answer.headers)
+                file.seek(done)
+                file.truncate()
+                try:
+                    for piece in self._pieces(answer, url, most - done, traffic):
+                        file.write(piece)
+                        total.update(piece)
+                        done += len(piece)
+                except _Cut as error:
+                    reason = str(error)
+                    continue
+            file.flush()
+            return total.hexdigest()
+        raise FetchFailed(f"{url} broke off {_ATTEMPTS} times: {reason}", passing=True)
+
+    @contextlib.contextmanager
+    def _answer(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        traffic: Traffic,
+        allowed: tuple[int, ...] = (200,),
+    ) -> Iterator[BaseHTTPResponse]:
+        """An answer of which nothing was read yet; it is closed in the end, read or not.
+
+        Raises:
+            FetchFailed: there is none.
+        """
+        library = http_library()
+        plain = urlsplit(url)
+        sent = dict(headers) | {"User-Agent": _AGENT}
+        if plain.username is not None:
+            credentials = f"{plain.username}:{plain.password or ''}"
+            sent |= library.make_headers(basic_auth=urllib.request.unquote(credentials))
+            url = plain._replace(netloc=plain.netloc.rpartition("@")[2]).geturl()
+        traffic.requests += 1
+        try:
+            answer = self._pool(url).request(
+                "GET", url, headers=sent, preload_content=False, retries=self._retry()
+            )
+        except library.exceptions.HTTPError as error:
+            raise FetchFailed(f"{url} can't be fetched: {_reason(error)}", passing=True) from error
+        try:
+            if answer.status not in allowed:
+                raise FetchFailed(
+                    f"{url} answers {answer.status} {answer.reason or ''}".rstrip(),
+                    passing=answer.status not in _GONE,
+                )
+            yield answer
+        finally:
+            # What was not read to its end stays unread: the connection is closed, not drained.
+            answer.close()
+            answer.release_conn()
+
+    def _pieces(
+        self, answer: BaseHTTPResponse, url: str, most: int, traffic: Traffic
+    ) -> Iterator[bytes]:
+        """The body in pieces.
+
+        Raises:
+            FetchFailed: it is longer than it may be.
+            _Cut: it breaks off, or comes too slowly.
+        """
+        library = http_library()
+        announced = answer.headers.get("Content-Length", "")
+        expected = int(announced) if announced.isascii() and announced.isdecimal() else most
+        if announced and expected > most:
+            raise FetchFailed(
+                f"{url} has {expected} bytes, over the limit of {most}", passing=False
+            )
+        deadline = time.monotonic() + _GRACE + min(expected, most) / _SLOWEST
+        done = 0
+        try:
+            for piece in answer.stream(_CHUNK):
+                done += len(piece)
+                traffic.fetched += len(piece)
+                if done > most:
+                    raise FetchFailed(f"{url} is over the limit of {most} bytes", passing=False)
+                if time.monotonic() > deadline:
+                    raise _Cut(f"{url} comes too slowly: {done} bytes so far")
+                yield piece
+        except library.exceptions.HTTPError as error:
+            raise _Cut(f"{url} broke off behind {done} bytes: {_reason(error)}") from error
+
+    def _retry(self) -> Any:  # noqa: ANN401 - urllib3's own
+        return http_library().Retry(
+            total=_ATTEMPTS,
+            redirect=5,
+            status_forcelist=_BUSY,
+            backoff_factor=0.25,
+            backoff_max=self._longest_wait,
+            backoff_jitter=0.25,
+            retry_after_max=int(self._longest_wait),
+            raise_on_status=False,
+            remove_headers_on_redirect=["Authorization", "Cookie", "Proxy-Authorization"],
+        )
+
+    def _pool(self, url: str) -> Any:  # noqa: ANN401 - urllib3's own
+        proxy = self._proxy(url)
+        if proxy not in self._pools:
+            library = http_library()
+            options: dict[str, Any] = {
+                "num_pools": 4,
+                "maxsize": self._connections,
+                "block": True,
+                "timeout": library.Timeout(connect=_CONNECT_SECONDS, read=self._read_seconds),
+                "ssl_context": _certificates(self._settings.cert),
+            }
+            self._pools[proxy] = (
+                library.PoolManager(**options)
+                if proxy is None
+                else library.ProxyManager(proxy, **options)
+            )
+        return self._pools[proxy]
+
+    def _proxy(self, url: str) -> str | None:
+        parts = urlsplit(url)
+        if urllib.request.proxy_bypass(parts.hostname or ""):
+            return None
+        return self._settings.proxy or urllib.request.getproxies().get(parts.scheme)
+
+
+class _Cut(FetchFailed):
+    """A body broke off."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, passing=True)
+
+
+MOST_PAGE = 64 * MIB
+"""Bytes of one project's page; real ones stay below 10 MiB."""
+MOST_LIST = GIB
+"""Bytes of the list of all projects; the largest known has 40 MB."""
+MOST_METADATA = 16 * MIB
+"""Bytes of one METADATA."""
+
+
+def _certificates(path: str | None) -> ssl.SSLContext:
+    if path is not None and os.path.isdir(path):
+        return ssl.create_default_context(capath=path)
+    return ssl.create_default_context(cafile=path)
+
+
+def _content_range(headers: Mapping[str, str]) -> tuple[int, int, int] | None:
+    """First byte, last byte and size of ``bytes 0-99/1000``; None where that is not said so."""
+    unit, _, rest = headers.get("Content-Range", "").partition(" ")
+    span, _, size = rest.partition("/")
+    first, _, last = span.partition("-")
+    numbers = (first, last, size)
+    if unit != "bytes" or not all(text.isascii() and text.isdecimal() for text in numbers):
+        return None
+    start, end, total = map(int, numbers)
+    return (start, end, total) if start <= end < total else None
+
+
+def _etag(headers: Mapping[str, str]) -> str | None:
+    """The strong validator, which alone tells that bytes are the same."""
+    text = headers.get("ETag", "")
+    return text if text.startswith('"') else None
+
+
+def _final(url: str, answer: BaseHTTPResponse) -> str:
+    found = answer.geturl()
+    from urllib.parse import urljoin
+
+    return urljoin(url, found) if found else url
+
+
+def _reason(error: Exception) -> str:
+    """A few words of an error of urllib3, without the addresses of its objects."""
+    cause = getattr(error, "reason", None) or error.__cause__ or error
+    text = str(cause).rpartition(">: ")[2] or type(cause).__name__
+    return text.rpartition("): ")[2] if text.startswith("HTTP") else text

@@ -1,0 +1,222 @@
+"""What package indexes answer: the simple API as JSON (PEP 691, 700, 714) and as HTML (PEP 503).
+
+Pages of one project are bounded; the list of all projects, tens of MB, is read as it comes.
+"""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import unquote, urljoin, urlsplit
+
+import msgspec
+
+from ltocompat.model.errors import UnreadableInput
+from ltocompat.packages.values import normalized
+
+JSON_TYPE = "application/vnd.pypi.simple.v1+json"
+ACCEPTED = f"{JSON_TYPE}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
+"""The header ``Accept``: JSON, else what older indexes have."""
+
+_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
+_JSON_NAME = re.compile(rb'"name"\s*:\s*("(?:[^"\\]|\\.){1,500}")')
+_LONGEST_NAME = 2000  # bytes of one project in a list, with what is around its name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexFile:
+    """A file of a project, as its index tells of it.
+
+    Attributes:
+        filename: its name.
+        url: where it is.
+        sha256: in small hexadecimal digits; None where the index has none.
+        requires_python: versions of Python that it is for.
+        has_metadata: its METADATA can be had by itself, at ``url`` + ``.metadata`` (PEP 658).
+        metadata_sha256: of these; None where the index has none.
+        yanked: why its project withdrew it, empty where no reason is given; None: it did not.
+        size: bytes; None where the index does not say.
+        upload_time: when the index got it; None where it does not say.
+    """
+
+    filename: str
+    url: str
+    sha256: str | None = None
+    requires_python: str | None = None
+    has_metadata: bool = False
+    metadata_sha256: str | None = None
+    yanked: str | None = None
+    size: int | None = None
+    upload_time: datetime | None = None
+
+
+class _JsonFile(msgspec.Struct, rename="kebab"):
+    filename: str
+    url: str
+    hashes: dict[str, str] = {}
+    requires_python: str | None = None
+    core_metadata: bool | dict[str, str] | None = None
+    dist_info_metadata: bool | dict[str, str] | None = None  # its name before PEP 714
+    yanked: bool | str = False
+    size: int | None = None
+    upload_time: datetime | None = None
+
+
+class _JsonProject(msgspec.Struct):
+    files: list[_JsonFile]
+
+
+def project_files(data: bytes, content_type: str, url: str) -> list[IndexFile]:
+    """The files of a project's page.
+
+    Args:
+        data: the page.
+        content_type: the header of that name.
+        url: where it was in the end, which its links are relative to.
+
+    Raises:
+        UnreadableInput: the page is not what it says to be.
+    """
+    if not _is_json(content_type):
+        parser = _Links()
+        parser.feed(data.decode("utf-8", "replace"))
+        return [file for link in parser.links if (file := _of_link(*link, url)) is not None]
+    try:
+        found = msgspec.json.decode(data, type=_JsonProject)
+    except msgspec.MsgspecError as error:
+        raise UnreadableInput(f"{url} is no page of a project: {error}") from error
+    return [file for raw in found.files if (file := _of_json(raw, url)) is not None]
+
+
+def project_names(chunks: Iterable[bytes], content_type: str) -> Iterator[str]:
+    """The normalized names of all projects, each as soon as it was read.
+
+    Args:
+        chunks: the page, in pieces.
+        content_type: the header of that name.
+    """
+    return _names_of_json(chunks) if _is_json(content_type) else _names_of_html(chunks)
+
+
+def _is_json(content_type: str) -> bool:
+    return content_type.partition(";")[0].strip().lower().endswith("json")
+
+
+def _names_of_json(chunks: Iterable[bytes]) -> Iterator[str]:
+    # Its objects have no other member called name; a whole parser would hold all of it.
+    rest = b""
+    for chunk in chunks:
+        rest += chunk
+        end = 0
+        for match in _JSON_NAME.finditer(rest):
+            end = match.end()
+            yield normalized(json.loads(match[1]))
+        rest = rest[max(end, len(rest) - _LONGEST_NAME) :]
+
+
+def _names_of_html(chunks: Iterable[bytes]) -> Iterator[str]:
+    parser = _Links()
+    for chunk in chunks:
+        parser.feed(chunk.decode("utf-8", "replace"))  # names are ASCII
+        for attributes, text in parser.links:
+            name = text.strip() or urlsplit(attributes.get("href", "")).path.strip("/")
+            if name:
+                yield normalized(name.rpartition("/")[2])
+        parser.links.clear()
+
+
+class _Links(html.parser.HTMLParser):
+    """Collects the attributes and the text of each link."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[tuple[dict[str, str], str]] = []
+        self._open: dict[str, str] | None = None
+        self._text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "a":
+            self._open = {name: value or "" for name, value in attrs}
+            self._text = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._open is not None:
+            self._text += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "a" and self._open is not None:
+            self.links.append((self._open, self._text))
+            self._open = None
+
+
+def _of_json(raw: _JsonFile, url: str) -> IndexFile | None:
+    metadata = raw.core_metadata if raw.core_metadata is not None else raw.dist_info_metadata
+    yanked = raw.yanked if isinstance(raw.yanked, str) else ""
+    return _file(
+        raw.filename,
+        urljoin(url, raw.url),
+        sha256=raw.hashes.get("sha256"),
+        requires_python=raw.requires_python,
+        has_metadata=bool(metadata),
+        metadata_sha256=metadata.get("sha256") if isinstance(metadata, dict) else None,
+        yanked=yanked if raw.yanked is not False else None,
+        size=raw.size if raw.size is None or raw.size >= 0 else None,
+        upload_time=raw.upload_time,
+    )
+
+
+def _of_link(attributes: dict[str, str], text: str, url: str) -> IndexFile | None:
+    address, _, fragment = urljoin(url, attributes.get("href", "")).partition("#")
+    sha256 = fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None
+    metadata = attributes.get("data-core-metadata", attributes.get("data-dist-info-metadata"))
+    return _file(
+        text.strip() or unquote(urlsplit(address).path.rpartition("/")[2]),
+        address,
+        sha256=sha256,
+        requires_python=attributes.get("data-requires-python"),
+        has_metadata=bool(metadata) and metadata != "false",
+        metadata_sha256=(metadata or "").partition("sha256=")[2] or None,
+        yanked=attributes.get("data-yanked"),
+        size=None,
+        upload_time=None,
+    )
+
+
+def _file(
+    filename: str,
+    url: str,
+    *,
+    sha256: str | None,
+    requires_python: str | None,
+    has_metadata: bool,
+    metadata_sha256: str | None,
+    yanked: str | None,
+    size: int | None,
+    upload_time: datetime | None,
+) -> IndexFile | None:
+    """The file; None where it is none that could be fetched, or kept under its name."""
+    if urlsplit(url).scheme not in ("http", "https") or not filename:
+        return None
+    if "/" in filename or "\\" in filename or filename.startswith("."):
+        return None
+    if upload_time is not None:
+        upload_time = upload_time.replace(tzinfo=upload_time.tzinfo or UTC).astimezone(UTC)
+    return IndexFile(
+        filename=filename,
+        url=url,
+        sha256=_sum(sha256),
+        requires_python=requires_python,
+        has_metadata=has_metadata,
+        metadata_sha256=_sum(metadata_sha256),
+        yanked=yanked,
+        size=size,
+        upload_time=upload_time,
+    )
+
+
+def _sum(text: str | None) -> str | None:
+    return text.lower() if text is not None and _SHA256.fullmatch(text) else None

@@ -1,0 +1,67 @@
+"""Whether a zip can hold device code at all, by its list of members."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ltocompat.files.archives.zip import entries, find_end
+from ltocompat.files.byteview import ByteView
+from ltocompat.model.errors import Malformed
+from ltocompat.model.limits import Budget
+
+# What readers of device code look at: libraries, objects, archives, images, and whatever has no
+# suffix that says what it is. Of these suffixes it is known that they hold none.
+_HARMLESS = frozenset(
+    f".{suffix}"
+    for line in (
+        "bat bib c cc cfg cjs cls cmake conf cpp cs css csv cu cuh cxx diff eot f f03 f90 f95 gif",
+        "gitignore go gpl h hh hpp htm html hxx i icns ico in inc inl ini ipynb j2 java jinja",
+        "jinja2 jpeg jpg js json jsonl jsx less lark lock m make map md mdx mjs mo otf patch pc",
+        "pdf pem php pl png po pot properties proto ps1 pth pxd pxi py pyc pyi pyx qml r rb rs rst",
+        "scss sh sql strings svg swg swift tcl template tex tif tiff toml ts tsv tsx ttf txt typed ui",
+        "webp woff woff2 xml xsd xsl yaml yml",
+    )
+    for suffix in line.split()
+)
+_HARMLESS_NAMES = ("authors", "changelog", "changes", "copying", "licence", "license", "metadata")
+_HARMLESS_NAMES += ("notice", "readme", "record", "requested", "wheel")
+_SMALLEST = 64
+"""Bytes: no image, object or archive with something in it is smaller."""
+
+
+class ZipMember(NamedTuple):
+    """A member by its name and its bytes, unpacked."""
+
+    name: str
+    size: int
+
+
+def zip_members(view: ByteView, budget: Budget) -> list[ZipMember] | None:
+    """The members that the directory of a zip lists; None where it can't be read to its end.
+
+    Only the end of the file is read.
+    """
+    found = []
+    try:
+        for entry in entries(view, find_end(view)):
+            budget.check_time()
+            found.append(ZipMember(entry.name, entry.unpacked))
+            if len(found) > budget.limits.members:
+                return None
+    except Malformed:
+        return None
+    return found
+
+
+def may_hold_device_code(members: Iterable[ZipMember]) -> bool:
+    """Whether one of them can; no means no, yes means that their bytes have to be read."""
+    return any(map(_may, members))
+
+
+def _may(member: ZipMember) -> bool:
+    name = member.name.rpartition("/")[2].lower()
+    stem, suffix = os.path.splitext(name)
+    harmless = suffix in _HARMLESS or (not suffix and stem.startswith(_HARMLESS_NAMES))
+    return member.size >= _SMALLEST and not harmless
