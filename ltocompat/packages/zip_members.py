@@ -20,8 +20,8 @@ _HARMLESS = frozenset(
         "gitignore go gpl h hh hpp htm html hxx i icns ico in inc inl ini ipynb j2 java jinja",
         "jinja2 jpeg jpg js json jsonl jsx less lark lock m make map md mdx mjs mo otf patch pc",
         "pdf pem php pl png po pot properties proto ps1 pth pxd pxi py pyc pyi pyx qml r rb rs rst",
-        "scss sh sql strings svg swg swift tcl template tex tif tiff toml ts tsv tsx ttf txt typed ui",
-        "webp woff woff2 xml xsd xsl yaml yml",
+        "scss sh sql strings svg swg swift tcl template tex tif tiff toml ts tsv tsx ttf txt typed",
+        "ui webp woff woff2 xml xsd xsl yaml yml",
     )
     for suffix in line.split()
 )

@@ -26,6 +26,8 @@ class Distribution(Struct, frozen=True, kw_only=True):
         yanked_reason: why.
         size: bytes, as the index says it.
         sha256: as the index says it, or as it was measured.
+        has_metadata: METADATA can be fetched by itself (PEP 658).
+        metadata_sha256: of that; None where nothing says it.
     """
 
     source: str
@@ -43,6 +45,13 @@ class Distribution(Struct, frozen=True, kw_only=True):
     yanked_reason: str | None = None
     size: int | None = None
     sha256: str | None = None
+    has_metadata: bool = False
+    metadata_sha256: str | None = None
+
+    @property
+    def remote(self) -> bool:
+        """It has to be fetched."""
+        return self.index is not None
 
 
 class Measures(Struct, frozen=True, kw_only=True):

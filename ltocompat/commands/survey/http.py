@@ -16,7 +16,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from ltocompat.commands.survey.extra import http_library
 from ltocompat.model.errors import LtocompatError
@@ -116,6 +116,9 @@ class Http:
         self._longest_wait = longest_wait
         self._read_seconds = read_seconds
         self._pools: dict[str | None, Any] = {}
+        self._credentials = {
+            _host(url): credentials for url in settings.urls if (credentials := _credentials(url))
+        }
 
     def page(self, url: str, accept: str, most: int, traffic: Traffic) -> Page:
         """A whole answer.
@@ -249,12 +252,10 @@ class Http:
             FetchFailed: there is none.
         """
         library = http_library()
-        plain = urlsplit(url)
         sent = dict(headers) | {"User-Agent": _AGENT}
-        if plain.username is not None:
-            credentials = f"{plain.username}:{plain.password or ''}"
-            sent |= library.make_headers(basic_auth=urllib.request.unquote(credentials))
-            url = plain._replace(netloc=plain.netloc.rpartition("@")[2]).geturl()
+        credentials = self._credentials.get(_host(url))
+        if credentials is not None:
+            sent |= library.make_headers(basic_auth=credentials)
         traffic.requests += 1
         try:
             answer = self._pool(url).request(
@@ -381,11 +382,27 @@ def _etag(headers: Mapping[str, str]) -> str | None:
     return text if text.startswith('"') else None
 
 
-def _final(url: str, answer: BaseHTTPResponse) -> str:
-    found = answer.geturl()
-    from urllib.parse import urljoin
+def without_credentials(url: str) -> str:
+    """An address without the user's name and password."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
-    return urljoin(url, found) if found else url
+
+def _host(url: str) -> tuple[str, str]:
+    """What credentials are for: scheme and host, with its port."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc.rpartition("@")[2].lower()
+
+
+def _credentials(url: str) -> str | None:
+    parts = urlsplit(url)
+    if parts.username is None:
+        return None
+    return f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+
+
+def _final(url: str, answer: BaseHTTPResponse) -> str:
+    return urljoin(url, answer.geturl() or "")
 
 
 def _reason(error: Exception) -> str:

@@ -1,0 +1,165 @@
+"""A package index as a source: its projects, and of each the files that are to be surveyed."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote, urlsplit
+
+from ltocompat.commands.survey.distribution import Distribution
+from ltocompat.commands.survey.http import (
+    MOST_LIST,
+    MOST_PAGE,
+    Http,
+    Traffic,
+    without_credentials,
+)
+from ltocompat.model.errors import UsageError
+from ltocompat.packages.index_answers import (
+    ACCEPTED,
+    IndexFile,
+    project_files,
+    project_names,
+)
+from ltocompat.packages.requested import Requested
+from ltocompat.packages.values import normalized
+from ltocompat.packages.wheel_name import WheelName
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which files of a project are surveyed.
+
+    Attributes:
+        releases: how many releases, newest first.
+        platforms: patterns of platform tags (``manylinux*x86_64``, ``win_amd64``); none: all.
+        every_python: the wheels for every Python; else those for the newest one of a platform.
+    """
+
+    releases: int = 1
+    platforms: tuple[str, ...] = ()
+    every_python: bool = False
+
+    def takes(self, platforms: Sequence[str]) -> bool:
+        """Whether a wheel for these platforms is surveyed."""
+        return not self.platforms or any(
+            fnmatch.fnmatchcase(platform, pattern)
+            for platform in platforms
+            for pattern in self.platforms
+        )
+
+
+class Index:
+    """A package index by the address of its simple API.
+
+    Args:
+        url: the address of the index; user name and password in it are left to ``http``.
+        http: sends the requests.
+
+    Raises:
+        UsageError: it is no address of an index.
+    """
+
+    def __init__(self, url: str, http: Http) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise UsageError(
+                f"{without_credentials(url)!r} is no address of a package index; write "
+                "https://HOST/simple"
+            )
+        self._url = without_credentials(url).rstrip("/")
+        self._http = http
+
+    def projects(self, match: str | None) -> Iterator[str]:
+        """The normalized names of its projects, as they come.
+
+        Args:
+            match: a pattern of names, ``nvidia-*``; None for all.
+
+        Raises:
+            FetchFailed: there is no such list.
+        """
+        pattern = None if match is None else normalized(match)
+        with self._http.pieces(f"{self._url}/", ACCEPTED, MOST_LIST, Traffic()) as (pieces, kind):
+            for name in project_names(pieces, kind):
+                if pattern is None or fnmatch.fnmatchcase(name, pattern):
+                    yield name
+
+    def files(self, requested: Requested, choice: Choice) -> list[Distribution]:
+        """The files of a project that are to be surveyed, newest release first.
+
+        Raises:
+            FetchFailed: the index has no such project, or can't be reached.
+            UnreadableInput: its answer is no page of a project.
+        """
+        url = f"{self._url}/{quote(requested.project)}/"
+        page = self._http.page(url, ACCEPTED, MOST_PAGE, Traffic())
+        found = project_files(page.data, page.content_type, page.url)
+        return [self._distribution(file, name) for file, name in chosen(found, requested, choice)]
+
+    def _distribution(self, file: IndexFile, name: WheelName) -> Distribution:
+        return Distribution(
+            source=file.url,
+            filename=file.filename,
+            index=self._url,
+            project=name.project,
+            version=name.version,
+            tags=name.tags,
+            platforms=name.platforms,
+            requires_python=file.requires_python,
+            upload_time=file.upload_time,
+            yanked=file.yanked is not None,
+            yanked_reason=file.yanked or None,
+            size=file.size,
+            sha256=file.sha256,
+            has_metadata=file.has_metadata,
+            metadata_sha256=file.metadata_sha256,
+        )
+
+
+def chosen(
+    files: Sequence[IndexFile], requested: Requested, choice: Choice
+) -> list[tuple[IndexFile, WheelName]]:
+    """The wheels among the files of a project that are to be surveyed, newest release first.
+
+    A release counts where a wheel of it is taken; withdrawn ones and pre-releases only where there
+    is nothing else, or the requirement names them.
+    """
+    wheels = [
+        (file, name)
+        for file in files
+        if (name := WheelName.parse(file.filename)) is not None
+        and name.project == requested.project
+        and choice.takes(name.platforms)
+    ]
+    plain = [(file, name) for file, name in wheels if file.yanked is None]
+    versions = requested.newest(dict.fromkeys(name.version for _, name in plain))
+    if not versions:
+        versions = requested.newest(dict.fromkeys(name.version for _, name in wheels), named=True)
+    found = []
+    for version in versions[: choice.releases]:
+        of_release = [(file, name) for file, name in wheels if name.version == version]
+        kept = of_release if choice.every_python else _newest_python(of_release)
+        found += sorted(kept, key=lambda wheel: wheel[0].filename)
+    return found
+
+
+def _newest_python(
+    wheels: Sequence[tuple[IndexFile, WheelName]],
+) -> list[tuple[IndexFile, WheelName]]:
+    """Of the wheels for one platform that for the newest Python: device code is mostly the same."""
+    best: dict[tuple[str, ...], tuple[IndexFile, WheelName]] = {}
+    for file, name in wheels:
+        platforms = tuple(sorted(name.platforms))
+        known = best.get(platforms)
+        if known is None or _python(name) > _python(known[1]):
+            best[platforms] = (file, name)
+    return list(best.values())
+
+
+def _python(name: WheelName) -> tuple[int, int, str, str]:
+    """Later versions above earlier ones, free-threaded and other builds below the usual one."""
+    python, abi, _ = name.tags[-1].split("-")
+    digits = "".join(char for char in python if char.isdigit())[:4] or "0"
+    return int(digits[0]) * 1000 + int(digits[1:] or 0), -len(abi), name.build, abi

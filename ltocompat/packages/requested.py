@@ -1,0 +1,97 @@
+"""Names and requirements of packages in a list, a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ltocompat.model.errors import UnreadableInput, UsageError
+from ltocompat.model.limits import MIB
+from ltocompat.packages.values import normalized
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+_MOST_BYTES = 64 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """A project of which releases are wanted.
+
+    Attributes:
+        project: its normalized name.
+        specifier: which versions, as PEP 440 writes it: ``>=12,<13``; empty for any.
+    """
+
+    project: str
+    specifier: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Requested:
+        """Read ``cupy-cuda12x>=13``; markers and extras are passed over.
+
+        Raises:
+            UsageError: it is no requirement.
+        """
+        from packaging.requirements import InvalidRequirement, Requirement
+
+        try:
+            found = Requirement(text)
+        except (InvalidRequirement, ValueError, RecursionError) as error:
+            raise UsageError(
+                f"{text[:200]!r} is no name or requirement of a package; write cupy-cuda12x>=13"
+            ) from error
+        return cls(normalized(found.name), str(found.specifier))
+
+    def newest(self, versions: Iterable[str], *, named: bool = False) -> list[str]:
+        """Those that are wanted, newest first; what is no version is left out.
+
+        Pre-releases are among them where there is nothing else, or the specifier names one.
+
+        Args:
+            versions: as written.
+            named: only those that the specifier names by ``==``, or all without a specifier.
+        """
+        from packaging.specifiers import SpecifierSet
+
+        wanted = SpecifierSet(self.specifier)
+        if named and self.specifier and not any(each.operator == "==" for each in wanted):
+            return []
+        known = dict(_parsed(versions))
+        found = list(wanted.filter(known.values()))
+        by_version: dict[Version, str] = {}
+        for text, version in known.items():
+            by_version.setdefault(version, text)
+        return [by_version[version] for version in sorted(set(found), reverse=True)]
+
+
+def read_list(path: str) -> list[Requested]:
+    """The requirements in a file, each once; comments and options are passed over.
+
+    Raises:
+        UnreadableInput: it can't be read.
+        UsageError: a line is none.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read(_MOST_BYTES)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnreadableInput(f"{path!r} can't be read as a list of packages: {error}") from error
+    lines = (line.partition(" #")[0].strip() for line in text.splitlines())
+    wanted = [line for line in lines if line and not line.startswith(("#", "-"))]
+    try:
+        return list(dict.fromkeys(Requested.parse(line) for line in wanted))
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def _parsed(versions: Iterable[str]) -> Iterator[tuple[str, Version]]:
+    from packaging.version import InvalidVersion, Version
+
+    for text in versions:
+        try:
+            yield text, Version(text)
+        except InvalidVersion:
+            continue
