@@ -42,6 +42,6 @@ def example(folder: Path) -> Path:
 
 def survey(source: Path, folder: Path, *targets: str, append: bool = False) -> Tally:
     """Survey a folder; what was done."""
-    options = RunOptions((str(source),), str(folder), targets, append=append)
+    options = RunOptions((str(source),), str(folder), targets, jobs=1, append=append, cache=False)
     (tally,) = (record for record in run(options) if isinstance(record, Tally))
     return tally

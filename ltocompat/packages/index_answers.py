@@ -9,7 +9,6 @@ import html.parser
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -27,8 +26,7 @@ _JSON_NAME = re.compile(rb'"name"\s*:\s*("(?:[^"\\]|\\.){1,500}")')
 _LONGEST_NAME = 2000  # bytes of one project in a list, with what is around its name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexFile:
+class IndexFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file of a project, as its index tells of it.
 
     Attributes:

@@ -11,7 +11,8 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ltocompat.model.limits import MIB
 
@@ -21,8 +22,7 @@ _SECTIONS = ("global", "download")
 _KEYS = ("index-url", "extra-index-url", "cert", "proxy")
 
 
-@dataclass(frozen=True, slots=True)
-class IndexSettings:
+class IndexSettings(Struct, frozen=True):
     """The indexes of a user.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ltocompat.model.errors import UnreadableInput, UsageError
 from ltocompat.model.limits import MIB
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 _MOST_BYTES = 64 * MIB
 
 
-@dataclass(frozen=True, slots=True)
-class Requested:
+class Requested(Struct, frozen=True):
     """A project of which releases are wanted.
 
     Attributes:

@@ -25,8 +25,20 @@ _HARMLESS = frozenset(
     )
     for suffix in line.split()
 )
-_HARMLESS_NAMES = ("authors", "changelog", "changes", "copying", "licence", "license", "metadata")
-_HARMLESS_NAMES += ("notice", "readme", "record", "requested", "wheel")
+_HARMLESS_NAMES = (
+    "authors",
+    "changelog",
+    "changes",
+    "copying",
+    "licence",
+    "license",
+    "metadata",
+    "notice",
+    "readme",
+    "record",
+    "requested",
+    "wheel",
+)
 _SMALLEST = 64
 """Bytes: no image, object or archive with something in it is smaller."""
 

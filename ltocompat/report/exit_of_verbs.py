@@ -269,5 +269,5 @@ class SurveyStatus(ExitStatus["Tally"]):
 
     def take(self, record: Tally) -> None:
         """Let failures count."""
-        if record.statuses["failed"]:
+        if record.statuses["failed"] or record.unlisted:
             self.worsen(NOTHING_JUDGED)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
@@ -36,6 +37,7 @@ _LASTING, _PASSING = "part-", "passing-"
 _SUFFIX = ".parquet"
 _VERSION_KEY = b"ltocompat.survey"
 _MOST_MANIFEST = 1 << 20  # bytes
+_LONGEST = 60.0  # seconds that rows wait for others to be written with
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -46,8 +48,9 @@ class Question(Struct, frozen=True, kw_only=True):
         sources: the sources, as they were given.
         targets: spellings of the deploy targets; empty for the default ones.
         platforms: the platforms that were surveyed; empty for all.
-        match: the pattern that projects of an index had to match.
+        match: the pattern that projects of an index had to match; None: all.
         releases: how many releases of a project.
+        every_python: the wheels for every Python.
         started: when it began.
     """
 
@@ -57,6 +60,7 @@ class Question(Struct, frozen=True, kw_only=True):
     platforms: tuple[str, ...] = ()
     match: str | None = None
     releases: int = 1
+    every_python: bool = False
     started: datetime
 
     def same_as(self, other: Question) -> bool:
@@ -168,6 +172,7 @@ class DatasetWriter:
         parquet()  # whoever lacks it is told before any work is done
         self.folder = folder
         self._most = rows, distributions
+        self._oldest = time.monotonic()
         self._lasting: list[Surveyed] = []
         self._passing: list[Surveyed] = []
         os.makedirs(folder, exist_ok=True)
@@ -192,22 +197,19 @@ class DatasetWriter:
         finally:
             self._lock.close()
 
-    def known(self) -> dict[tuple[str, str], str]:
-        """(SHA-256, file name) -> source of each distribution that is there for good."""
-        table = Dataset(self.folder).table(_COMMIT, ("sha256", "filename", "source"))
-        return {
-            (row["sha256"], row["filename"]): row["source"]
-            for row in table.to_pylist()
-            if row["sha256"] is not None
-        }
+    def known(self) -> dict[str, str | None]:
+        """Source -> SHA-256 of each distribution that is there for good."""
+        table = Dataset(self.folder).table(_COMMIT, ("source", "sha256"))
+        return {row["source"]: row["sha256"] for row in table.to_pylist()}
 
     def add(self, found: Surveyed) -> None:
         """Add the rows of a distribution, or of a failure."""
+        if not self._lasting and not self._passing:
+            self._oldest = time.monotonic()
         (self._passing if found.passing else self._lasting).append(found)
-        if _full(self._lasting, *self._most):
-            self._flush(self._lasting, _LASTING)
-        if _full(self._passing, *self._most):
-            self._flush(self._passing, _PASSING)
+        late = time.monotonic() > self._oldest + _LONGEST
+        if late or _full(self._lasting, *self._most) or _full(self._passing, *self._most):
+            self.flush()
 
     def flush(self) -> None:
         """Write what was added so far."""

@@ -19,8 +19,6 @@ class Distribution(Struct, frozen=True, kw_only=True):
         tags: of the file name.
         platforms: those of the tags.
         requires_python: as the index says it.
-        requires_dist: lines ``Requires-Dist``, where they were read apart from the file.
-        extras: names of extras, likewise.
         upload_time: when the index got it.
         yanked: its project withdrew it.
         yanked_reason: why.
@@ -38,8 +36,6 @@ class Distribution(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     platforms: tuple[str, ...] = ()
     requires_python: str | None = None
-    requires_dist: tuple[str, ...] = ()
-    extras: tuple[str, ...] = ()
     upload_time: datetime | None = None
     yanked: bool = False
     yanked_reason: str | None = None
@@ -64,7 +60,6 @@ class Measures(Struct, frozen=True, kw_only=True):
         peak_memory: largest resident memory of the process so far, bytes; 0 where not known.
         bytes_fetched: bytes that came over the network.
         requests: requests that were sent.
-        size: bytes of the file, as measured; None where it was not.
         looked_at: ``whole`` or ``members``; None where nothing was.
     """
 
@@ -74,5 +69,4 @@ class Measures(Struct, frozen=True, kw_only=True):
     peak_memory: int = 0
     bytes_fetched: int = 0
     requests: int = 0
-    size: int | None = None
     looked_at: str | None = None

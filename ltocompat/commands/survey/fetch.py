@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import NamedTuple
 
 from ltocompat.commands.survey.distribution import Distribution
 from ltocompat.commands.survey.http import MOST_METADATA, FetchFailed, Http, Traffic
@@ -19,9 +20,16 @@ _MOST_DIRECTORY = 64 * MIB
 _ANY = "*/*"
 
 
+class RemoteMembers(NamedTuple):
+    """The members of a wheel, and its size in bytes."""
+
+    members: list[ZipMember]
+    size: int
+
+
 def remote_members(
     distribution: Distribution, http: Http, budget: Budget, traffic: Traffic
-) -> list[ZipMember] | None:
+) -> RemoteMembers | None:
     """The members of a wheel that is not fetched whole; None where only its bytes would tell.
 
     Raises:
@@ -47,7 +55,8 @@ def remote_members(
         if front is None or front.size != tail.size or len(front.data) != missing:
             return None
         data = front.data + data
-    return zip_members(ByteView(_EndOfFile(data, tail.size)), budget)
+    members = zip_members(ByteView(_EndOfFile(data, tail.size)), budget)
+    return None if members is None else RemoteMembers(members, tail.size)
 
 
 def remote_metadata(

@@ -14,9 +14,10 @@ import ssl
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
+
+from msgspec import Struct
 
 from ltocompat.commands.survey.extra import http_library
 from ltocompat.model.errors import LtocompatError
@@ -53,16 +54,14 @@ class FetchFailed(LtocompatError):
         return functools.partial(FetchFailed, passing=self.passing), self.args
 
 
-@dataclass(slots=True)
-class Traffic:
+class Traffic(Struct):
     """What was sent for: bytes that came, and requests."""
 
     fetched: int = 0
     requests: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """A whole answer.
 
     Attributes:
@@ -76,8 +75,7 @@ class Page:
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """Some bytes of a file.
 
     Attributes:
@@ -158,8 +156,8 @@ class Http:
             etag: what the file was known by before, where bytes of it are at hand already.
 
         Returns:
-            The bytes; None where the server gives none in parts, or the file is another one now. Of
-            an answer with the whole file nothing is read.
+            The bytes; None where the server gives none in parts, or broke off, or the file is
+            another one now. Of an answer with the whole file nothing is read.
 
         Raises:
             FetchFailed: the server can't be reached, or has no such file.
@@ -175,7 +173,10 @@ class Http:
             if etag is not None and found != etag:
                 return None
             start, end, size = there
-            data = b"".join(self._pieces(answer, url, most, traffic))
+            try:
+                data = b"".join(self._pieces(answer, url, most, traffic))
+            except _Cut:
+                return None
             return Part(data, start, size, found) if len(data) == end - start + 1 else None
 
     def download(
@@ -306,14 +307,13 @@ class Http:
             raise _Cut(f"{url} broke off behind {done} bytes: {_reason(error)}") from error
 
     def _retry(self) -> Any:  # noqa: ANN401 - urllib3's own
-        return http_library().Retry(
+        return _retry_class()(
             total=_ATTEMPTS,
             redirect=5,
             status_forcelist=_BUSY,
             backoff_factor=0.25,
             backoff_max=self._longest_wait,
             backoff_jitter=0.25,
-            retry_after_max=int(self._longest_wait),
             raise_on_status=False,
             remove_headers_on_redirect=["Authorization", "Cookie", "Proxy-Authorization"],
         )
@@ -341,6 +341,19 @@ class Http:
         if urllib.request.proxy_bypass(parts.hostname or ""):
             return None
         return self._settings.proxy or urllib.request.getproxies().get(parts.scheme)
+
+
+@functools.cache
+def _retry_class() -> Any:  # noqa: ANN401 - urllib3's own
+    """urllib3's way to try again, but that no server keeps us waiting for hours."""
+    library = http_library()
+
+    class PatientRetry(library.Retry):  # type: ignore[misc, name-defined]
+        def get_retry_after(self, response: Any) -> float | None:  # noqa: ANN401
+            seconds = super().get_retry_after(response)
+            return None if seconds is None else min(seconds, _LONGEST_WAIT)
+
+    return PatientRetry
 
 
 class _Cut(FetchFailed):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
+
+from msgspec import Struct
 
 from ltocompat.commands.survey.distribution import Distribution
 from ltocompat.commands.survey.http import (
@@ -27,8 +28,7 @@ from ltocompat.packages.values import normalized
 from ltocompat.packages.wheel_name import WheelName
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """Which files of a project are surveyed.
 
     Attributes:
@@ -68,7 +68,7 @@ class Index:
                 f"{without_credentials(url)!r} is no address of a package index; write "
                 "https://HOST/simple"
             )
-        self._url = without_credentials(url).rstrip("/")
+        self.url = without_credentials(url).rstrip("/")
         self._http = http
 
     def projects(self, match: str | None) -> Iterator[str]:
@@ -81,7 +81,7 @@ class Index:
             FetchFailed: there is no such list.
         """
         pattern = None if match is None else normalized(match)
-        with self._http.pieces(f"{self._url}/", ACCEPTED, MOST_LIST, Traffic()) as (pieces, kind):
+        with self._http.pieces(f"{self.url}/", ACCEPTED, MOST_LIST, Traffic()) as (pieces, kind):
             for name in project_names(pieces, kind):
                 if pattern is None or fnmatch.fnmatchcase(name, pattern):
                     yield name
@@ -93,7 +93,7 @@ class Index:
             FetchFailed: the index has no such project, or can't be reached.
             UnreadableInput: its answer is no page of a project.
         """
-        url = f"{self._url}/{quote(requested.project)}/"
+        url = f"{self.url}/{quote(requested.project)}/"
         page = self._http.page(url, ACCEPTED, MOST_PAGE, Traffic())
         found = project_files(page.data, page.content_type, page.url)
         return [self._distribution(file, name) for file, name in chosen(found, requested, choice)]
@@ -102,7 +102,7 @@ class Index:
         return Distribution(
             source=file.url,
             filename=file.filename,
-            index=self._url,
+            index=self.url,
             project=name.project,
             version=name.version,
             tags=name.tags,

@@ -1,99 +1,87 @@
-"""One package, read in this process alone, and asked all that a survey asks."""
+"""One package, read once in this process alone, and asked all that a survey asks."""
 
 from __future__ import annotations
 
-import os
+import io
 from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ltocompat.commands import inspect, weigh
-from ltocompat.commands.package_problems import Packages, result_of
-from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.commands.read import read
 from ltocompat.commands.survey.default_targets import default_targets
 from ltocompat.commands.survey.image_groups import ImageGroup, ImageGroups
-from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.failure import Failure
-from ltocompat.model.image import Module
+from ltocompat.model.distribution import Distribution as Package
+from ltocompat.model.image import Host, Module, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Result
 from ltocompat.model.weight import Weight
-from ltocompat.packages.reading import package_of
-from ltocompat.packages.values import Package
-from ltocompat.rules.engine.collect_requirements import required
-from ltocompat.rules.engine.judge_artifact import results
-from ltocompat.scan.walk import ScanSettings
-from ltocompat.targets import parse
 
 
 class PackageAnswers(Struct, frozen=True):
     """What one package holds and needs, and the verdicts on it.
 
     Attributes:
-        path: its file.
+        filename: name of its file, with which all places in it begin.
+        sha256: of its file.
+        size: bytes of its file.
         package: what its metadata say; None where it is no package.
-        summary: what is left of its device code.
         groups: its images, those that are alike counted together.
+        hosts: its libraries, executables and objects that need something.
+        skipped: places in it that could not be read.
         required: what it needs wherever it goes.
         results: the verdicts, target by target; last, what is wrong with it on any target.
         weight: what its device code weighs.
     """
 
-    path: str
+    filename: str
+    sha256: str
+    size: int
     package: Package | None
-    summary: ArtifactSummary
     groups: tuple[ImageGroup, ...]
+    hosts: tuple[Host, ...]
+    skipped: tuple[Skipped, ...]
     required: Required
     results: tuple[Result, ...]
     weight: Weight
 
 
 def read_package(
-    path: str, targets: Sequence[str], limits: Limits = DEFAULT_LIMITS
+    file: io.FileIO, filename: str, targets: Sequence[str], limits: Limits = DEFAULT_LIMITS
 ) -> PackageAnswers:
     """Read a package and ask all that a survey asks; no other process is started.
 
     Args:
-        path: its file.
+        file: its file, open.
+        filename: its name.
         targets: spellings of deploy targets; none: those of its platforms.
         limits: what reading it may cost.
 
     Raises:
-        UnreadableInput: it can't be opened.
+        UnreadableInput: it can't be read to its end.
         UsageError: a target has no meaning.
     """
-    package = package_of(path, limits)
-    goals = parse(targets or default_targets(package.platforms if package else ()))
-    settings = ScanSettings(limits=limits, jobs=1)
-    scan = ScanOptions(settings, tuple(goals), for_require=True, apart=True)
-    (summary,) = summaries([path], scan)
-    requirement = required(summary)
-    found = [result for target in goals for result in results(summary, target, why=False)]
-    problems = Packages([path], (), limits).problems(summary, package, requirement)
-    if problems:
-        found.append(result_of(path, problems))
-    return PackageAnswers(
-        path,
-        package,
-        summary,
-        _groups(path, limits),
-        requirement,
-        tuple(found),
-        _weight(path, limits),
-    )
-
-
-def _groups(path: str, limits: Limits) -> tuple[ImageGroup, ...]:
-    groups = ImageGroups()
-    for record in inspect.run(inspect.InspectOptions((path,), limits=limits, jobs=1)):
+    file.name = filename  # what places begin with
+    (reading,) = read(file, limits=limits, jobs=1)
+    groups, hosts, skipped = ImageGroups(), list[Host](), list[Skipped]()
+    for record in reading.records():
         if isinstance(record, Module):
             groups.take(record)
-    return groups.found()
-
-
-def _weight(path: str, limits: Limits) -> Weight:
-    (weight,) = weigh.run(weigh.WeighOptions((os.fspath(path),), limits=limits, jobs=1))
-    if isinstance(weight, Failure):
-        raise weight.error or RuntimeError(weight.message)
-    return weight
+        elif isinstance(record, Host):
+            hosts.append(record)
+        elif isinstance(record, Skipped):
+            skipped.append(record)
+    package = reading.distribution
+    goals = targets or default_targets(package.platforms if package is not None else ())
+    return PackageAnswers(
+        filename=filename,
+        sha256=reading.sha256,
+        size=reading.size,
+        package=package,
+        groups=groups.found(),
+        hosts=tuple(hosts),
+        skipped=tuple(skipped),
+        required=reading.require(),
+        results=tuple(reading.check(goals)),
+        weight=reading.weigh(),
+    )

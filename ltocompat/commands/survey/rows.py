@@ -1,14 +1,15 @@
 """What was found in a package -> rows of the dataset.
 
-Paths begin with the name of the package's file, wherever it lay when it was read: rows are the same
-on every machine.
+Places begin with the name of the package's file, wherever it lay when it was read: rows are the
+same on every machine.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+from msgspec import structs
 
 from ltocompat.commands.survey.distribution import Distribution, Measures
 from ltocompat.commands.survey.read_package import PackageAnswers
@@ -28,6 +29,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required, RouteFloor, Service
 from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.model.weight import Weight
+from ltocompat.packages.metadata import CoreMetadata
 
 
 class RowMaker:
@@ -42,28 +44,45 @@ class RowMaker:
         self._distribution = distribution
         self._facts = facts
 
-    def surveyed(self, answers: PackageAnswers, sha256: str, measures: Measures) -> Surveyed:
+    def surveyed(self, answers: PackageAnswers, measures: Measures) -> Surveyed:
         """All rows of a package that was read.
 
         Args:
             answers: what was found.
-            sha256: of its file.
             measures: what its task cost.
         """
-        shown = _Shown(answers.path, self._distribution.filename, sha256, self._facts)
+        inside = _RowsInside(answers.sha256, self._facts)
+        unread = _nothing_was_read(answers)
         return Surveyed(
-            distributions=(self._of_package(answers, sha256, measures),),
-            images=tuple(shown.images(answers)),
-            needs=tuple(shown.needs(answers)),
-            verdicts=tuple(shown.verdicts(answers)),
-            findings=tuple(shown.findings(answers)),
-            weight=tuple(shown.weight(answers.weight)) if answers.weight.stored else (),
-            errors=tuple(self._skipped(answers, sha256, shown)),
+            distributions=(self._of_package(answers, measures),),
+            images=tuple(inside.images(answers)),
+            needs=tuple(inside.needs(answers)),
+            verdicts=() if unread else tuple(inside.verdicts(answers)),
+            findings=() if unread else tuple(inside.findings(answers)),
+            weight=tuple(inside.weight(answers.weight)) if answers.weight.stored else (),
+            errors=tuple(self._skipped(answers)),
         )
 
-    def without_device_code(self, measures: Measures) -> Surveyed:
-        """The row of a package of which the list of members was enough."""
-        row = self._row(self._distribution.sha256, measures, status="no device code")
+    def without_device_code(
+        self, metadata: CoreMetadata, sha256: str | None, size: int, measures: Measures
+    ) -> Surveyed:
+        """The row of a package of which the list of members was enough.
+
+        Args:
+            metadata: of the package.
+            sha256: of its file.
+            size: bytes of its file.
+            measures: what its task cost.
+        """
+        row = self._row(
+            sha256,
+            measures,
+            status="no device code",
+            size=size,
+            requires_dist=metadata.requires_dist,
+            extras=metadata.extras,
+            declared=_about_gpus(metadata.classifiers),
+        )
         return Surveyed(distributions=(row,))
 
     def failed(
@@ -94,32 +113,39 @@ class RowMaker:
         row = self._row(distribution.sha256, measures, status="failed")
         return Surveyed(distributions=(row,), errors=(error,))
 
-    def _of_package(
-        self, answers: PackageAnswers, sha256: str, measures: Measures
-    ) -> DistributionRow:
-        package = answers.package
-        groups = answers.groups
+    def again(self, kept: Surveyed, measures: Measures) -> Surveyed:
+        """The kept rows of a package, with what its source says of it today."""
+        found = []
+        for row in kept.distributions:
+            today = self._row(row.sha256, measures, status=row.status)
+            source = {name: getattr(today, name) for name in _OF_SOURCE}
+            found.append(structs.replace(row, **source))
+        return structs.replace(kept, distributions=tuple(found))
+
+    def _of_package(self, answers: PackageAnswers, measures: Measures) -> DistributionRow:
+        package, distribution = answers.package, self._distribution
         metadata: dict[str, Any] = {}
         if package is not None:
             metadata = {
-                "project": package.name or self._distribution.project,
-                "version": package.version or self._distribution.version,
+                "project": package.name or distribution.project,
+                "version": package.version or distribution.version,
+                "tags": package.tags,
                 "platforms": package.platforms,
-                "requires_dist": tuple(
-                    dependency.line.partition(": ")[2] for dependency in package.requires
-                ),
+                "requires_dist": package.requires,
                 "extras": package.extras,
-                "declared": tuple(declared.source for declared in package.declared),
+                "declared": _about_gpus(package.classifiers),
             }
+        groups = answers.groups
         return self._row(
-            sha256,
+            answers.sha256,
             measures,
             **metadata,
             status=_status(answers),
+            size=answers.size,
             files=len({group.traits.file for group in groups}),
-            modules=answers.summary.modules,
+            modules=answers.required.modules,
             images=sum(group.images for group in groups),
-            skipped=answers.summary.skipped_count,
+            skipped=len(answers.skipped),
             sass=_archs(answers, ImageKind.SASS),
             ptx=_archs(answers, ImageKind.PTX),
             ltoir=_archs(answers, ImageKind.LTOIR),
@@ -135,7 +161,7 @@ class RowMaker:
         measures: Measures,
         *,
         status: str,
-        **found: Any,  # noqa: ANN401
+        **found: Any,  # noqa: ANN401 - columns of any type
     ) -> DistributionRow:
         distribution = self._distribution
         values: dict[str, Any] = {
@@ -147,13 +173,13 @@ class RowMaker:
             "tags": distribution.tags,
             "platforms": distribution.platforms,
             "requires_python": distribution.requires_python,
-            "requires_dist": distribution.requires_dist,
-            "extras": distribution.extras,
+            "requires_dist": (),
+            "extras": (),
             "declared": (),
             "upload_time": distribution.upload_time,
             "yanked": distribution.yanked,
             "yanked_reason": distribution.yanked_reason,
-            "size": distribution.size if measures.size is None else measures.size,
+            "size": distribution.size,
             "looked_at": measures.looked_at,
             "files": 0,
             "modules": 0,
@@ -175,48 +201,51 @@ class RowMaker:
         }
         return DistributionRow(sha256=sha256, facts=self._facts, status=status, **(values | found))
 
-    def _skipped(self, answers: PackageAnswers, sha256: str, shown: _Shown) -> Iterator[ErrorRow]:
-        for skipped in answers.summary.skipped:
+    def _skipped(self, answers: PackageAnswers) -> Iterator[ErrorRow]:
+        for skipped in answers.skipped:
             yield ErrorRow(
-                sha256=sha256,
+                sha256=answers.sha256,
                 facts=self._facts,
                 source=self._distribution.source,
                 filename=self._distribution.filename,
                 project=self._distribution.project,
                 step="read",
-                reason=shown.text(skipped.reason),
+                reason=skipped.reason,
                 passing=False,
-                place=shown.place(skipped.place),
+                place=str(skipped.place),
                 limit=skipped.limit,
             )
 
 
-class _Shown:
-    """Rows as they are shown: with the file's name for its path."""
+_OF_SOURCE = (
+    "source",
+    "index",
+    "requires_python",
+    "upload_time",
+    "yanked",
+    "yanked_reason",
+    "bytes_fetched",
+    "requests",
+    "seconds",
+    "cpu_seconds",
+    "peak_memory",
+    "surveyed",
+)
+"""Columns that don't come from the file itself."""
 
-    def __init__(self, path: str, filename: str, sha256: str, facts: str) -> None:
-        self._path = path
-        self._filename = filename
+
+class _RowsInside:
+    """Makes the rows about what lies in one package."""
+
+    def __init__(self, sha256: str, facts: str) -> None:
         self._common = {"sha256": sha256, "facts": facts}
-
-    def place(self, place: Place) -> str:
-        if place.path == self._path:
-            place = place._replace(path=self._filename)
-        return str(place)
-
-    def text(self, text: str) -> str:
-        folder = os.path.dirname(self._path)
-        return text.replace(f"{folder}{os.sep}", "") if folder else text
-
-    def _example(self, place: Place | None) -> str | None:
-        return None if place is None else self.place(place)
 
     def images(self, answers: PackageAnswers) -> Iterator[ImageRow]:
         for group in answers.groups:
             traits = group.traits
             yield ImageRow(
                 **self._common,
-                file=self.place(traits.file),
+                file=str(traits.file),
                 kind=str(traits.kind),
                 arch=_text(traits.arch),
                 made_by=tuple(map(str, traits.made_by)),
@@ -230,7 +259,7 @@ class _Shown:
                 images=group.images,
                 stored=group.stored,
                 size=group.size,
-                example=self.place(group.example),
+                example=str(group.example),
             )
 
     def verdicts(self, answers: PackageAnswers) -> Iterator[VerdictRow]:
@@ -274,16 +303,16 @@ class _Shown:
             rule=finding.rule,
             verdict=str(finding.verdict),
             level=str(finding.level),
-            headline=self.text(finding.headline),
-            message=self.text(finding.message),
-            remedy=self.text(finding.remedy),
-            evidence=self.text(finding.evidence),
+            headline=finding.headline,
+            message=finding.message,
+            remedy=finding.remedy,
+            evidence=finding.evidence,
             modules=finding.module_count,
-            example=self._example(finding.example),
+            example=_text(finding.example),
         )
 
     def needs(self, answers: PackageAnswers) -> Iterator[NeedRow]:
-        if answers.summary.modules:
+        if answers.required.modules:
             yield from self._floors(answers.required)
         for asked in answers.required.asked:
             yield self._need(
@@ -292,10 +321,10 @@ class _Shown:
                 constraint=asked.constraint,
                 rule=asked.rule,
                 subject=asked.subject,
-                consequence=self.text(asked.consequence),
-                evidence=self.text(asked.evidence),
+                consequence=asked.consequence,
+                evidence=asked.evidence,
                 modules=asked.module_count,
-                example=self.place(asked.example),
+                example=str(asked.example),
             )
         yield from self._libraries(answers)
 
@@ -323,7 +352,7 @@ class _Shown:
 
     def _libraries(self, answers: PackageAnswers) -> Iterator[NeedRow]:
         met = set()
-        for host in answers.summary.hosts:
+        for host in answers.hosts:
             for library in host.libraries:
                 key = (library.name, library.how, library.file, library.version)
                 if key not in met:
@@ -334,8 +363,8 @@ class _Shown:
                         subject=library.file,
                         least=library.version,
                         how=library.how,
-                        evidence=self.text(library.evidence),
-                        example=self.place(host.place),
+                        evidence=library.evidence,
+                        example=str(host.place),
                     )
 
     def _need(self, what: str, component: str, **found: Any) -> NeedRow:  # noqa: ANN401
@@ -356,7 +385,7 @@ class _Shown:
         for library in weight.libraries:
             yield self._weight(
                 "library",
-                library=self.place(library.place),
+                library=str(library.place),
                 machine=library.machine,
                 images=library.images,
                 stored=library.stored,
@@ -370,8 +399,8 @@ class _Shown:
                 stored=saving.saved,
                 saved=saving.saved,
                 estimated=saving.estimated,
-                text=self.text(saving.what),
-                fix=self.text(saving.fix),
+                text=saving.what,
+                fix=saving.fix,
             )
 
     def _weight(self, what: str, **found: Any) -> WeightRow:  # noqa: ANN401
@@ -380,13 +409,19 @@ class _Shown:
         return WeightRow(**(values | {"what": what} | found))
 
 
+def _about_gpus(classifiers: Iterable[str]) -> tuple[str, ...]:
+    return tuple(text for text in classifiers if text.startswith("Environment :: GPU"))
+
+
 def _status(answers: PackageAnswers) -> str:
-    summary = answers.summary
-    if summary.modules:
-        return "read"
-    if any(skipped.place == Place(answers.path) for skipped in summary.skipped):
-        return "failed"  # nothing of it could be read
-    return "read" if summary.skipped_count else "no device code"
+    if _nothing_was_read(answers):
+        return "failed"
+    return "read" if answers.groups or answers.skipped else "no device code"
+
+
+def _nothing_was_read(answers: PackageAnswers) -> bool:
+    whole = Place(answers.filename)
+    return not answers.required.modules and any(s.place == whole for s in answers.skipped)
 
 
 def _text(value: object | None) -> str | None:
@@ -403,5 +438,7 @@ def _archs(answers: PackageAnswers, kind: ImageKind) -> tuple[str, ...]:
 
 
 def _worst(answers: PackageAnswers) -> str | None:
+    if _nothing_was_read(answers):
+        return None
     verdicts = [result.verdict for result in answers.results if not result.without_device_code]
     return str(max(verdicts)) if verdicts else None

@@ -6,15 +6,21 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from ltocompat.commands.survey.dataset import DatasetWriter, Question
+from ltocompat.commands.survey.distribution import Distribution
+from ltocompat.commands.survey.engine import engine, require_tls
 from ltocompat.commands.survey.facts_version import facts_version
-from ltocompat.commands.survey.sources import of_folder
-from ltocompat.commands.survey.tables import Surveyed
-from ltocompat.commands.survey.task import TaskOptions, survey_file
+from ltocompat.commands.survey.http import Http, without_credentials
+from ltocompat.commands.survey.index import Choice
+from ltocompat.commands.survey.sources import CONNECTIONS, Sources, Unlisted, is_index
+from ltocompat.commands.survey.sums import sha256_of_path
+from ltocompat.commands.survey.tables import ErrorRow, Surveyed
+from ltocompat.commands.survey.task import LIMIT_BYTES, TaskOptions
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.packages.index_settings import IndexSettings
 from ltocompat.targets import parse
 
 
@@ -22,17 +28,31 @@ class RunOptions(Struct, frozen=True):
     """What to survey.
 
     Attributes:
-        sources: folders of packages, or packages.
+        sources: folders of packages, packages, lists of requirements, addresses of indexes.
         folder: of the dataset.
         targets: spellings of deploy targets; none: the default ones of each package's platforms.
+        choice: which files of a project are surveyed.
+        match: a pattern of the names in an index; None for all.
+        limit_bytes: the largest package that is fetched or read.
+        jobs: how many worker processes; None: one a core; 1: this process alone.
+        scheduler: address of a cluster; None: workers of our own.
+        dashboard: show Dask's dashboard.
         append: the dataset may be one of another question.
+        cache: keep rows, and use those that are kept.
         limits: what reading one package may cost.
     """
 
     sources: tuple[str, ...]
     folder: str
     targets: tuple[str, ...] = ()
+    choice: Choice = field(default_factory=Choice)
+    match: str | None = None
+    limit_bytes: int = LIMIT_BYTES
+    jobs: int | None = None
+    scheduler: str | None = None
+    dashboard: bool = False
     append: bool = False
+    cache: bool = True
     limits: Limits = DEFAULT_LIMITS
 
 
@@ -43,6 +63,7 @@ class Tally(Struct):
         folder: of the dataset.
         known: distributions that were there already.
         statuses: how many distributions ended in each status.
+        unlisted: projects or indexes that could not be listed.
         worst: how many have each verdict as their worst.
         size: bytes of the packages that were surveyed.
         fetched: bytes that came over the network for them.
@@ -51,6 +72,7 @@ class Tally(Struct):
     folder: str
     known: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
+    unlisted: int = 0
     worst: Counter[str] = field(default_factory=Counter)
     size: int = 0
     fetched: int = 0
@@ -69,30 +91,121 @@ def run(options: RunOptions) -> Iterator[Tally | Note | Failure]:
     """Survey what is not there yet; last, what was done.
 
     Raises:
-        UsageError: a target has no meaning, or the dataset is one of another question.
-        Missing: pyarrow is not installed.
+        UsageError: a target or a source has no meaning, or the dataset is one of another question.
+        UnreadableInput: a source is not there.
+        Missing: what surveys need is not installed.
     """
     parse(list(options.targets))  # one without a meaning ends the run before it begins
-    question = Question(
+    if options.scheduler is not None:
+        require_tls(options.scheduler)
+    settings = IndexSettings.of()
+    # What is typed may have a name and a password, too.
+    known_urls = (*settings.urls, *filter(is_index, options.sources))
+    http = Http(structs.replace(settings, urls=known_urls), connections=CONNECTIONS)
+    sources = Sources(options.sources, options.choice, options.match, http, settings.urls)
+    sources.check()
+    task = TaskOptions(
+        facts_version(),
+        options.targets,
+        structs.replace(settings, urls=known_urls),
+        options.limit_bytes,
+        options.cache,
+        options.limits,
+    )
+    with DatasetWriter(options.folder, _question(options), append=options.append) as writer:
+        yield from _Run(options, sources, task, writer).records()
+
+
+def _question(options: RunOptions) -> Question:
+    return Question(
         facts=facts_version(),
-        sources=options.sources,
+        sources=tuple(
+            without_credentials(source) if is_index(source) else source
+            for source in options.sources
+        ),
         targets=options.targets,
+        platforms=options.choice.platforms,
+        match=options.match,
+        releases=options.choice.releases,
+        every_python=options.choice.every_python,
         started=datetime.now(UTC),
     )
-    task = TaskOptions(options.targets, options.limits)
-    tally = Tally(options.folder)
-    with DatasetWriter(options.folder, question, append=options.append) as writer:
-        known = writer.known()
-        sources = set(known.values())
-        for source in options.sources:
-            for distribution in of_folder(source):
-                if distribution.source in sources:
-                    tally.known += 1
-                    continue
-                found = survey_file(distribution, task)
-                writer.add(found)
-                tally.take(found)
-                for error in found.errors:
-                    if error.place is None:
-                        yield Note(f"{error.source}: {error.reason}")
-    yield tally
+
+
+class _Run:
+    """One run over all that is not in the dataset yet."""
+
+    def __init__(
+        self, options: RunOptions, sources: Sources, task: TaskOptions, writer: DatasetWriter
+    ) -> None:
+        self._options = options
+        self._sources = sources
+        self._task = task
+        self._writer = writer
+        self._sums = writer.known()
+        self._met = {sha256 for sha256 in self._sums.values() if sha256 is not None}
+        self._tally = Tally(options.folder)
+
+    def records(self) -> Iterator[Tally | Note]:
+        """What could not be read, as it is met; last, what was done."""
+        options = self._options
+        with engine(
+            jobs=options.jobs, scheduler=options.scheduler, dashboard=options.dashboard
+        ) as workers:
+            for found in workers.results(self._new(), self._task):
+                yield from self._take(found)
+                yield from self._unlisted()
+        yield from self._unlisted()
+        yield self._tally
+
+    def _new(self) -> Iterator[Distribution]:
+        """The distributions that are not there yet."""
+        for distribution in self._sources.distributions():
+            if self._is_known(distribution):
+                self._tally.known += 1
+            else:
+                yield distribution
+
+    def _is_known(self, distribution: Distribution) -> bool:
+        if distribution.sha256 is not None:
+            return distribution.sha256 in self._met
+        if distribution.source not in self._sums:
+            return False
+        # A path may have other bytes by now; what an index gives no sum for stays as it is.
+        sha256 = self._sums[distribution.source]
+        return distribution.remote or sha256_of_path(distribution.source) == sha256
+
+    def _take(self, found: Surveyed) -> Iterator[Note]:
+        """Add the rows of a distribution, but of equal files those of the first."""
+        sums = {row.sha256 for row in found.distributions} - {None}
+        if sums and sums <= self._met:
+            self._tally.known += 1
+            return
+        if not found.passing:
+            self._met |= {sha256 for sha256 in sums if sha256 is not None}
+        self._writer.add(found)
+        self._tally.take(found)
+        if any(row.status == "failed" for row in found.distributions):
+            yield from (Note(f"{error.source}: {error.reason}") for error in found.errors[:1])
+
+    def _unlisted(self) -> Iterator[Note]:
+        while self._sources.unlisted:
+            missing = self._sources.unlisted.pop(0)
+            self._writer.add(Surveyed(errors=(_error_row(missing, self._task.facts),)))
+            self._tally.unlisted += 1
+            yield Note(f"{missing.source}: {missing.reason}")
+
+
+def _error_row(missing: Unlisted, facts: str) -> ErrorRow:
+    return ErrorRow(
+        sha256=None,
+        facts=facts,
+        source=missing.source,
+        filename=None,
+        project=missing.project,
+        step="list",
+        reason=missing.reason,
+        passing=missing.passing,
+        place=None,
+        limit=None,
+    )

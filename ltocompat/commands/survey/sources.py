@@ -1,26 +1,148 @@
-"""What to survey: the packages of folders, and what their names say of them."""
+"""What to survey: the packages of folders, those that a list names, those of a package index."""
 
 from __future__ import annotations
 
-import hashlib
+import itertools
 import os
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from msgspec import Struct, field
 
 from ltocompat.commands.survey.distribution import Distribution
-from ltocompat.model.errors import UnreadableInput
+from ltocompat.commands.survey.http import FetchFailed, Http
+from ltocompat.commands.survey.index import Choice, Index
+from ltocompat.commands.survey.sums import sha256_of_path
+from ltocompat.model.errors import LtocompatError, UnreadableInput
+from ltocompat.packages.requested import Requested, read_list
 from ltocompat.packages.wheel_name import WheelName
+
+CONNECTIONS = 4
+"""How many pages of an index are asked for at the same time."""
 
 _PACKAGES = (".whl", ".conda", ".tar.bz2")
 
 
+class Unlisted(Struct, frozen=True):
+    """Something of which nobody said what packages it has.
+
+    Attributes:
+        source: a project, or an index.
+        project: the project, where it is one.
+        reason: one sentence.
+        passing: it may be known another time.
+    """
+
+    source: str
+    project: str | None
+    reason: str
+    passing: bool
+
+
+class Sources(Struct):
+    """The distributions of some sources.
+
+    Attributes:
+        named: folders, packages, lists, and addresses of indexes.
+        choice: which files of a project are surveyed.
+        match: a pattern of the names in an index; None for all.
+        http: asks indexes.
+        indexes: those that have what lists name, the main one first.
+        unlisted: what could not be listed so far.
+    """
+
+    named: tuple[str, ...]
+    choice: Choice
+    match: str | None
+    http: Http
+    indexes: tuple[str, ...]
+    unlisted: list[Unlisted] = field(default_factory=list)
+
+    def check(self) -> None:
+        """See that there is something by each name.
+
+        Raises:
+            UnreadableInput: there is not.
+            UsageError: a list has a line that names nothing, or an address is none of an index.
+        """
+        for source in self.named:
+            if is_index(source):
+                Index(source, self.http)
+            elif not os.path.exists(source):
+                raise UnreadableInput(
+                    f"{source!r} is no folder, package or list; an index is named by its address, "
+                    "https://HOST/simple"
+                )
+            elif _is_list(source):
+                read_list(source)
+                for url in self.indexes:
+                    Index(url, self.http)
+
+    def distributions(self) -> Iterator[Distribution]:
+        """All of them, source by source, as they are listed."""
+        for source in self.named:
+            if is_index(source):
+                index = Index(source, self.http)
+                yield from self._of_projects(self._projects(index), [index])
+            elif _is_list(source):
+                indexes = [Index(url, self.http) for url in self.indexes]
+                yield from self._of_projects(read_list(source), indexes)
+            else:
+                yield from of_folder(source)
+
+    def _projects(self, index: Index) -> Iterator[Requested]:
+        try:
+            for name in index.projects(self.match):
+                yield Requested(name)
+        except FetchFailed as error:
+            self.unlisted.append(Unlisted(index.url, None, str(error), error.passing))
+
+    def _of_projects(
+        self, projects: Iterable[Requested], indexes: Sequence[Index]
+    ) -> Iterator[Distribution]:
+        """The files of projects, in their order; a few pages are asked for ahead."""
+        waiting: deque[tuple[Requested, Future[list[Distribution]]]] = deque()
+        rest = iter(projects)
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
+            while True:
+                for project in itertools.islice(rest, 2 * CONNECTIONS - len(waiting)):
+                    waiting.append((project, pool.submit(self._files, project, indexes)))
+                if not waiting:
+                    return
+                project, page = waiting.popleft()
+                try:
+                    yield from page.result()
+                except LtocompatError as error:
+                    passing = isinstance(error, FetchFailed) and error.passing
+                    name = project.project
+                    self.unlisted.append(Unlisted(name, name, str(error), passing))
+
+    def _files(self, project: Requested, indexes: Sequence[Index]) -> list[Distribution]:
+        """The files of a project in the first index that has it."""
+        *others, last = indexes
+        for index in others:
+            try:
+                return index.files(project, self.choice)
+            except FetchFailed as error:
+                if error.passing:
+                    raise
+        return last.files(project, self.choice)
+
+
+def is_index(source: str) -> bool:
+    """Whether a source is named by an address."""
+    return "://" in source
+
+
+def _is_list(source: str) -> bool:
+    return os.path.isfile(source) and not source.endswith(_PACKAGES)
+
+
 def of_folder(folder: str) -> Iterator[Distribution]:
-    """The packages below a folder, or the one file that is named, by their paths.
+    """The packages below a folder, or the one that is named, by their paths.
 
     Equal files are one distribution: the first by its path.
-
-    Raises:
-        UnreadableInput: there is no such folder or file.
     """
     paths = sorted(_files(folder))
     sizes = [os.path.getsize(path) for path in paths]
@@ -29,14 +151,14 @@ def of_folder(folder: str) -> Iterator[Distribution]:
     for path, size in zip(paths, sizes, strict=True):
         sha256 = None
         if often[size] > 1:
-            sha256 = sha256_of(path)
+            sha256 = sha256_of_path(path)
             if sha256 in met:
                 continue
             met.add(sha256)
-        yield of_file(path, size=size, sha256=sha256)
+        yield _of_file(path, size, sha256)
 
 
-def of_file(path: str, *, size: int | None = None, sha256: str | None = None) -> Distribution:
+def _of_file(path: str, size: int, sha256: str | None) -> Distribution:
     """What the name of a file says of it."""
     filename = os.path.basename(path)
     name = WheelName.parse(filename)
@@ -54,18 +176,8 @@ def of_file(path: str, *, size: int | None = None, sha256: str | None = None) ->
     )
 
 
-def sha256_of(path: str) -> str:
-    """The SHA-256 of a file, in hexadecimal digits."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _files(folder: str) -> Sequence[str]:
     if not os.path.isdir(folder):
-        if not os.path.exists(folder):
-            raise UnreadableInput(
-                f"{folder!r} is neither a folder nor a file; name one of packages"
-            )
         return [folder]
     return [
         os.path.join(root, name)

@@ -72,7 +72,7 @@ class DistributionRow(Row, frozen=True, kw_only=True):
     requires_python: Annotated[str | None, _is("Versions of Python that the index says it is for.")]
     requires_dist: Annotated[tuple[str, ...], _is("Its lines `Requires-Dist`.")]
     extras: Annotated[tuple[str, ...], _is("Names of its extras.")]
-    declared: Annotated[tuple[str, ...], _is("What its metadata say of drivers and GPUs.")]
+    declared: Annotated[tuple[str, ...], _is("Its classifiers about GPUs and CUDA.")]
     upload_time: Annotated[
         datetime | None, _is("When the index got it; null where nothing says so.")
     ]
@@ -354,5 +354,5 @@ class Surveyed(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def passing(self) -> bool:
-        """It failed for a reason that may be gone the next time."""
-        return any(error.passing for error in self.errors)
+        """It failed for a reason that may be gone the next time, or is about no distribution."""
+        return not self.distributions or any(error.passing for error in self.errors)

@@ -26,6 +26,8 @@ def _lines(tally: Tally) -> Iterator[str]:
     statuses = ", ".join(f"{number:,} {name}" for name, number in sorted(tally.statuses.items()))
     there = f"; {tally.known:,} were there already" if tally.known else ""
     yield f"{count(total, 'package')} surveyed{f': {statuses}' if total else ''}{there}"
+    if tally.unlisted:
+        yield f"{count(tally.unlisted, 'project')} could not be listed; errors says why"
     if tally.worst:
         worst = ", ".join(
             f"{tally.worst[verdict]:,} {verdict}" for verdict in _VERDICTS if tally.worst[verdict]

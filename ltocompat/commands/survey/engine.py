@@ -1,0 +1,219 @@
+"""Who does the tasks: this process, worker processes of its own, or a cluster by its address.
+
+Dask schedules, retries what a dying worker had at hand, and restarts the worker; a task that took
+several workers with it is given up as an error. Nothing of that is done here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import msgspec
+
+from ltocompat.commands.survey.distribution import Distribution, Measures
+from ltocompat.commands.survey.extra import dask_library
+from ltocompat.commands.survey.rows import RowMaker
+from ltocompat.commands.survey.tables import Surveyed
+from ltocompat.commands.survey.task import TaskOptions, survey_distribution
+from ltocompat.model.errors import LtocompatError, UsageError
+
+_AHEAD = 4  # tasks for each worker that wait or run
+_CONNECT_SECONDS = 30
+
+
+class Engine(Protocol):
+    """Does tasks."""
+
+    def results(
+        self, distributions: Iterable[Distribution], options: TaskOptions
+    ) -> Iterator[Surveyed]:
+        """The rows of each, in the order that they are done; not all are taken ahead."""
+
+
+class InThisProcess:
+    """One task after the other, here."""
+
+    def results(
+        self, distributions: Iterable[Distribution], options: TaskOptions
+    ) -> Iterator[Surveyed]:
+        """The rows of each, in their order."""
+        for distribution in distributions:
+            yield survey_distribution(distribution, options)
+
+
+class OnDask:
+    """Tasks by the workers of a Dask cluster.
+
+    Args:
+        client: of the cluster.
+    """
+
+    def __init__(self, client: Any) -> None:  # noqa: ANN401 - distributed.Client
+        self._client = client
+
+    def results(
+        self, distributions: Iterable[Distribution], options: TaskOptions
+    ) -> Iterator[Surveyed]:
+        """The rows of each, as they are done; a few tasks for each worker are sent ahead.
+
+        Raises:
+            LtocompatError: the cluster is gone.
+        """
+        _, distributed = dask_library()
+        done = distributed.as_completed(loop=self._client.loop)
+        waiting: dict[str, Distribution] = {}
+        for distribution in distributions:
+            future = self._client.submit(_encoded_rows, distribution, options, pure=False)
+            waiting[future.key] = distribution
+            done.add(future)
+            while len(waiting) >= _AHEAD * max(len(self._client.nthreads()), 1):
+                yield self._rows(next(done), waiting, options)
+        while waiting:
+            yield self._rows(next(done), waiting, options)
+
+    def _rows(
+        self,
+        future: Any,  # noqa: ANN401 - distributed.Future
+        waiting: dict[str, Distribution],
+        options: TaskOptions,
+    ) -> Surveyed:
+        distribution = waiting.pop(future.key)
+        if future.status == "finished":
+            try:
+                return msgspec.msgpack.decode(future.result(), type=Surveyed)
+            except msgspec.MsgspecError as error:
+                return _lost(distribution, options, f"its worker's answer has no meaning: {error}")
+        if future.status in ("lost", "cancelled"):
+            raise LtocompatError(
+                "the cluster is gone; run the same command again, which goes on from here"
+            )
+        _, distributed = dask_library()
+        raised = future.exception()
+        if isinstance(raised, distributed.KilledWorker):
+            reason = (
+                "each of several workers that had it at hand died; it may need more memory than "
+                "a worker has"
+            )
+        else:
+            reason = f"its worker failed: {type(raised).__name__}: {raised}"
+        return _lost(distribution, options, reason)
+
+
+def _encoded_rows(distribution: Distribution, options: TaskOptions) -> bytes:
+    """What a worker does; its answer is checked against its types when it is read."""
+    return msgspec.msgpack.encode(survey_distribution(distribution, options))
+
+
+def _lost(distribution: Distribution, options: TaskOptions, reason: str) -> Surveyed:
+    measures = Measures(ended=datetime.now(UTC), seconds=0.0, cpu_seconds=0.0)
+    make = RowMaker(distribution, options.facts)
+    return make.failed("worker", reason, measures, passing=True)
+
+
+@contextlib.contextmanager
+def engine(*, jobs: int | None, scheduler: str | None, dashboard: bool = False) -> Iterator[Engine]:
+    """What does the tasks; processes that it starts end with it.
+
+    Args:
+        jobs: how many worker processes; None: one a core; 1: this process alone.
+        scheduler: address of a cluster's scheduler; None: workers of our own.
+        dashboard: show Dask's dashboard on this machine.
+
+    Raises:
+        Missing: Dask is not installed.
+        UsageError: the scheduler is reached neither by TLS nor on this machine.
+    """
+    if scheduler is not None:
+        require_tls(scheduler)
+        with _connected(scheduler) as client:
+            yield OnDask(client)
+        return
+    workers = jobs or _cores()
+    if workers == 1 and not dashboard:
+        yield InThisProcess()
+        return
+    with _local_cluster(workers, dashboard=dashboard) as client:
+        yield OnDask(client)
+
+
+def require_tls(address: str) -> None:
+    """See that nobody between here and a scheduler can send it work.
+
+    Raises:
+        UsageError: the address means neither TLS nor this machine.
+    """
+    parts = urlsplit(address if "://" in address else f"tcp://{address}")
+    if parts.scheme in ("tls", "wss"):
+        return
+    if parts.scheme in ("tcp", "ws") and _is_loopback(parts.hostname or ""):
+        return
+    raise UsageError(
+        f"the scheduler {address!r} is reached without TLS over a network, and whoever reaches a "
+        "cluster runs code on it; start it with TLS and name it by tls://HOST:PORT"
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@contextlib.contextmanager
+def _connected(address: str) -> Iterator[Any]:
+    """A client of a cluster; Dask's own configuration says which certificates it has."""
+    _, distributed = dask_library()
+    try:
+        client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+    except (OSError, TypeError, ValueError) as error:
+        raise LtocompatError(
+            f"the scheduler {address} can't be reached: {error}; for tls:// Dask's configuration "
+            "names the certificates (distributed.comm.tls)"
+        ) from error
+    with client:
+        yield client
+
+
+@contextlib.contextmanager
+def _local_cluster(workers: int, *, dashboard: bool) -> Iterator[Any]:
+    """Workers on this machine that nobody but their own user can reach: by TLS on the loopback."""
+    dask, distributed = dask_library()
+    settings = {
+        # A task is sent to a worker that is free, so that only its own death counts against it.
+        "distributed.scheduler.worker-saturation": 1.0,
+        "distributed.worker.memory.target": False,  # there is nothing to spill
+        "distributed.worker.memory.spill": False,
+        "distributed.comm.timeouts.connect": "60s",
+    }
+    with (
+        dask.config.set(settings),
+        distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            security=True,
+            dashboard_address="127.0.0.1:8787" if dashboard else None,
+            worker_dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def _cores() -> int:
+    """How many this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

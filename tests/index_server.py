@@ -1,0 +1,237 @@
+"""A package index on the loopback, as polite or as broken as a test wants it."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import re
+import threading
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote
+
+from ltocompat.packages.values import normalized
+
+JSON = "application/vnd.pypi.simple.v1+json"
+
+
+@dataclass
+class Index:
+    """The index of the wheels in a folder.
+
+    Attributes:
+        folder: the wheels.
+        html: it knows no JSON.
+        ranges: it sends parts of files.
+        metadata: it has METADATA apart from wheels (PEP 658).
+        faults: file name -> what is wrong with it: ``stall``, ``cut``, ``cut always``, ``sum``,
+            ``busy``, ``gone``, ``changes``.
+        requests: what was asked for: method and path, and the header ``Range``.
+        sent: bytes of bodies by path.
+        at_once: the most requests that were answered at the same time.
+        url: of its simple API.
+    """
+
+    folder: Path
+    html: bool = False
+    ranges: bool = True
+    metadata: bool = True
+    faults: dict[str, str] = field(default_factory=dict)
+    requests: list[tuple[str, str | None]] = field(default_factory=list)
+    sent: Counter[str] = field(default_factory=Counter)
+    at_once: int = 0
+    url: str = ""
+    met: Counter[str] = field(default_factory=Counter)
+    open: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def wheels(self) -> dict[str, list[Path]]:
+        found: dict[str, list[Path]] = {}
+        for path in sorted(self.folder.rglob("*.whl")):
+            found.setdefault(normalized(path.name.split("-")[0]), []).append(path)
+        return found
+
+
+@contextmanager
+def serving(index: Index) -> Iterator[Index]:
+    """The index while it answers."""
+
+    class Handler(_Handler):
+        pass
+
+    Handler.index = index
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    index.url = f"http://127.0.0.1:{server.server_port}/simple"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield index
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    index: Index
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        index = self.index
+        with index.lock:
+            index.open += 1
+            index.at_once = max(index.at_once, index.open)
+            index.requests.append((self.path, self.headers.get("Range")))
+        try:
+            self._answer(unquote(self.path))
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+        finally:
+            with index.lock:
+                index.open -= 1
+
+    def _answer(self, path: str) -> None:
+        wheels = self.index.wheels()
+        if path == "/simple/":
+            self._list(list(wheels))
+        elif path.startswith("/simple/") and path.strip("/").split("/")[-1] in wheels:
+            self._project(wheels[path.strip("/").split("/")[-1]])
+        elif path.startswith("/files/"):
+            self._file(path.removeprefix("/files/"))
+        else:
+            self._send(404, b"", {})
+
+    def _page(self, text: str) -> None:
+        page = f"<html><body>{text}</body></html>".encode()
+        self._send(200, page, {"Content-Type": "text/html"})
+
+    def _list(self, names: list[str]) -> None:
+        if self.index.html:
+            text = "".join(f'<a href="/simple/{name}/">{name}</a>\n' for name in names)
+            self._send(
+                200, f"<html><body>{text}</body></html>".encode(), {"Content-Type": "text/html"}
+            )
+            return
+        data = {"meta": {"api-version": "1.1"}, "projects": [{"name": name} for name in names]}
+        self._send(200, json.dumps(data).encode(), {"Content-Type": JSON})
+
+    def _project(self, wheels: list[Path]) -> None:
+        if self.index.html:
+            text = "".join(map(self._link, wheels))
+            self._send(
+                200, f"<html><body>{text}</body></html>".encode(), {"Content-Type": "text/html"}
+            )
+            return
+        files = [self._described(path) for path in wheels]
+        data = {"meta": {"api-version": "1.1"}, "name": "x", "files": files}
+        self._send(200, json.dumps(data).encode(), {"Content-Type": JSON})
+
+    def _sum(self, path: Path) -> str:
+        if self.index.faults.get(path.name) == "sum":
+            return "0" * 64
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+
+    def _link(self, path: Path) -> str:
+        metadata = ""
+        if self.index.metadata:
+            metadata = f' data-core-metadata="sha256={hashlib.sha256(_metadata(path)).hexdigest()}"'
+        name = html.escape(path.name)
+        return f'<a href="../../files/{name}#sha256={self._sum(path)}"{metadata}>{name}</a>\n'
+
+    def _described(self, path: Path) -> dict[str, object]:
+        found: dict[str, object] = {
+            "filename": path.name,
+            "url": f"../../files/{path.name}",
+            "hashes": {"sha256": self._sum(path)},
+            "requires-python": ">=3.9",
+            "size": path.stat().st_size,
+            "upload-time": "2026-03-04T05:06:07.000000Z",
+            "yanked": "it was wrong" if "yanked" in path.name else False,
+        }
+        if self.index.metadata:
+            found["core-metadata"] = {"sha256": hashlib.sha256(_metadata(path)).hexdigest()}
+        return found
+
+    def _file(self, name: str) -> None:
+        wanted = name.removesuffix(".metadata")
+        paths = [path for path in self.index.folder.rglob("*.whl") if path.name == wanted]
+        if not paths or (name != wanted and not self.index.metadata):
+            self._send(404, b"", {})
+            return
+        if name != wanted:
+            self._send(200, _metadata(paths[0]), {})
+            return
+        self.index.met[name] += 1
+        self._with_fault(name, paths[0].read_bytes(), self.index.faults.get(name, ""))
+
+    def _with_fault(self, name: str, data: bytes, fault: str) -> None:
+        times = self.index.met[name]
+        etag = f'"{times if fault == "changes" else len(data)}"'
+        if fault == "gone":
+            self._send(404, b"", {})
+        elif fault == "busy" and times < 3:
+            self._send(503, b"later", {"Retry-After": "1"})
+        elif fault == "stall":
+            self._begin(200, {"Content-Length": str(len(data))})
+            self.wfile.write(data[:10])
+            self.wfile.flush()
+            time.sleep(3)
+            self.close_connection = True
+        else:
+            cut = fault == "cut always" or (fault == "cut" and times < 4)
+            self._ranged(data, etag, cut=cut)
+
+    def _ranged(self, data: bytes, etag: str, *, cut: bool) -> None:
+        span = self.headers.get("Range")
+        same = self.headers.get("If-Range") in (None, etag)
+        match = re.fullmatch(r"bytes=(\d*)-(\d*)", span or "")
+        if not self.index.ranges or match is None or not same:
+            self._body(200, data, {"ETag": etag}, cut=cut)
+            return
+        if match[1]:
+            start, end = int(match[1]), int(match[2] or len(data) - 1)
+        else:
+            start, end = max(len(data) - int(match[2]), 0), len(data) - 1
+        end = min(end, len(data) - 1)
+        said = {"ETag": etag, "Content-Range": f"bytes {start}-{end}/{len(data)}"}
+        self._body(206, data[start : end + 1], said, cut=cut)
+
+    def _body(self, status: int, data: bytes, headers: dict[str, str], *, cut: bool) -> None:
+        self._begin(status, headers | {"Content-Length": str(len(data))})
+        half = data[: len(data) // 2] if cut else data
+        for start in range(0, len(half), 65536):
+            self.wfile.write(half[start : start + 65536])
+            self.index.sent[self.path] += len(half[start : start + 65536])
+        if cut:
+            self.wfile.flush()
+            self.close_connection = True
+
+    def _send(self, status: int, data: bytes, headers: dict[str, str]) -> None:
+        self._begin(status, headers | {"Content-Length": str(len(data))})
+        self.wfile.write(data)
+        self.index.sent[self.path] += len(data)
+
+    def _begin(self, status: int, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+
+def _metadata(path: Path) -> bytes:
+    try:
+        with zipfile.ZipFile(path) as wheel:
+            (name,) = (n for n in wheel.namelist() if n.endswith(".dist-info/METADATA"))
+            return wheel.read(name)
+    except (zipfile.BadZipFile, ValueError):
+        return b""
