@@ -60,7 +60,7 @@ def remote_members(
 
 
 def remote_metadata(
-    distribution: Distribution, http: Http, traffic: Traffic
+    distribution: Distribution, http: Http, budget: Budget, traffic: Traffic
 ) -> CoreMetadata | None:
     """METADATA of a wheel that is not fetched (PEP 658); None where the index has it not.
 
@@ -74,7 +74,7 @@ def remote_metadata(
     wanted = distribution.metadata_sha256
     if wanted is not None and hashlib.sha256(page.data).hexdigest() != wanted:
         raise FetchFailed(f"{url} has another SHA-256 than its index says", passing=True)
-    return read_metadata(page.data)
+    return read_metadata(page.data, budget)
 
 
 class _EndOfFile:

@@ -142,7 +142,7 @@ class _Task:
         found = remote_members(self._distribution, http, budget, self._traffic)
         if found is None or may_hold_device_code(found.members):
             return None
-        metadata = remote_metadata(self._distribution, http, self._traffic)
+        metadata = remote_metadata(self._distribution, http, budget, self._traffic)
         if metadata is None:
             return None
         return self._members_only(metadata, self._distribution.sha256, found.size)
