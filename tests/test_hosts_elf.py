@@ -253,12 +253,17 @@ def test_the_size_of_a_data_symbol_is_found_by_its_file_offset() -> None:
     assert host.symbol_size(rodata.offset) is None
 
 
-@pytest.mark.parametrize("adjacent", [False, True], ids=["apart", "side-by-side"])
-def test_two_device_links_keep_their_own_prelinked_regions(*, adjacent: bool) -> None:
-    # Strings and order as readelf -p __nv_module_id shows them for two nvcc -dlink objects.
-    order = b"_a\0def _a\0\0_b\0def _b\0"
-    if adjacent:
-        order = b"_a\0def _a\0def _b\0\0_b\0"
+@pytest.mark.parametrize(
+    "order",
+    [
+        b"_a\0def _a\0\0_b\0def _b\0",
+        b"_a\0def _a\0def _b\0\0_b\0",
+        b"__NV_MODULE_ID\0_a\0def _a\0__NV_MODULE_ID\0_b\0def _b\0__NV_MODULE_ID\0",
+    ],
+    ids=["apart", "side-by-side", "among-objects-without-device-link"],
+)
+def test_two_device_links_keep_their_own_prelinked_regions(order: bytes) -> None:
+    """As readelf -p __nv_module_id shows them for two nvcc -dlink objects, and for libnccl 2.32."""
     parts = [
         Part("__nv_relfatbin", REGION * 2),
         Part(".nv_fatbin", REGION * 2),

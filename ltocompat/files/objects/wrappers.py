@@ -16,7 +16,8 @@ Which of them belong to which version-2 wrapper is told by what CUDA's crt/link.
 ``__nv_module_id``: each object has its "<id>" there, and each device link one "def <id>" for every
 object that it linked. The host linker lays all sections out in the same order, so
 
-* the n-th "<id>" belongs to the n-th wrapper of a region in ``__nv_relfatbin``;
+* the n-th "<id>" belongs to the n-th wrapper of a region in ``__nv_relfatbin``; objects that wait
+  for no device link, and have their region in ``.nv_fatbin``, leave "__NV_MODULE_ID" there instead;
 * each run of "def <id>" belongs to one version-2 wrapper, in order, when there are as many runs as
   wrappers; where two device links lie side by side, the sizes of their arrays (symbols, unless
   stripped) say where to part them.
@@ -43,6 +44,7 @@ LINKED = 2
 _MODULE_ID_SECTIONS = frozenset({"__nv_module_id", "__nv_mod"})
 _MODULE_ID_BYTES = 8 * MIB
 _DEFINITION = b"def "
+_NO_ID = b"__NV_MODULE_ID"
 
 
 class _Wrapper(NamedTuple):
@@ -109,7 +111,7 @@ def _module_ids(view: ByteView, host: ObjectReader) -> list[bytes]:
     for section in host.sections:
         if section.name in _MODULE_ID_SECTIONS:
             data = view.read(section.offset, min(section.size, _MODULE_ID_BYTES))
-            texts.extend(text for text in data.split(b"\0") if text)
+            texts.extend(text for text in data.split(b"\0") if text not in (b"", _NO_ID))
     return texts
 
 
