@@ -14,8 +14,8 @@ from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.packages.declared import of_conda
 from ltocompat.packages.members import member_of, members_of, zip_names
-from ltocompat.packages.metadata import ENDLESS
 from ltocompat.packages.values import Dependency, Kind, Package, normalized
+from ltocompat.targets.versions.requirement import ENDLESS
 
 _INDEX, _PATHS = "info/index.json", "info/paths.json"
 _INFO = re.compile(r"info-[^/]*\.tar\.(?:zst|bz2)")

@@ -6,7 +6,6 @@ Source: packaging.python.org, "Core metadata specifications" and "Binary distrib
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.packages.declared import Declared, of_classifiers
 from ltocompat.packages.values import Dependency, normalized
+from ltocompat.targets.versions.requirement import requirement_of
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 MOST_BYTES = MIB
 """Of metadata that are read, bytes; headers come first, and real ones stay below 100 KiB."""
 _SHOWN = 120
-ENDLESS = re.compile(r"[0-9]{100}")
-"""Python makes no number of thousands of digits, which whoever compares versions would ask for."""
 
 
 class CoreMetadata(Struct):
@@ -120,16 +118,13 @@ def _one(headers: Message, key: str) -> str:
 def _dependencies(
     lines: Iterable[str], problems: list[str], budget: Budget
 ) -> Iterable[Dependency]:
-    from packaging.requirements import InvalidRequirement, Requirement
-
     limits = budget.limits
     for line in budget.timed(lines, every=16):
         text = " ".join(line.split())
         try:
             few = text.partition(";")[0].count(",") < limits.comparisons
-            readable = few and len(text) <= limits.line_bytes and not ENDLESS.search(text)
-            requirement = Requirement(text if readable else "")
-        except (InvalidRequirement, ValueError, RecursionError):
+            requirement = requirement_of(text if few and len(text) <= limits.line_bytes else "")
+        except ValueError:
             problems.append(f"Requires-Dist: {text[:_SHOWN]!r} can't be read")
             continue
         yield Dependency(

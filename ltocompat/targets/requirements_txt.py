@@ -12,6 +12,7 @@ from ltocompat.model.limits import Budget
 from ltocompat.targets.pins import Pin, is_wanted
 from ltocompat.targets.systems import MarkerEnvironment
 from ltocompat.targets.text_file import read_text
+from ltocompat.targets.versions.requirement import requirement_of
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -94,13 +95,12 @@ def _lines(text: str, budget: Budget) -> Iterator[tuple[int, str]]:
 
 
 def _pin(line: str, place: str, environment: MarkerEnvironment) -> Iterator[Pin]:
-    from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
 
     text = _OPTIONS.sub("", line)
     try:
-        requirement = Requirement(text)
-    except (ValueError, RecursionError):
+        requirement = requirement_of(text)
+    except ValueError:
         if _PLACE.fullmatch(text.partition(";")[0].strip()) is None:
             # A lock may be named by a file from elsewhere, and lead anywhere: nothing is quoted.
             raise UsageError(

@@ -130,7 +130,9 @@ class _Pool:
     """What inputs are made from: sound ones, those that reached new lines, and slow ones."""
 
     def __init__(self, target: Reader, dice: random.Random) -> None:
-        self._sound = tuple(target.seeds())
+        sound = list(target.seeds())
+        dice.shuffle(sound)  # every share begins with others of them
+        self._sound = tuple(sound)
         self._grown: list[bytes] = []
         self._slow: list[bytes] = []
         self._slowest = _SLOW

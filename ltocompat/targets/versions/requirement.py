@@ -1,0 +1,28 @@
+"""A line that asks for a package (PEP 508), as metadata, requirements and lock files have it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+ENDLESS = re.compile(r"[0-9]{100}")
+"""Digits of which no version is made: Python refuses thousands, and packaging tries them late."""
+
+
+def requirement_of(text: str) -> Requirement:
+    """Read one.
+
+    Raises:
+        ValueError: it is none, a number in it is endless, or it nests too deeply.
+    """
+    from packaging.requirements import Requirement
+
+    if ENDLESS.search(text):
+        raise ValueError(f"a number of over 100 digits in {text[:40]!r}")
+    try:
+        return Requirement(text)
+    except RecursionError as error:
+        raise ValueError(f"brackets without end in {text[:40]!r}") from error
