@@ -255,7 +255,9 @@ def tasks_of(names: Sequence[str], words: argparse.Namespace) -> Iterator[Task]:
                 stop = min(end, now + _TURN)
                 yield Task(name, sys.maxsize, stop, f"{words.seed}-{name}-{number}", lines)
     for name in names:
-        many = words.verb_inputs or words.inputs if name == VERBS else words.inputs
+        many = words.inputs
+        if name == VERBS and words.verb_inputs is not None:
+            many = words.verb_inputs
         shares = 4 * _SHARES if name == VERBS else _SHARES
         for number in range(shares):
             share = many * (number + 1) // shares - many * number // shares

@@ -28,7 +28,7 @@ from pathlib import Path
 import lz4.block
 import lz4.frame
 from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
-from package_writer import pax, tar_header, tar_of, zip_of, zstd
+from package_writer import ENCRYPTED, UTF8, Raw, pax, raw_zip, tar_header, tar_of, zip_of, zstd
 from reading import records_of
 from samples import ALL, FOLDER
 
@@ -56,9 +56,9 @@ from ltocompat.model.image import Compression
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.place import Place
 from ltocompat.packages import conda
-from ltocompat.packages.metadata import read_metadata
+from ltocompat.packages.metadata import python_and_platforms, read_metadata, read_tags
 from ltocompat.packages.promise import read_promise
-from ltocompat.packages.python_packages import read_wheel
+from ltocompat.packages.python_packages import owner, read_installed, read_wheel
 from ltocompat.packages.resolving import leads, ways_to
 from ltocompat.packages.values import Package
 from ltocompat.targets import parse
@@ -160,6 +160,12 @@ def _host(read: Callable[[ByteView, Budget], ObjectReader | None]) -> Read:
 
 
 _REGION = b"\x50\xed\x55\xba"
+_OF_HOSTS = (
+    *(b"\0libnvJitLink.so.12\0", b"\0libnvrtc.so.13\0", b"Failed to load libcuda.so.1\0", b"def "),
+    *("\0nvrtc64_120_0.dll\0".encode("utf-16-le"), b"\0cublas64_13.dll\0"),
+    *(b"\0Cuda compilation tools, release 12.4, V12.4.127\0", b"__nvJitLinkCreate_12_4\0"),
+    *(b"\xb1\x43\x62\x46\1\0\0\0", b"\xb1\x43\x62\x46\2\0\0\0", _REGION),
+)
 _OBJECT_MODULES = ("structure", "host_file", "libraries", "wrappers", "relocations")
 
 # Archives
@@ -194,7 +200,9 @@ def _tars() -> Iterator[bytes]:
             tar.addfile(info)
     yield file.getvalue()
     sparse = tar_header(b"s", 512, b"S")
-    yield sparse + bytes(512) + tar_header(b"p", 0, b"6") + tar_header(b"v", 0, b"V") + bytes(1024)
+    yield sparse + bytes(512) + bytes(1024)
+    kinds = (bytes([kind]) for kind in b"0123456DMV7L")
+    yield b"".join(tar_header(b"../" + kind, 0, kind, b"../x") for kind in kinds) + bytes(1024)
     yield pax([("GNU.sparse.major", "1"), ("size", "3")]) + tar_header(b"x", 9) + bytes(1536)
 
 
@@ -215,10 +223,33 @@ def _wheels() -> Iterator[bytes]:
     yield zip_of(*info, method=zipfile.ZIP_STORED)
     yield zip_of(code, *info, method=zipfile.ZIP_BZIP2)
     yield zip_of(code, *info, method=zipfile.ZIP_LZMA)
+    yield raw_zip(
+        Raw(b"a.so", code[1], flags=UTF8),
+        Raw(b"a.so", b"../b", method=0, mode=0o120777),
+        Raw(b"../e", b"x", flags=ENCRYPTED),
+        Raw(b"d/", b""),
+        Raw(b"large", hashlib.shake_128(b"").digest(70_000)),
+        Raw(b"zstd", code[1], method=93, stored=zstd(code[1])),
+        front=b"#!",
+    )
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive, archive.open("w", "w", force_zip64=True) as member:
+        member.write(code[1])
+    data = file.getvalue()
+    yield data
+    # The same with an end of 64 bits, which zipfile writes beyond 4 GiB alone.
+    end, size, start = len(data) - 22, *struct.unpack_from("<II", data, len(data) - 10)
+    yield (
+        data[:end]
+        + struct.pack(
+            "<4sQ2H2L4Q4sLQL", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, size, start, b"PK\6\7", 0, end, 1
+        )
+        + data[end:]
+    )
 
 
 def _streams() -> Iterator[bytes]:
-    text = bytes(5000)
+    text = hashlib.shake_128(b"").digest(70_000) + bytes(5000)
     for pack in (zstd, gzip.compress, bz2.compress, lzma.compress, lz4.frame.compress):
         yield pack(text)
         yield pack(tar_of(("a", text)))
@@ -275,8 +306,10 @@ def _regions() -> Iterator[bytes]:
 
 
 def _cubin(data: bytes) -> object:
+    cubin.early_api_versions(data)
     found = cubin.Cubin.parse(ByteView.of(data), _budget())
-    return found.kernels(), found.registers(), cubin_symbols.read(found)
+    said = found.problem, found.debug, found.notes(), found.api_versions(), found.accelerated()
+    return said, found.kernels(), found.kernel_sizes(), found.registers(), cubin_symbols.read(found)
 
 
 def _notes_of(data: bytes) -> object:
@@ -290,12 +323,16 @@ def _notes() -> Iterator[bytes]:
 
 def _ptx(data: bytes) -> object:
     budget = _budget()
-    found = ptx.parse(data), ptx.kernels(data, budget), ptx.only_empty_kernels(data, budget)
-    return found, ptx.read(data, budget)
+    data = ptx.without_comments(data, budget)
+    symbols = ptx.read(data, budget)
+    used = ptx.used(data, symbols, (*symbols.kernels, *symbols.bodiless), budget)
+    kernels = ptx.kernels(data, budget), ptx.only_empty_kernels(data, budget)
+    return ptx.parse(data), kernels, used
 
 
 _OF_PTX = (
     *(b".version ", b".target ", b".entry ", b".func ", b".extern ", b"/*", b"*/", b"//", b'"'),
+    *(b".visible .global .u32 a[] = {1, 2}, b = 3;\n", b".alias a, b;\n", b".common .shared "),
     *(b".visible ", b"{", b"}", b"call ", b"ret;", b".address_size 32", b".weak ", b".pragma "),
 )
 
@@ -303,7 +340,10 @@ _OF_PTX = (
 
 
 def _means(package: Package | None) -> object:
-    return None if package is None else (leads(package), ways_to("nvjitlink", package))
+    if package is None:
+        return None
+    budget = _budget()
+    return leads(package, budget=budget), ways_to("nvjitlink", package, budget=budget)
 
 
 def _wheel(data: bytes) -> object:
@@ -332,7 +372,19 @@ def _conda_packages() -> Iterator[bytes]:
 
 def _metadata(data: bytes) -> object:
     lines = data.decode("utf-8", "replace").splitlines()[:50]
-    return read_metadata(data, _budget()), [conda.alternatives(line) for line in lines]
+    tags = python_and_platforms(read_tags(data))
+    return read_metadata(data, _budget()), tags, [conda.alternatives(line) for line in lines]
+
+
+def _installed(data: bytes) -> object:
+    """METADATA, RECORD and WHEEL of a distribution, separated by a line of dashes."""
+    parts = dict(zip(("METADATA", "RECORD", "WHEEL"), data.split(b"\n---\n"), strict=False))
+    site = os.path.join(folder(), "site-packages")
+    info = os.path.join(site, "x-1.0.dist-info")
+    os.makedirs(info, exist_ok=True)
+    for name in ("METADATA", "RECORD", "WHEEL"):
+        Path(info, name).write_bytes(parts.get(name, b""))
+    return _means(read_installed(info, _budget())), owner(os.path.join(site, "x/y.so"), _budget())
 
 
 _METADATA = b"""\
@@ -345,9 +397,12 @@ Requires-Dist: nvidia-nvjitlink-cu12>=12.4,!=12.5.*; extra == "a" and python_ver
 Requires-Dist: torch[b] (~=2.4) ; sys_platform == 'linux' or (os_name in 'nt posix')
 Requires-Dist: cuda-toolkit @ https://x.y/z.whl
 Requires-Python: >=3.9
+Tag: cp311-cp311-linux_x86_64
+Classifier: Environment :: GPU :: NVIDIA CUDA :: 13
 
 text
 """
+_RECORD = b'x/y.so,sha256=0,12\n"x/a,b.so",,\nx-1.0.dist-info/METADATA,,\n../../bin/z,,\n'
 _MARKERS = (
     *(b"; extra ==", b" or ", b" and ", b"python_version", b">=", b"~=", b"[a]", b"sys_platform"),
     *(
@@ -407,11 +462,22 @@ _POLICY = b"""
 [tool.ltocompat.targets]
 old = "driver=550,gpu=h100"
 new = { driver = "580.95.05", gpu = ["h100", "sm_120"], nvjitlink = ">=13.0,<14" }
-edge = { compat = "580.95.05", driver = "R550" }
+edge = { compat = "580.95.05", driver = "R550", os = "wsl2", nvrtc = "12.4" }
+[tool.ltocompat.promise]
+sass = ["sm_80", 90]
+ptx = ["compute_90"]
+driver = "525.60.13"
+nvjitlink = "12.4"
 [tool.ltocompat.audit]
+targets = ["old", "new"]
 fail-on = "unknown"
 require-gpus = ["sm_90"]
+require-archs = ["sm_80", "compute_90", "lto_90"]
+least-driver = "580"
 trial-link = ["13.0"]
+no-device-code = "pass"
+variants = ["libx_cuda*.so"]
+provided-by = { torch = ["libcudart.so.*"] }
 [[tool.ltocompat.audit.ignore]]
 rule = "PTX-01"
 path = "*.so"
@@ -421,7 +487,7 @@ reason = "known"
 """
 _OF_POLICY = (
     *(b"[tool.ltocompat]\n", b"targets", b"gpu", b"driver", b"nvjitlink", b"expires", b"lock"),
-    *(b"no-device-code", b"variants", b"provided-by", b"promise", b"least-driver", b"allow-empty"),
+    *(b"no-device-code", b"variants", b"provided-by", b"promise", b"least-driver", b"ignore"),
 )
 
 
@@ -561,14 +627,17 @@ READERS: dict[str, Reader] = {
         (
             *("files.objects.elf", "files.objects.elf_host", "files.objects.elf_symbols"),
             *(f"files.objects.{name}" for name in _OBJECT_MODULES),
-            "files.byteview",
         ),
+        _OF_HOSTS,
     ),
-    "pe": Reader(_host(read_pe), _samples("objects", starts=(b"MZ",)), ("files.objects.pe",)),
+    "pe": Reader(
+        _host(read_pe), _samples("objects", starts=(b"MZ",)), ("files.objects.pe",), _OF_HOSTS
+    ),
     "coff": Reader(
         _host(read_coff),
         _samples("objects", starts=(b"\x64\x86", b"\0\0\xff\xff")),
         ("files.objects.coff",),
+        _OF_HOSTS,
     ),
     "ar": Reader(
         _container(ArchiveFormat()),
@@ -593,7 +662,14 @@ READERS: dict[str, Reader] = {
     ),
     "containers": Reader(_records, _nested, ("files.archives", "scan.walk"), wraps=True),
     "conda": Reader(_conda, _conda_packages, ("packages.conda", "packages.members")),
-    "wheel": Reader(_wheel, _wheels, ("packages.python_packages", "packages.declared")),
+    "wheel": Reader(_wheel, _wheels, ("packages.declared", "packages.resolving")),
+    "installed": Reader(
+        _installed,
+        _listed(_METADATA + b"\n---\n" + _RECORD + b"\n---\n" + _WHEEL_INFO),
+        ("packages.python_packages",),
+        (*_MARKERS, b"site-packages", b"../", b",,", b'"'),
+        text=True,
+    ),
     "metadata": Reader(_metadata, _listed(_METADATA), ("packages.metadata",), _MARKERS, text=True),
     "toml lock": Reader(
         _file("pylock.toml", _lock),

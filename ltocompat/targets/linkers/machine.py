@@ -126,19 +126,26 @@ class Machine(Struct, frozen=True):
     def _resolved(self, path: str) -> str | None:
         if len(path) > _LONGEST_PATH:
             return None
-        done, todo, links = "/", path.split("/"), 0
+        done, todo, links = "", path.split("/")[::-1], 0
         while todo:
-            part = todo.pop(0)
-            here = os.path.normpath(os.path.join(done, part))
-            if os.path.islink(self._below(here)):
-                links += 1
-                if links > _MOST_LINKS:
-                    return None
-                todo = os.readlink(self._below(here)).split("/") + todo
-                done = "/" if not todo[0] else done
-            else:
+            part = todo.pop()
+            if part in ("", "."):
+                continue
+            if part == "..":
+                done = done.rpartition("/")[0]
+                continue
+            here = f"{done}/{part}"
+            try:
+                target = os.readlink(self._below(here))
+            except (OSError, ValueError):  # it is no link, is not there, or can't be
                 done = here
-        return done
+                continue
+            links += 1
+            if links > _MOST_LINKS:
+                return None
+            done = "" if target.startswith("/") else done
+            todo += target.split("/")[::-1]
+        return done or "/"
 
 
 def _current_folder() -> str:
