@@ -428,11 +428,12 @@ def _locks(*endings: str) -> Seeds:
 
 
 def _short(lock: bytes) -> bytes:
-    """Of a long lock its first lines, and some around what is looked for."""
+    """Of a long lock its head, and the packages around the one that is looked for."""
     if len(lock) < 8_000:
         return lock
-    at = lock.rfind(b"\n\n", 0, max(0, lock.find(b"nvidia-nvjitlink"))) + 1
-    return lock[:300].rpartition(b"\n")[0] + lock[at : at + 5_000].rpartition(b"\n\n")[0] + b"\n"
+    mark = b"\n[[package"
+    at = lock.rfind(mark, 0, max(0, lock.find(b'"nvidia-nvjitlink')))
+    return lock[: lock.find(mark)] + lock[at : at + 5_000].rpartition(mark)[0] + b"\n"
 
 
 def _lock(path: str) -> object:
