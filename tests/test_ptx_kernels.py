@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from generated_ptx import Program, programs
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,7 +38,39 @@ def test_the_short_way_finds_what_the_long_way_finds(text: bytes) -> None:
     assert ptx.only_empty_kernels(text, Budget()) == ptx.only_empty_kernels(long_way, Budget())
 
 
+@given(
+    st.lists(st.sampled_from((*PIECES, b"/*", b"*/", b".en", b"try")), max_size=12).map(b"".join)
+)
+def test_the_first_kernel_is_that_of_all(text: bytes) -> None:
+    names, empty = ptx.kernels(text, Budget()), ptx.only_empty_kernels(text, Budget())
+    assert ptx.first_kernel(text, Budget()) == (names[0] if names else None, empty)
+
+
 def test_a_kernel_in_a_comment_is_none() -> None:
     text = b".version 8.0\n// .entry no()\n/* .entry no2() */ .entry yes() { ret; }\n"
     assert ptx.kernels(text, Budget()) == ("yes",)
     assert ptx.kernels(text.replace(b"/* .entry no2() */", b""), Budget()) == ("yes",)
+
+
+def used(text: bytes, names: Collection[str], *, more: bytes = b"") -> object:
+    return ptx.used(text, ptx.read(text + more, Budget()), names, Budget())
+
+
+@given(programs)
+def test_names_are_found_in_use_as_by_taking_the_text_to_pieces(program: Program) -> None:
+    text = ptx.without_comments(program.text().encode(), Budget())
+    names = ptx.read(text, Budget()).bodiless
+    # With an alias it is not searched for names.
+    assert used(text, names) == used(text, names, more=b"\n.alias no, one;")
+
+
+def test_a_name_in_use_is_a_whole_word_and_no_declaration() -> None:
+    text = b"""
+        .extern .func a (.param .b32 a_param_0); .extern .func b (); .extern .func c ();
+        .extern .func d ();
+        .visible .entry k() { call.uni a, (x); mov.u64 %rd1, ab; mov.u32 %a, $b; }
+        .func f() { call c; }
+        .global .u64 table[1] = { d };
+    """
+    assert used(text, ("a", "b", "d")) == (("a", "d"), ("a",))
+    assert used(text, ("a", "b", "c", "d")) == (("a", "c", "d"), ("a",))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from ltocompat.files.codec import Prefix
+from ltocompat.files.codec import Payload, Prefix
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.images import ltoir, ptx, tileir
 from ltocompat.files.images.cubin import Cubin, early_api_versions
@@ -50,10 +50,17 @@ _NO_NEEDS = Needs()
 
 
 class Detail(NamedTuple):
-    """What to read beyond the headers; each needs all bytes of an image."""
+    """What to read beyond the headers; each needs all bytes of an image.
+
+    Attributes:
+        kernels: the names of all kernels.
+        hashes: the SHA-256 of the decoded bytes.
+        any_kernel: of PTX the first kernel alone: for a verdict it is enough that there is one.
+    """
 
     kernels: bool = False
     hashes: bool = False
+    any_kernel: bool = False
 
 
 def describe_module(module: StoredModule, detail: Detail) -> tuple[Module, list[Skipped]]:
@@ -154,14 +161,40 @@ def image_bytes(stored: StoredImage) -> bytes:
     return data
 
 
-def cubin_kernels(stored: StoredImage) -> tuple[str, ...] | None:
-    """Names of the kernels of a cubin, and nothing else; None where they can't be read."""
-    payload = stored.payload
-    packed = payload.compression is not Compression.NONE
+def any_kernel(stored: StoredImage) -> tuple[str, ...] | None:
+    """The first kernel of a cubin; None where its kernels can't be read.
+
+    Of cubins that linkers repeat it is remembered, with what reading it cost.
+    """
     try:
-        return _parse_cubin(stored, payload.decode() if packed else None).kernels()
+        return _remembered_kernel(stored)
     except Malformed:
         return None
+
+
+def _remembered_kernel(stored: StoredImage) -> tuple[str, ...]:
+    payload = stored.payload
+    if payload.stored.size > _REPEATED or not _usual(payload):
+        return _any_kernel(stored)
+    key = payload.stored.all(), payload.compression, payload.declared
+    found = _remembered_kernels.get(key)
+    if found is not None:
+        kernels, decoded = found
+        payload.budget.spend(decoded)
+        return kernels
+    before = payload.budget.decoded
+    kernels = _any_kernel(stored)
+    if len(_remembered_kernels) >= _MOST_REMEMBERED:
+        _remembered_kernels.clear()
+    _remembered_kernels[key] = kernels, payload.budget.decoded - before
+    return kernels
+
+
+def _any_kernel(stored: StoredImage) -> tuple[str, ...]:
+    payload = stored.payload
+    packed = payload.compression is not Compression.NONE
+    first = _parse_cubin(stored, payload.decode() if packed else None).first_kernel()
+    return () if first is None else (first,)
 
 
 def _parse_cubin(stored: StoredImage, data: bytes | None) -> Cubin:
@@ -180,13 +213,13 @@ def _cubin_size(stored: StoredImage) -> int:
 _REPEATED = 2 << 10
 _MOST_REMEMBERED = 2048
 _remembered: dict[tuple[object, ...], tuple[_Facts, int]] = {}
+_remembered_kernels: dict[tuple[object, ...], tuple[tuple[str, ...], int]] = {}
 
 
 def _sass(stored: StoredImage, detail: Detail) -> _Facts:
     """What a cubin says; what equal bytes said is remembered, with what reading them cost."""
     payload = stored.payload
-    usual = payload.budget.limits is DEFAULT_LIMITS and payload.compression is not Compression.NONE
-    if payload.stored.size > _REPEATED or not usual:
+    if payload.stored.size > _REPEATED or not _usual(payload):
         return _read_sass(stored, detail)
     data = payload.stored.all()
     key = (data, payload.compression, *_of_entry(stored), detail.kernels)
@@ -202,6 +235,11 @@ def _sass(stored: StoredImage, detail: Detail) -> _Facts:
         _remembered.clear()
     _remembered[key] = facts, payload.budget.decoded - before
     return facts
+
+
+def _usual(payload: Payload) -> bool:
+    """Whether what equal bytes said holds for these: within the same limits, if decoded at all."""
+    return payload.budget.limits is DEFAULT_LIMITS and payload.compression is not Compression.NONE
 
 
 def _read_sass(stored: StoredImage, detail: Detail) -> _Facts:
@@ -325,14 +363,15 @@ def _ptx(stored: StoredImage, detail: Detail) -> _Facts:
         needs=_ptx_needs(text.isa),
         problems=_contradictions(stored, "PTX ISA", text.isa, text.arch),
     )
-    if not detail.kernels:
+    if not (detail.kernels or detail.any_kernel):
         return facts
     prefix.grow(stored.payload.budget.limits.image_bytes)
     budget = stored.payload.budget
-    kernels = ptx.kernels(prefix.data, budget)
+    first, empty = ptx.first_kernel(prefix.data, budget)
+    kernels = () if first is None else (first,)
     return facts._replace(
-        kernels=kernels,
-        empty_kernels=bool(kernels) and ptx.only_empty_kernels(prefix.data, budget),
+        kernels=ptx.kernels(prefix.data, budget) if detail.kernels else kernels,
+        empty_kernels=empty,
         symbols=undefined_in_ptx(prefix.data, budget),
     )
 

@@ -19,7 +19,7 @@ from ltocompat.model.image import Host, Image, ImageKind, Module, Skipped
 from ltocompat.model.signature import KernelsToCount, ModuleSignature, module_signature
 from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials
 from ltocompat.model.variant import Variant, variant_of
-from ltocompat.scan.describe import Detail, cubin_kernels, describe
+from ltocompat.scan.describe import Detail, any_kernel, describe
 from ltocompat.scan.variants import find_variants
 from ltocompat.scan.walk import Batch
 
@@ -101,13 +101,13 @@ def _any_kernels(stored: StoredModule, images: list[Image], numbers: Sequence[in
 
 
 def _counted(stored: StoredImage, image: Image) -> Image:
-    """An image with its kernels.
+    """An image with the first of its kernels.
 
     Of a cubin nothing else is taken over: large ones of its signature are not read this far.
     """
     if image.kind is ImageKind.SASS:
-        return image._replace(kernels=cubin_kernels(stored))
-    return describe(stored, Detail(kernels=True))[0]
+        return image._replace(kernels=any_kernel(stored))
+    return describe(stored, Detail(any_kernel=True))[0]
 
 
 def _surely_has_kernels(stored: StoredImage) -> bool:

@@ -149,22 +149,37 @@ class Cubin(NamedTuple):
         """Names of the kernels: function symbols that carry the entry mark, in table order."""
         return tuple(name for name, _ in self.kernel_sizes())
 
+    def first_kernel(self) -> str | None:
+        """The first of ``kernels``; all tables of symbols are read as far as they reach."""
+        found: str | None = None
+        for names, rows in self._symbol_tables():
+            if found is None:
+                kernels = (
+                    names.at(name)
+                    for name, info, other, *_ in self.budget.timed(_SYMBOL.iter_unpack(rows))
+                    if info & 0xF == _STT_FUNC and other & _STO_ENTRY
+                )
+                found = next(kernels, None)
+        return found
+
     def kernel_sizes(self) -> tuple[tuple[str, int], ...]:
         """The same, each with the size of its code in bytes."""
         found: list[tuple[str, int]] = []
+        for names, rows in self._symbol_tables():
+            found += [
+                (names.at(name), size)
+                for name, info, other, _, _, size in self.budget.timed(_SYMBOL.iter_unpack(rows))
+                if info & 0xF == _STT_FUNC and other & _STO_ENTRY
+            ]
+        return tuple(found)
+
+    def _symbol_tables(self) -> Iterator[tuple[NameTable, bytes]]:
+        """The names and the whole rows of each table of symbols."""
         for table in self.budget.timed(self.sections, every=1):
             if table.type == _SHT_SYMTAB and table.link < len(self.sections):
-                strings = NameTable(self._bytes(self.sections[table.link]), self.budget)
+                names = NameTable(self._bytes(self.sections[table.link]), self.budget)
                 rows = self._bytes(table)
-                whole = rows[: len(rows) // _SYMBOL.size * _SYMBOL.size]
-                found += [
-                    (strings.at(name), size)
-                    for name, info, other, _, _, size in self.budget.timed(
-                        _SYMBOL.iter_unpack(whole)
-                    )
-                    if info & 0xF == _STT_FUNC and other & _STO_ENTRY
-                ]
-        return tuple(found)
+                yield names, rows[: len(rows) // _SYMBOL.size * _SYMBOL.size]
 
     def registers(self) -> int | None:
         """The most registers that a thread of a kernel or function takes, None without code.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
@@ -151,6 +152,35 @@ def only_empty_kernels(text: bytes, budget: Budget) -> bool:
     return found
 
 
+def first_kernel(text: bytes, budget: Budget) -> tuple[str | None, bool]:
+    """The name of the first kernel, and whether each kernel only returns.
+
+    The same as ``kernels`` and ``only_empty_kernels`` say, mostly without a look at the others.
+    """
+    budget.check_call(len(text), _SPEED)
+    entry = _first_entry(text, budget)
+    if entry is None:
+        names = kernels(text, budget)
+        return (names[0] if names else None), bool(names) and only_empty_kernels(text, budget)
+    full = _all_empty(text, [entry], budget) is False
+    return entry[1].decode("ascii", "replace"), not full and only_empty_kernels(text, budget)
+
+
+def _first_entry(text: bytes, budget: Budget) -> re.Match[bytes] | None:
+    """The first ``.entry`` outside of comments; None where only all of the text tells."""
+    behind, at = 0, text.find(b".entry")
+    while at >= 0:
+        budget.check_time()
+        line = text.rfind(b"\n", behind, at) + 1
+        if text.find(b"//", line or behind, at) < 0:
+            entry = _ENTRY.match(text, at)
+            unsure = entry is None or text.find(b"/*", 0, entry.end()) >= 0
+            return None if unsure else entry
+        behind = text.find(b"\n", at) + 1  # the rest of the line is comment
+        at = text.find(b".entry", behind) if behind else -1
+    return None
+
+
 def _entries(text: bytes, budget: Budget) -> list[re.Match[bytes]] | None:
     """The ``.entry`` outside of comments; None where only a text without comments tells.
 
@@ -224,6 +254,9 @@ _END_OF_HEAD = re.compile(rb"[;{]")
 _ALIAS = re.compile(rb"\.alias\s+(" + _IDENTIFIER + rb")\s*,\s*(" + _IDENTIFIER + rb")")
 _VARIABLE = re.compile(rb"\.(visible|weak|common|extern)\s+\.(global|const|shared)\b")
 _BRACKET_OR_STOP = re.compile(rb"[(){}=,;]")
+
+
+_FEW = 16  # names that are searched for one by one
 
 
 class PtxFunction(NamedTuple):
@@ -301,6 +334,54 @@ def used(
     text: bytes, symbols: PtxSymbols, names: Collection[str], budget: Budget
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Those of the names that the text uses, and those of them that its kernels reach by calls."""
+    found = _used_by_kernels(text, symbols, names, budget)
+    return _used_by_calls(text, symbols, names, budget) if found is None else found
+
+
+def _used_by_kernels(
+    text: bytes, symbols: PtxSymbols, names: Collection[str], budget: Budget
+) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The same where kernels themselves, and nothing else, use these few names; else None.
+
+    Names are searched for: to take a text to pieces takes twenty times as long.
+    """
+    functions = symbols.functions
+    bodies = [function.name for function in functions if function.body]
+    if len(names) > _FEW or symbols.aliases or len(set(bodies)) < len(bodies):
+        return None
+    starts = [function.head[0] for function in functions]
+    anywhere: list[str] = []
+    reached: list[str] = []
+    for name in names:
+        users = set()
+        for at in _occurrences(text, name.encode(), budget):
+            nearest = bisect_right(starts, at) - 1
+            function = functions[nearest] if nearest >= 0 else None
+            if function is None or at >= (function.body or function.head)[1]:
+                users.add("outside")
+            elif at >= function.head[1]:
+                users.add("kernel" if function.is_kernel else "function")
+        if "function" in users and "kernel" not in users:
+            return None  # which kernels may call, or not
+        anywhere += [name] if users else []
+        reached += [name] if "kernel" in users else []
+    return tuple(anywhere), tuple(reached)
+
+
+def _occurrences(text: bytes, name: bytes, budget: Budget) -> Iterator[int]:
+    """Where a text has a name, as a whole word."""
+    line, at = 0, text.find(name)
+    while at >= 0:
+        start = text.rfind(b"\n", line, at) + 1 or line
+        line = text.find(b"\n", at) + 1 or len(text)
+        words = budget.timed(_NAME.finditer(text, start, line))
+        yield from (word.start() for word in words if word[0] == name)
+        at = text.find(name, line)
+
+
+def _used_by_calls(
+    text: bytes, symbols: PtxSymbols, names: Collection[str], budget: Budget
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     bodies = {function.name: function.body for function in symbols.functions if function.body}
     wanted = {*names, *bodies, *symbols.aliases}
     uses = {name: _named(text, *body, budget) & wanted for name, body in bodies.items()}
