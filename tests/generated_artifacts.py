@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from samples import FOLDER
 
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
@@ -50,7 +51,8 @@ def stored_images(draw: st.DrawFn) -> ImageSignature:
     """An image of a sample as an entry of a fatbin."""
     image = draw(st.sampled_from(IMAGES))
     kernels = None if image.kind is ImageKind.LTOIR else draw(st.sampled_from([None, True, False]))
-    return image._replace(
+    return replace(
+        image,
         in_fatbin=True,
         prelinked=False,
         compression=draw(st.sampled_from(Compression)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from msgspec.structs import replace
 from samples import FOLDER
 
 import ltocompat
@@ -40,7 +41,7 @@ def made_by(release: str) -> tuple[Maker, ...]:
 def image(kind: ImageKind, arch: str, cuda: str | None = None, **more: object) -> ImageSignature:
     makers = made_by(cuda) if cuda else ()
     traits = ImageSignature(kind, SmArch.parse(arch, FORMS[kind]), makers)
-    return traits._replace(**more)  # type: ignore[arg-type]
+    return replace(traits, **more)
 
 
 def loading(*images: ImageSignature, on: str, registered: bool | None = True) -> Subject:

@@ -14,6 +14,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from package_writer import (
     COMPRESSORS,
     Raw,
@@ -71,7 +72,7 @@ def found(path: str | Path) -> dict[tuple[str, ...], list[Image]]:
         assert not isinstance(record, Skipped), record
         for image in record.images if isinstance(record, Module) else ():
             place = image.place
-            plain = image._replace(place=Place("file", (), place.offset, place.entry))
+            plain = replace(image, place=Place("file", (), place.offset, place.entry))
             images.setdefault(place.members, []).append(plain)
     return images
 

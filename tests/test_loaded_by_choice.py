@@ -30,17 +30,24 @@ from ltocompat.targets import parse
 
 def image(kind: ImageKind, arch: str, isa: str | None = None) -> ImageSignature:
     found = next(i for i in IMAGES if i.kind is kind and str(i.arch) == arch and i.isa == isa)
-    return found._replace(in_fatbin=True, prelinked=False, has_kernels=True, empty_kernels=False)
+    return replace(found, in_fatbin=True, prelinked=False, has_kernels=True, empty_kernels=False)
 
 
 SASS_80 = image(ImageKind.SASS, "sm_80")
 NEW_PTX = image(ImageKind.PTX, "compute_80", "9.0")
 OLD_PTX = image(ImageKind.PTX, "compute_80", "8.4")
-SASS_90 = next(
-    i
-    for i in IMAGES
-    if i.kind is ImageKind.SASS and str(i.arch) == "sm_90" and str(i.made_by[0]).startswith("12")
-)._replace(in_fatbin=True, prelinked=False, has_kernels=True)
+SASS_90 = replace(
+    next(
+        i
+        for i in IMAGES
+        if i.kind is ImageKind.SASS
+        and str(i.arch) == "sm_90"
+        and str(i.made_by[0]).startswith("12")
+    ),
+    in_fatbin=True,
+    prelinked=False,
+    has_kernels=True,
+)
 
 
 def group(
@@ -54,7 +61,7 @@ def group(
 def loose(*images: ImageSignature, file: str = "x/k.ptx") -> ModuleGroup:
     """Each in a file of its own in the package."""
     place = Place("x.whl", (file,))
-    bare = tuple(each._replace(in_fatbin=False) for each in images)
+    bare = tuple(replace(each, in_fatbin=False) for each in images)
     return ModuleGroup(ModuleSignature(bare, None), {}, 1, place, inner=True, places=[place])
 
 
@@ -179,7 +186,7 @@ def test_sources_of_cuda_in_a_wheel_leave_open_what_its_loose_images_fail(
 
 @given(BARE)
 def test_a_bare_image_makes_nothing_well_that_fails_without(image: ImageSignature) -> None:
-    failing = group(SASS_90._replace(arch=SASS_80.arch), NEW_PTX, registered=True)
+    failing = group(replace(SASS_90, arch=SASS_80.arch), NEW_PTX, registered=True)
     assert judged(failing).verdict is Verdict.FAIL
     found = by_route(failing, loose(image))
     assert max(each.verdict for each in found) >= Verdict.UNKNOWN

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from every_case import every
+from msgspec.structs import asdict
 from rules import image, loading, sample
 from samples import FOLDER
 
@@ -125,7 +126,7 @@ def test_a_rule_is_added_once() -> None:
 
 @every("rule", RULES)
 def test_every_rule_says_what_it_is_about(rule: Rule) -> None:
-    for field, value in rule.prose._asdict().items():
+    for field, value in asdict(rule.prose).items():
         if isinstance(value, str):
             assert value.strip(), field
             assert "  " not in value, field

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from rules import asked, driver, image, judged, linking, loading, noted, sample
 
 from ltocompat.model.arch import Release
@@ -134,9 +135,9 @@ def test_lto_10b_what_a_linker_makes_is_of_its_own_major(
 
 
 def test_lto_11_notes_debug_information() -> None:
-    assert noted("LTO-11", linking(LTO._replace(debug=True), on="sm_80"))
+    assert noted("LTO-11", linking(replace(LTO, debug=True), on="sm_80"))
     for debug in (False, None):
-        assert not asked("LTO-11", linking(LTO._replace(debug=debug), on="sm_80"))
+        assert not asked("LTO-11", linking(replace(LTO, debug=debug), on="sm_80"))
 
 
 @pytest.mark.parametrize(

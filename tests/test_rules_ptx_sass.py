@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from every_case import every
 from fatbin_writer import KINDS, EntrySpec, entry, region
+from msgspec.structs import replace
 from newest import NEWEST_PTX, NEXT, NEXT_PTX
 from rules import asked, driver, gpu, image, judged, linking, loading, sample
 from samples import FOLDER
@@ -205,7 +206,7 @@ def test_sass_08_what_a_relocatable_cubin_leaves_undefined_decides(
     symbols: DeviceSymbols | None, *, kernels: bool, verdict: Verdict
 ) -> None:
     (cubin,) = sample("cubin/nvrtc-13.5-sm_80-rdc.cubin")
-    cubin = cubin._replace(symbols=symbols, has_kernels=kernels)
+    cubin = replace(cubin, symbols=symbols, has_kernels=kernels)
     assert judged("SASS-08", loading(cubin, on="sm_80", registered=None)) is verdict
 
 
@@ -219,10 +220,10 @@ def test_ptx_09_a_function_that_nothing_defines_is_refused() -> None:
     assert found.constraint.judge(None) is FAIL
     assert "uses f, g, which nothing in it defines: error 218" in found.consequence
     # measured: 500 for relocatable PTX of an object, whose dead code is left out
-    dead = loading(ptx_that_leaves("f")._replace(relocatable=True), on="sm_90", registered=None)
+    dead = loading(replace(ptx_that_leaves("f"), relocatable=True), on="sm_90", registered=None)
     assert judged("PTX-09", dead) is UNKNOWN
     called = DeviceSymbols(("f",), needed_by_kernels=("f",))
-    alive = image(ImageKind.PTX, "80")._replace(relocatable=True, symbols=called)
+    alive = replace(image(ImageKind.PTX, "80"), relocatable=True, symbols=called)
     assert judged("PTX-09", loading(alive, on="sm_90", registered=None)) is FAIL
 
 
@@ -230,7 +231,7 @@ def test_ptx_09_spares_what_the_driver_provides_or_links() -> None:
     assert judged("PTX-09", loading(ptx_that_leaves(), on="sm_90")) is None
     assert judged("PTX-09", loading(image(ImageKind.PTX, "80"), on="sm_90")) is None
     assert (
-        judged("PTX-09", loading(ptx_that_leaves("f")._replace(prelinked=True), on="sm_90")) is None
+        judged("PTX-09", loading(replace(ptx_that_leaves("f"), prelinked=True), on="sm_90")) is None
     )
     assert judged("PTX-09", linking(ptx_that_leaves("f"), on="sm_90")) is None
 
@@ -282,7 +283,7 @@ def test_ptx_10_spares_the_first_version_of_every_target(number: str) -> None:
 def test_bld_02_a_linker_takes_sass_up_to_its_own_release(
     name: str, on: str, linker: str, verdict: Verdict
 ) -> None:
-    objects = [image._replace(relocatable=True) for image in sample(name)]
+    objects = [replace(image, relocatable=True) for image in sample(name)]
     assert judged("BLD-02", linking(*objects, on=on), Release.parse(linker)) is verdict
 
 

@@ -87,7 +87,7 @@ def test_an_artifact_fails_when_nothing_serves_the_gpu() -> None:
 
 def test_ptx_without_kernels_harms_nobody() -> None:
     newer = ptx("compute_75", isa="9.5")
-    result = judged(group(sass("sm_90")), group(newer._replace(has_kernels=False), count=5))
+    result = judged(group(sass("sm_90")), group(replace(newer, has_kernels=False), count=5))
     assert result.verdict is Verdict.OK
     assert result.coverage.without_kernels == 5
 
@@ -197,14 +197,14 @@ def tried(
         (ltoir("lto_80", "13.3"), "13.3", tried("refused"), Verdict.FAIL, "TRIAL-DISAGREES"),
         (ltoir("lto_80", "13.4"), "13.3", tried("linked"), Verdict.FAIL, "TRIAL-DISAGREES"),
         (
-            ltoir("lto_75a", "13.3")._replace(in_fatbin=False),
+            replace(ltoir("lto_75a", "13.3"), in_fatbin=False),
             "13.3",
             tried("linked"),
             Verdict.UNDOCUMENTED,
             "TRIAL",
         ),
         (
-            ltoir("lto_75a", "13.3")._replace(in_fatbin=False),
+            replace(ltoir("lto_75a", "13.3"), in_fatbin=False),
             "13.3",
             tried("refused", "instruction unsupported"),
             Verdict.FAIL,
@@ -281,7 +281,7 @@ def test_another_module_never_makes_a_verdict_better_unless_nothing_served(
 
 
 def test_nothing_is_missed_where_no_image_of_a_module_has_kernels() -> None:
-    empty = sass("sm_75")._replace(has_kernels=False)
+    empty = replace(sass("sm_75"), has_kernels=False)
     assert judged(group(empty)).verdict is Verdict.OK
     assert judged(group(empty, sass("sm_80"))).verdict is Verdict.FAIL  # the other may have some
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import importlib
 import sys
 from functools import cache
-from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import typer
+from msgspec import Struct
 from typer.core import TyperCommand, TyperGroup
 
 from ltocompat.model.version import VERSION
 
 
-class Verb(NamedTuple):
+class Verb(Struct, frozen=True):
     """What the list of verbs shows of one, and where it is.
 
     Attributes:

@@ -7,7 +7,10 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.cli.options import choose
 from ltocompat.cli.output import colors_wanted
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     pass
 
 
-class FormatRequest(NamedTuple):
+class FormatRequest(Struct, frozen=True):
     """A format that was asked for.
 
     Attributes:
@@ -31,7 +34,7 @@ class FormatRequest(NamedTuple):
     file: str | None
 
 
-class Writing(NamedTuple):
+class Writing(Struct, frozen=True):
     """How an answer is written.
 
     Attributes:
@@ -63,7 +66,7 @@ def in_format(
         UsageError: a format is not known, or two go to one place, or one would replace an input.
     """
     requests = read_formats(texts or (), verb_report.formats)
-    options = options._replace(color=colors_wanted())
+    options = replace(options, color=colors_wanted())
     refuse_to_replace(requests, inputs)
     writes: Callable[..., None] = functools.partial(write_all, requests, verb_report, options)
     if len(requests) == 1:
@@ -133,7 +136,7 @@ def write_all(
         kept = list(records) if files else records
         for name, path, file in files:
             try:
-                write(name, report, kept, file, options._replace(width=None, color=False))
+                write(name, report, kept, file, replace(options, width=None, color=False))
                 file.flush()
             except OSError as error:
                 raise _unwritable(path, error) from error

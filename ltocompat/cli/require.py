@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import (
@@ -72,6 +73,6 @@ def require(
     if paste_for is not None:
         # A line that is broken can't be pasted.
         where = choose("--for", paste_for, DESTINATIONS)
-        view = view._replace(width=None, paste_for=where)
+        view = replace(view, width=None, paste_for=where)
     writing = in_format(form, REPORT, view, paths)
     return run_verb(command.run, options, writing, RequireStatus(), output)

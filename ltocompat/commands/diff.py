@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.commands.comparison import saved
 from ltocompat.commands.comparison.changes import comparable, metadata_moves, moves
@@ -176,7 +177,7 @@ def _with_ptx(stored: StoredModule, module: Module) -> Module:
     for number, image in enumerate(images):
         if image.kind is ImageKind.PTX:
             images[number], _ = describe(stored.images[number], Detail(kernels=True))
-    return module._replace(images=tuple(images))
+    return replace(module, images=tuple(images))
 
 
 def _metadata(place: Place, limits: Limits) -> Metadata | None:

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.commands.failures import OnError, answers
 from ltocompat.files.byteview import ByteView, MemorySource
@@ -164,7 +165,7 @@ def _inspect(
         if isinstance(record, Module) and where is not None:
             images = tuple(image for image in record.images if where.matches(image))
             if images:
-                yield record._replace(images=images)
+                yield replace(record, images=images)
         else:
             yield record
     if not found and (place.members or place.offset is not None):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.files.objects import read_host
@@ -30,7 +30,7 @@ from ltocompat.scan.variants import find_variants
 from ltocompat.scan.walk import opened
 
 
-class JudgedFile(NamedTuple):
+class JudgedFile(Struct, frozen=True):
     """The results of one file, and of which package it is."""
 
     path: str
@@ -90,7 +90,7 @@ def _variants_of(package: Package, limits: Limits) -> tuple[Variant, ...]:
     return find_variants(hosts)
 
 
-class _Versions(NamedTuple):
+class _Versions(Struct, frozen=True):
     """What the names of a package's files say of variants; their bytes are dear to read.
 
     Attributes:
@@ -151,7 +151,7 @@ def _folded(
             else result
             for result in file.results
         ]
-        yield file._replace(results=results)
+        yield replace(file, results=results)
 
 
 def _cell(result: Result) -> tuple[object, ...]:

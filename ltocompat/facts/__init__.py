@@ -7,6 +7,8 @@ import pkgutil
 import tomllib
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 from ltocompat.model.arch import Release
 
 
@@ -114,7 +116,7 @@ def nvjitlink_result_name(code: int, release: Release) -> str | None:
     return None
 
 
-class Floor(NamedTuple):
+class Floor(Struct, frozen=True):
     """One floor.
 
     Attributes:

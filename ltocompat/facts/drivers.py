@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from ltocompat.facts import table
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion
 
 
-class ToolkitDriver(NamedTuple):
+class ToolkitDriver(Struct, frozen=True):
     """The driver that one patch release of the toolkit came with.
 
     Attributes:
@@ -29,7 +31,7 @@ class ToolkitDriver(NamedTuple):
     source: str
 
 
-class MajorFloor(NamedTuple):
+class MajorFloor(Struct, frozen=True):
     """The oldest driver that runs what any toolkit of a CUDA major built, for its own minor apart.
 
     Attributes:
@@ -176,7 +178,7 @@ def compat_bases() -> tuple[int, ...]:
     return tuple(sorted({branch for row in rows for use in _USES for branch in row[use]}))
 
 
-class CudaError(NamedTuple):
+class CudaError(Struct, frozen=True):
     """One error of the CUDA driver API, or of the CUDA runtime.
 
     Attributes:

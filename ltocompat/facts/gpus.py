@@ -6,7 +6,8 @@ import difflib
 import functools
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.facts import floor, table
 from ltocompat.model.arch import Release, SmArch
@@ -15,14 +16,14 @@ from ltocompat.model.target import DriverVersion, Gpu
 
 # What nvidia-smi and the kernel driver write around a name, and words that make no other GPU of it.
 # (A GRID RTX is a Turing; without that word, Ada and Blackwell have the same numbers.)
-_NOISE = re.compile(
+_NOISE = (
     r"\b(?:mig(?: [0-9]+c)? [0-9]+g [0-9]+gb(?: (?:me|gfx|all))*|[0-9]+ ?gb?|"
     r"nvidia|nvgpu|grid(?! rtx)|[dh]gx|station|hbm[0-9a-z]*|3e|sxm[0-9]*|pcie|nvl[0-9]*|ac|lc|ls|"
     r"active|laptop|mobile|notebook|embedded|oem|gpu|graphics|max q|with|design|generation|edition|"
     r"engineering|reference|developer|kit|devkit)\b"
 )
 # A vGPU: the size of its frame buffer and its kind, behind the name; on MIG the slices before that.
-_VGPU = re.compile(r"-(?:[0-9]-)?[0-9]{1,3}(?:[ABCQ]|CME)$", re.IGNORECASE)
+_VGPU = r"-(?:[0-9]-)?[0-9]{1,3}(?:[ABCQ]|CME)$"
 _VENDOR = frozenset({"geforce", "tesla", "quadro"})
 # Words that users leave out.
 _OPTIONAL = _VENDOR | {
@@ -34,8 +35,9 @@ _Words = tuple[str, ...]
 @functools.lru_cache(maxsize=1024)
 def _words(text: str) -> _Words:
     """``RTX A4000-8GB`` as (``rtx``, ``a``, ``4000``)."""
-    spaced = re.sub(r"[^0-9a-z]+|(?<=rtx)(?=a[0-9])", " ", _VGPU.sub("", text.strip()).lower())
-    return tuple(re.findall(r"[a-z]+|[0-9]+", _NOISE.sub(" ", spaced)))
+    plain = re.sub(_VGPU, "", text.strip(), flags=re.IGNORECASE).lower()
+    spaced = re.sub(r"[^0-9a-z]+|(?<=rtx)(?=a[0-9])", " ", plain)
+    return tuple(re.findall(r"[a-z]+|[0-9]+", re.sub(_NOISE, " ", spaced)))
 
 
 def _left_out(words: _Words, full: _Words) -> set[str] | None:
@@ -91,7 +93,7 @@ def _names_like(text: str, names: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys(spelled[key] for key in keys))
 
 
-class Sm(NamedTuple):
+class Sm(Struct, frozen=True):
     """One GPU architecture.
 
     Attributes:
@@ -121,7 +123,7 @@ class Sm(NamedTuple):
     source: str
 
 
-class GpuModel(NamedTuple):
+class GpuModel(Struct, frozen=True):
     """One GPU as it is sold.
 
     Attributes:
@@ -252,9 +254,9 @@ def _models() -> dict[str, GpuModel]:
 
 
 # sm_90, sm90, 90, 90a; 9.0, 12.0a
-_NUMBER = re.compile(r"(sm[-_ ]?)?([0-9]{1,4})([af]?)")
-_CAPABILITY = re.compile(r"([0-9]{1,2})\.([0-9])([af]?)")
-_OTHER_FORM = re.compile(r"(?:compute|lto)[-_ ]?([0-9].*)")
+_NUMBER = r"(sm[-_ ]?)?([0-9]{1,4})([af]?)"
+_CAPABILITY = r"([0-9]{1,2})\.([0-9])([af]?)"
+_OTHER_FORM = r"(?:compute|lto)[-_ ]?([0-9].*)"
 # Beyond the table, up to here a number is taken for a newer architecture, not for a slip.
 _HIGHEST = 199
 _LONGEST = 80
@@ -342,14 +344,14 @@ def find_gpu(text: str) -> Gpu:
     """
     text = text.strip()
     plain = text.lower()
-    if other := _OTHER_FORM.fullmatch(plain):
+    if other := re.fullmatch(_OTHER_FORM, plain):
         raise UsageError(f"{text!r} is no GPU but a form of code; write sm_{other[1]}")
     if len(text) > _LONGEST:
         raise _unknown(text)
-    if match := _CAPABILITY.fullmatch(plain):
+    if match := re.fullmatch(_CAPABILITY, plain):
         major, minor, suffix = match.groups()
         return _by_number(text, 10 * int(major) + int(minor), suffix)
-    match = _NUMBER.fullmatch(plain)
+    match = re.fullmatch(_NUMBER, plain)
     if match and (match[1] or int(match[2]) in _sms()):
         return _by_number(text, int(match[2]), match[3])
     gpu = _by_name(text)  # 4090 and 980 are names

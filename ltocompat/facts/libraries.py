@@ -6,12 +6,13 @@ import functools
 import posixpath
 import re
 from collections import defaultdict
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.facts import table
 
 
-class LibraryPackage(NamedTuple):
+class LibraryPackage(Struct, frozen=True):
     """One major version of a package of NVIDIA, on some platforms.
 
     Attributes:

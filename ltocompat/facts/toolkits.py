@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.facts import table
 from ltocompat.model.arch import Release
@@ -37,7 +38,7 @@ def cuda_ptx(cuda: Release) -> str | None:
     return known[-1] if known else None
 
 
-class ToolkitPin(NamedTuple):
+class ToolkitPin(Struct, frozen=True):
     """What one version of cuda-toolkit asks for.
 
     Attributes:

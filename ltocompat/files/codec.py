@@ -7,7 +7,9 @@ flag 0x8000 one Zstandard frame, and both give exactly the size that the entry h
 from __future__ import annotations
 
 import threading
-from typing import IO, TYPE_CHECKING, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, cast
+
+from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import Malformed
@@ -32,7 +34,7 @@ _STEP = 16 << 20
 _ZSTD_BLOCK_HEADER = 3
 
 
-class Payload(NamedTuple):
+class Payload(Struct, frozen=True):
     """The stored bytes of one image and how they were packed.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -144,7 +143,7 @@ class CubinFacts(Struct, frozen=True):
     virtual_arch: SmArch | None = None
 
 
-class Image(NamedTuple):
+class Image(Struct, frozen=True):
     """One piece of device code.
 
     Attributes:
@@ -234,7 +233,7 @@ def _where(place: Place) -> Row:
     return {"path": place.path, "inside": place.inside, "place": str(place)}
 
 
-class Module(NamedTuple):
+class Module(Struct, frozen=True):
     """The images of which a driver or a linker picks one for a GPU.
 
     Attributes:

@@ -8,7 +8,7 @@ LDSO = "ld.so"
 PATHFINDER = "cuda-pathfinder"
 """The two ways of loading a library that are judged: dlopen by soname, and by cuda-python."""
 
-_LINUX_NAME = re.compile(
+_LINUX_NAME = (
     # auditwheel puts a hash into the names of libraries that it copies: libcudart-d0da41ae.so.11.0.
     r"(lib(?:cuda|cudart|nvrtc|nvJitLink|nvrtc-builtins|nvvm|nvfatbin|nvptxcompiler|cudadevrt))"
     r"(?:-[0-9a-f]{8})?(?:\.alt)?(?:\.so(?:\.\d{1,9}){0,3}|\.a)"
@@ -23,17 +23,15 @@ _ON_LINUX_ALONE = (
     r"nccl|nvToolsExt|nvtx3interop|nvshmem_host|cufile(?:_rdma)?|cublasmp|cusolverMp|cufftMp|cudla|"
     r"cutensornet|custatevec|cudensitymat|nvcomp_cpu|cal"
 )
-_LINUX_CALLED = re.compile(
+_LINUX_CALLED = (
     rf"(lib(?:{_CALLED}|{_ON_LINUX_ALONE}))(?:-[0-9a-f]{{8}})?\.so(?:\.\d{{1,9}}){{1,3}}"
 )
-_WINDOWS_CALLED = re.compile(
-    rf"({_CALLED})(?:(?:64)?_\d{{1,9}}(?:\.\d{{1,9}}){{0,3}})?(?:-[0-9a-f]{{32}})?\.dll",
-    re.IGNORECASE,
+_WINDOWS_CALLED = (
+    rf"({_CALLED})(?:(?:64)?_\d{{1,9}}(?:\.\d{{1,9}}){{0,3}})?(?:-[0-9a-f]{{32}})?\.dll"
 )
-_WINDOWS_NAME = re.compile(
+_WINDOWS_NAME = (
     r"(?:(nvcuda)|(cudart|nvrtc-builtins|nvrtc|nvvm)(?:32|64)_\d{1,9}(?:_\d{1,9})?"
-    r"|(nvJitLink|nvfatbin|nvptxcompiler)_\d{1,9}_\d{1,9})(?:-[0-9a-f]{32})?(?:\.alt)?\.dll",
-    re.IGNORECASE,
+    r"|(nvJitLink|nvfatbin|nvptxcompiler)_\d{1,9}_\d{1,9})(?:-[0-9a-f]{32})?(?:\.alt)?\.dll"
 )
 _WINDOWS_LIBRARIES = {
     "nvcuda": "libcuda",
@@ -46,17 +44,17 @@ _WINDOWS_LIBRARIES = {
     "nvptxcompiler": "libnvptxcompiler",
 }
 
-_MAJOR = re.compile(r"\.so\.(\d{1,9})|_(\d{1,9})\d_\d", re.IGNORECASE)
+_MAJOR = r"\.so\.(\d{1,9})|_(\d{1,9})\d_\d"
 
 
 def library_name(file: str) -> str | None:
     """``libnvrtc`` of ``libnvrtc.so.13`` or ``nvrtc64_130_0.dll``; None for any other file."""
-    linux = _LINUX_NAME.fullmatch(file) or _LINUX_CALLED.fullmatch(file)
+    linux = re.fullmatch(_LINUX_NAME, file) or re.fullmatch(_LINUX_CALLED, file)
     if linux:
         return linux[1]
-    if called := _WINDOWS_CALLED.fullmatch(file):
+    if called := re.fullmatch(_WINDOWS_CALLED, file, re.IGNORECASE):
         return f"lib{called[1]}"
-    windows_name = _WINDOWS_NAME.fullmatch(file)
+    windows_name = re.fullmatch(_WINDOWS_NAME, file, re.IGNORECASE)
     if windows_name is None:
         return None
     return _WINDOWS_LIBRARIES[next(part for part in windows_name.groups() if part).lower()]
@@ -64,5 +62,5 @@ def library_name(file: str) -> str | None:
 
 def library_major(file: str) -> int | None:
     """12 of ``libnvrtc.so.12`` and ``nvrtc64_120_0.dll``; None where no major is named."""
-    match = _MAJOR.search(file)
+    match = re.search(_MAJOR, file, re.IGNORECASE)
     return int(match[1] or match[2]) if match else None

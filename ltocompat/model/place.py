@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.model.errors import UsageError
 
@@ -16,7 +17,7 @@ _TAIL = re.compile(r"@(0x[0-9a-fA-F]{1,16})((?:\.[0-9]{1,9}){0,2})$")
 _UNSAFE = re.compile(r"[^\w./+,:-]+|:(?=:)|(?<=:):|^:|:$")
 
 
-class Place(NamedTuple):
+class Place(Struct, frozen=True):
     """A file, a member, a region or an image.
 
     Attributes:

@@ -6,8 +6,6 @@ module when places, sizes and names are taken away.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from msgspec import Struct
 
 from ltocompat.model.arch import SmArch
@@ -23,7 +21,7 @@ from ltocompat.model.image import (
 from ltocompat.model.symbols import DeviceSymbols
 
 
-class ImageSignature(NamedTuple):
+class ImageSignature(Struct, frozen=True):
     """One image without its place, size and names.
 
     Attributes:
@@ -119,7 +117,7 @@ def image_signature(image: Image) -> ImageSignature:
     )
 
 
-class KernelsToCount(NamedTuple):
+class KernelsToCount(Struct, frozen=True):
     """Numbers of a signature's images whose kernels decide something.
 
     Attributes:

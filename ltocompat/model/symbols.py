@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 
-class DeviceSymbols(NamedTuple):
+class DeviceSymbols(Struct, frozen=True):
     """The functions and variables by which an image is linked with others, each list sorted.
 
     Names that the driver and every linker provide themselves, such as ``vprintf``, are in none.
@@ -35,7 +37,7 @@ class DeviceSymbols(NamedTuple):
 
     def without_definitions(self) -> DeviceSymbols:
         """What is left for an image that is loaded alone."""
-        return self._replace(defined=(), weak=(), kernels=())
+        return replace(self, defined=(), weak=(), kernels=())
 
     @property
     def callable(self) -> tuple[str, ...]:
@@ -43,7 +45,7 @@ class DeviceSymbols(NamedTuple):
         return tuple(sorted({*self.defined, *self.weak} - {*self.kernels}))
 
 
-class SymbolsToRead(NamedTuple):
+class SymbolsToRead(Struct, frozen=True):
     """Numbers of a module's images whose symbols decide something.
 
     Attributes:

@@ -93,6 +93,6 @@ def _narrow(image: ImageSignature, linker: Release, tried: TrialOutcome) -> Imag
     text = "accepted" if tried.worked else "refused"
     version = str(left[0]) if len(left) == 1 else None
     evidence = f"{maker.evidence}, {text} by {linker}"
-    return image._replace(
-        made_by=(replace(maker, version=version, releases=left, evidence=evidence),)
+    return replace(
+        image, made_by=(replace(maker, version=version, releases=left, evidence=evidence),)
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.files.archives.zip import entries, find_end
 from ltocompat.files.byteview import ByteView
@@ -43,7 +44,7 @@ _SMALLEST = 64
 """Bytes: no image, object or archive with something in it is smaller."""
 
 
-class ZipMember(NamedTuple):
+class ZipMember(Struct, frozen=True):
     """A member by its name and its bytes, unpacked."""
 
     name: str

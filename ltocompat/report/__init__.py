@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -44,7 +44,7 @@ class Writable(Protocol):
         """Write ``text``."""
 
 
-class Options(NamedTuple):
+class Options(Struct, frozen=True):
     """What the reader of a report asked for.
 
     Attributes:

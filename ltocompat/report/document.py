@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from typing import NamedTuple, Self
+from typing import Self
+
+from msgspec import Struct
 
 from ltocompat.model.verdict import Level, Verdict
 
@@ -54,7 +56,7 @@ class Toned(str):
         return toned
 
 
-class Column(NamedTuple):
+class Column(Struct, frozen=True):
     """One column.
 
     Attributes:
@@ -73,33 +75,33 @@ class Column(NamedTuple):
     place: bool = False
 
 
-class Row(NamedTuple):
+class Row(Struct, frozen=True):
     """A row of a listing, and what stands beneath it: pairs of a label and a text."""
 
     cells: tuple[str, ...]
     below: tuple[tuple[str, str], ...] = ()
 
 
-class Heading(NamedTuple):
+class Heading(Struct, frozen=True):
     """The first line about an artifact."""
 
     parts: tuple[str, ...]
 
 
-class Paragraph(NamedTuple):
+class Paragraph(Struct, frozen=True):
     """A line of its own."""
 
     parts: tuple[str, ...]
 
 
-class Table(NamedTuple):
+class Table(Struct, frozen=True):
     """Few rows, all at hand."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
-class Listing(NamedTuple):
+class Listing(Struct, frozen=True):
     """Any number of rows, printed as they come; they must be used up before the next block.
 
     Attributes:
@@ -113,7 +115,7 @@ class Listing(NamedTuple):
     notes: bool = True
 
 
-class Items(NamedTuple):
+class Items(Struct, frozen=True):
     """A title and lines beneath it.
 
     Attributes:
@@ -127,7 +129,7 @@ class Items(NamedTuple):
     more: str | None = None
 
 
-class Diagnostic(NamedTuple):
+class Diagnostic(Struct, frozen=True):
     """A finding in three lines: what is wrong, where, and how to mend it.
 
     Attributes:
@@ -149,7 +151,7 @@ class Diagnostic(NamedTuple):
     reasons: tuple[tuple[str, str], ...] = ()
 
 
-class Entry(NamedTuple):
+class Entry(Struct, frozen=True):
     """One line of a list that is printed as it comes."""
 
     parts: tuple[str, ...]

@@ -97,7 +97,8 @@ class ImageAnswer:
         from ltocompat.rules.engine.driver_floors import driver_floors
 
         summary = self._summary.summary(self._path)
-        sass, ptx, beyond = driver_floors(summary)
+        floors = driver_floors(summary)
+        sass, ptx, beyond = floors.sass, floors.ptx, floors.beyond
         of_ptx = "newer than all that are known" if beyond else f">= {ptx}" if ptx else ""
         if sass is None and not of_ptx:
             return ""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.model.target import Target, VersionSet
 from ltocompat.model.verdict import Result
@@ -13,7 +14,7 @@ from ltocompat.report.text import clip
 _LONGEST_NAME = 16  # of a target's name that is used as it is
 
 
-class Cell(NamedTuple):
+class Cell(Struct, frozen=True):
     """One cell of an artifact.
 
     Attributes:
@@ -53,7 +54,7 @@ def _letters(number: int) -> str:
     return text
 
 
-class CellNames(NamedTuple):
+class CellNames(Struct, frozen=True):
     """What to call the cells of an answer.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -30,7 +29,7 @@ GAP = 2
 """Blanks between columns."""
 
 
-class CellVerdict(NamedTuple):
+class CellVerdict(Struct, frozen=True):
     """What a table shows of a result."""
 
     verdict: Verdict
@@ -110,7 +109,7 @@ class JudgedArtifact(Struct):
         return (Code(name), f": {text}", *(f"; {words}" for words in elsewhere))
 
 
-class CellColumn(NamedTuple):
+class CellColumn(Struct, frozen=True):
     """A column of verdicts: of a GPU of a target, or of a whole target."""
 
     target: str

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ltocompat.model.arch import Release
 from ltocompat.model.library_name import LDSO, PATHFINDER
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 WAYS = (PATHFINDER, LDSO)
 
 
-class Found(NamedTuple):
+class Found(Struct, frozen=True):
     """A library that a way of loading finds.
 
     Attributes:

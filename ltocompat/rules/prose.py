@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 FAMILIES = (
     "driver",
@@ -27,7 +28,7 @@ FAMILIES = (
 """The tables of the families' prose, in the order of the catalogue."""
 
 
-class Prose(NamedTuple):
+class Prose(Struct, frozen=True):
     """What a rule says of itself.
 
     Attributes:
@@ -51,7 +52,7 @@ class Prose(NamedTuple):
     source: str
 
 
-class LeftOut(NamedTuple):
+class LeftOut(Struct, frozen=True):
     """A rule that is not built.
 
     Attributes:
@@ -114,6 +115,8 @@ def catalogue_file(*names: str) -> str:
 
     Named by the room above: naming the catalogue's package would import all of its rules.
     """
+    from importlib import resources  # late: rules are judged by without their prose
+
     folder = resources.files("ltocompat.rules").joinpath("catalogue")
     return folder.joinpath(*names).read_text("utf-8")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.files.codec import Payload, Prefix
@@ -49,7 +49,7 @@ _SM_110 = {101, 110}
 _NO_NEEDS = Needs()
 
 
-class Detail(NamedTuple):
+class Detail(Struct, frozen=True):
     """What to read beyond the headers; each needs all bytes of an image.
 
     Attributes:
@@ -75,7 +75,7 @@ def describe_module(module: StoredModule, detail: Detail) -> tuple[Module, list[
     return Module(module.place, module.section, module.registered, tuple(images)), skipped
 
 
-class _Facts(NamedTuple):
+class _Facts(Struct, frozen=True):
     """What the bytes of an image say, with what its entry header says already.
 
     The attributes are those of ``Image``.
@@ -109,7 +109,7 @@ def describe(stored: StoredImage, detail: Detail) -> tuple[Image, Skipped | None
             sha256 = hashlib.sha256(image_bytes(stored)).hexdigest()
     except Malformed as error:
         limit = error.limit if isinstance(error, LimitExceeded) else None
-        facts = _of_entry(stored)._replace(problems=(str(error),))
+        facts = replace(_of_entry(stored), problems=(str(error),))
         unread = Skipped(stored.place, str(error), stored.stored_size, limit)
     image = Image(
         stored.place,
@@ -222,7 +222,7 @@ def _sass(stored: StoredImage, detail: Detail) -> _Facts:
     if payload.stored.size > _REPEATED or not _usual(payload):
         return _read_sass(stored, detail)
     data = payload.stored.all()
-    key = (data, payload.compression, *_of_entry(stored), detail.kernels)
+    key = (data, payload.compression, _of_entry(stored), detail.kernels)
     found = _remembered.get(key)
     if found is not None:
         facts, decoded = found
@@ -257,14 +257,15 @@ def _read_sass(stored: StoredImage, detail: Detail) -> _Facts:
     whole = _parse_cubin(stored, prefix.data if packed else None)
     marks = _Marks(whole.notes(), whole.api_versions())
     facts = _cubin_facts(stored, header, marks, _arch(whole, marks.notes), whole.problem)
-    return facts._replace(
+    return replace(
+        facts,
         size=whole.extent if facts.size is None else facts.size,
         debug=whole.debug if facts.debug is None else facts.debug,
         kernels=whole.kernels() if detail.kernels else None,
     )
 
 
-class _Marks(NamedTuple):
+class _Marks(Struct, frozen=True):
     """What compilers and linkers left in a cubin, besides its header."""
 
     notes: Notes
@@ -369,7 +370,8 @@ def _ptx(stored: StoredImage, detail: Detail) -> _Facts:
     budget = stored.payload.budget
     first, empty = ptx.first_kernel(prefix.data, budget)
     kernels = () if first is None else (first,)
-    return facts._replace(
+    return replace(
+        facts,
         kernels=ptx.kernels(prefix.data, budget) if detail.kernels else kernels,
         empty_kernels=empty,
         symbols=undefined_in_ptx(prefix.data, budget),
@@ -397,7 +399,8 @@ def _ltoir(stored: StoredImage, detail: Detail) -> _Facts:
     prefix.grow(ltoir.HEAD_SIZE)
     header = ltoir.parse(prefix.data)
     versions = header.versions
-    return _without_entry(stored, header.arch)._replace(
+    return replace(
+        _without_entry(stored, header.arch),
         ltoir=versions,
         made_by=ltoir_makers(versions, linked=header.linked),
         problems=_contradictions(stored, "container", versions.container, header.arch),
@@ -414,7 +417,7 @@ def _tileir(stored: StoredImage, detail: Detail) -> _Facts:
     prefix = stored.payload.prefix()
     prefix.grow(tileir.HEAD_SIZE)
     needs = Needs(tile_ir=tileir.parse(prefix.data))
-    return _without_entry(stored, None)._replace(needs=needs)
+    return replace(_without_entry(stored, None), needs=needs)
 
 
 def _unknown(stored: StoredImage, detail: Detail) -> _Facts:

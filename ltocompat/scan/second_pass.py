@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredImage, StoredModule
@@ -20,7 +22,7 @@ from ltocompat.scan.walk import Batch, ScanSettings, opened, stored_in_file
 _CODE = (ImageKind.SASS, ImageKind.PTX)
 
 
-class ModuleKernels(NamedTuple):
+class ModuleKernels(Struct, frozen=True):
     """The kernels of a module.
 
     Attributes:
@@ -106,10 +108,10 @@ def _read(stored: StoredModule, module: Module, wanted: SymbolsToRead) -> Module
         if images[number].symbols is None:  # PTX shows them where its kernels are counted
             symbols = _symbols_of(stored.images[number])
             left = None if symbols is None else symbols.without_definitions()
-            images[number] = images[number]._replace(symbols=left)
+            images[number] = replace(images[number], symbols=left)
     for number in wanted.every:
-        images[number] = images[number]._replace(symbols=_symbols_of(stored.images[number]))
-    return module._replace(images=tuple(images))
+        images[number] = replace(images[number], symbols=_symbols_of(stored.images[number]))
+    return replace(module, images=tuple(images))
 
 
 def _symbols_of(stored: StoredImage) -> DeviceSymbols | None:

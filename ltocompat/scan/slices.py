@@ -10,7 +10,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredModule
@@ -30,7 +31,7 @@ _SLICES = 4  # for each worker: some take longer than others
 _STEP = 4 * MIB
 
 
-class Slice(NamedTuple):
+class Slice(Struct, frozen=True):
     """What came of one slice.
 
     Attributes:
@@ -48,7 +49,7 @@ class Slice(NamedTuple):
     decoded: int
 
 
-class SlicedFile(NamedTuple):
+class SlicedFile(Struct, frozen=True):
     """A file to be read in slices.
 
     Attributes:

@@ -81,7 +81,7 @@ class KernelReader:
                 images[number] = _counted(stored.images[number], images[number])
         if alike not in self._filled and _any_kernels(stored, images, wanted.any_of):
             self._filled.add(alike)
-        return module._replace(images=tuple(images))
+        return replace(module, images=tuple(images))
 
 
 def _alike(module: Module, signature: ModuleSignature, trials: Trials) -> _Alike:
@@ -106,7 +106,7 @@ def _counted(stored: StoredImage, image: Image) -> Image:
     Of a cubin nothing else is taken over: large ones of its signature are not read this far.
     """
     if image.kind is ImageKind.SASS:
-        return image._replace(kernels=any_kernel(stored))
+        return replace(image, kernels=any_kernel(stored))
     return describe(stored, Detail(any_kernel=True))[0]
 
 

@@ -314,7 +314,7 @@ def stored_in_file(view: ByteView, place: Place, settings: ScanSettings) -> Iter
             # Prelinked images lie elsewhere than the module that they belong to.
             images = tuple(image for image in stored.images if place.contains(image.place))
             if images:
-                yield stored._replace(images=images, size=None)
+                yield replace(stored, images=images, size=None)
 
 
 def _reached(stored: StoredModule | Host, budget: Budget) -> int:

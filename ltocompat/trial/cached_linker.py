@@ -18,7 +18,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import resources
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ltocompat.model.closing import Closing
 from ltocompat.model.trial_answer import TrialOutcome
@@ -52,7 +54,7 @@ _TABLE = (
 _PROBE_OPTIONS = ("-arch=sm_80", "-lto", "-r")
 
 
-class Question(NamedTuple):
+class Question(Struct, frozen=True):
     """What is asked of one linker.
 
     Attributes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from time import perf_counter
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.trial import outputs, protocol, sandbox, serving
 from ltocompat.trial.nvjitlink_calls import load
@@ -15,7 +16,7 @@ from ltocompat.trial.system_calls import CHANGING, NETWORK, OPENING, PROCESSES, 
 from ltocompat.trial.values import TrialLimits
 
 
-class _LinkRequest(NamedTuple):
+class _LinkRequest(Struct, frozen=True):
     """A request as it is read here: cheaper to make than ``Request``, which is for people.
 
     Attributes:

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat import facts
 from ltocompat.files.fatbin import StoredImage, StoredModule
@@ -67,7 +68,7 @@ class MakerNarrower(Closing):
         ]
         images = iter(self._narrow(pairs))
         return [
-            module._replace(images=tuple(islice(images, len(module.images))))
+            replace(module, images=tuple(islice(images, len(module.images))))
             for _, module in modules
         ]
 
@@ -153,4 +154,4 @@ def _narrowed(image: Image, release: Release, refused_by: Release | None) -> Ima
     text = f"accepted by {release}"
     evidence = f"refused by {refused_by}, {text}" if refused_by else text
     found = Maker(maker.role, maker.tool, str(release), (release,), evidence)
-    return image._replace(made_by=(found,))
+    return replace(image, made_by=(found,))

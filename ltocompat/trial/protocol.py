@@ -11,7 +11,9 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
+
+from msgspec import Struct
 
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import MIB
@@ -80,7 +82,7 @@ def _header(text: bytes) -> Any:  # noqa: ANN401 - JSON is anything
         raise Malformed("a trial process sent a reply that is no JSON") from error
 
 
-class Message(NamedTuple):
+class Message(Struct, frozen=True):
     """A request on its way.
 
     Attributes:
@@ -113,7 +115,7 @@ def read_requests(stream: BinaryIO) -> Iterator[Message] | None:
     return (Message(fields, [stream.read(size) for size in sizes]) for fields, sizes in rows)
 
 
-class Report(NamedTuple):
+class Report(Struct, frozen=True):
     """A child's reply to one request, and its output; what is usual is left out of replies."""
 
     reply: Mapping[str, Any]

@@ -18,7 +18,6 @@ import platform
 import struct
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -66,7 +65,7 @@ class Files(Struct, frozen=True):
     execute: tuple[str, ...] = ()
 
 
-class OnlyIf(NamedTuple):
+class OnlyIf(Struct, frozen=True):
     """A call is let through if ``argument & mask == value``; argument: its place, from 0."""
 
     argument: int

@@ -213,7 +213,7 @@ def groups(path: Path) -> dict[tuple[str, ...], list[ModuleGroup]]:
     found: dict[tuple[str, ...], list[ModuleGroup]] = {}
     for summary in summaries([path], ScanOptions(ScanSettings(), TARGETS, apart=True)):
         for group in summary.groups:
-            place = group.example._replace(path="file", members=())
+            place = replace(group.example, path="file", members=())
             alike = replace(group, example=place, places=[], inner=False)
             found.setdefault(group.example.members, []).append(alike)
     return found

@@ -7,6 +7,7 @@ import dataclasses
 from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from reading import images_of, modules_of, records_of, skipped_of
 from samples import FOLDER
 
@@ -88,7 +89,7 @@ def test_a_cubin_is_described_as_if_no_other_had_its_bytes(cubins: list[EntrySpe
         # With limits of its own nothing is remembered.
         alone = records_of(region([entry(spec)]), limits=Limits())[0]
         assert isinstance(alone, Module)
-        assert image == alone.images[0]._replace(place=image.place)
+        assert image == replace(alone.images[0], place=image.place)
 
 
 @given(st.lists(specs(), min_size=1, max_size=4), st.sampled_from(["none", "lz4", "zstd"]))

@@ -14,6 +14,7 @@ from generated_artifacts import ARTIFACTS, GROUPS, IMAGES, WHERE, artifact
 from generated_variants import PACKAGES, Package, whole
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from packaging.requirements import Requirement
 
 from ltocompat.facts import drivers, nvjitlink_minors
@@ -329,14 +330,14 @@ def test_the_inverse_holds_for_what_old_linkers_alone_serve_beside_unread_bytes(
         for image in IMAGES
         if str(image.arch) == "lto_90a" and image.made_by[0].releases[-1] < Release(13, 0)
     )
-    entry = ModuleSignature((with_suffix._replace(in_fatbin=True),), None, False)
+    entry = ModuleSignature((replace(with_suffix, in_fatbin=True),), None, False)
     summary = artifact([ModuleGroup(entry, {}, 1, WHERE)], [], unread=True)
     hopper = [service.number for service, _ in rows(required(summary), 0, 1)].index(90)
     law(summary, hopper % STEP)
 
 
 CALLING_NOBODY = next(
-    image._replace(symbols=DeviceSymbols(("helper",), needed_by_kernels=("helper",)))
+    replace(image, symbols=DeviceSymbols(("helper",), needed_by_kernels=("helper",)))
     for group in GROUPS
     for image in group.signature.images
     if image.kind is ImageKind.SASS and image.relocatable and not image.in_fatbin

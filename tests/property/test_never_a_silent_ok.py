@@ -56,7 +56,7 @@ TARGETS = st.builds(
 
 
 def with_kernels(group: ModuleGroup, kernels: bool | None) -> ModuleGroup:
-    images = tuple(each._replace(has_kernels=kernels) for each in group.signature.images)
+    images = tuple(replace(each, has_kernels=kernels) for each in group.signature.images)
     return replace(group, signature=replace(group.signature, images=images))
 
 

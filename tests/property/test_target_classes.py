@@ -86,7 +86,7 @@ def file_of(*images: ImageSignature, one_link: bool = False) -> ArtifactSummary:
 def first(kind: ImageKind, arch: str) -> ImageSignature:
     """An image of a sample as an entry of a fatbin."""
     found = next(image for image in IMAGES if image.kind is kind and str(image.arch) == arch)
-    return found._replace(in_fatbin=True, prelinked=False)
+    return replace(found, in_fatbin=True, prelinked=False)
 
 
 LTOIR, PTX = first(ImageKind.LTOIR, "lto_80"), first(ImageKind.PTX, "compute_80")
@@ -98,7 +98,7 @@ SASS = first(ImageKind.SASS, "sm_80")
     [
         pytest.param(file_of(first(ImageKind.LTOIR, "lto_90a")), id="rules that exclude images"),
         pytest.param(
-            file_of(SASS._replace(concatenated=True), PTX._replace(isa="7.4")),
+            file_of(replace(SASS, concatenated=True), replace(PTX, isa="7.4")),
             id="old drivers pick something else",
         ),
         pytest.param(file_of(LTOIR, PTX, one_link=True), id="a rule of whole links"),

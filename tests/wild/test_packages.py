@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import wheels
+from msgspec.structs import replace
 from package_writer import COMPRESSORS, zip_of
 
 import ltocompat
@@ -42,7 +43,7 @@ def images(records: Iterator[ltocompat.Record], skip: int, root: Path | None = N
             place = image.place
             outer = () if root is None else (str(Path(place.path).relative_to(root)),)
             name = "::".join((*outer, *place.members[skip:]))
-            found.append((name, image._replace(place=Place("", (), place.offset, place.entry))))
+            found.append((name, replace(image, place=Place("", (), place.offset, place.entry))))
     return sorted(found, key=lambda row: (row[0], row[1].place.offset or 0, row[1].place.entry))
 
 
@@ -94,7 +95,7 @@ def test_a_member_of_a_wheel_is_read_alone(tmp_path: Path) -> None:
     ]
     (first, *_) = [r for r in alone if isinstance(r, Module)]
     (record, *_) = ltocompat.extract(str(first.images[0].place), output=tmp_path / "wheel")
-    place = first.images[0].place._replace(path=str(file), members=())
+    place = replace(first.images[0].place, path=str(file), members=())
     (two, *_) = ltocompat.extract(str(place), output=tmp_path / "file")
     assert isinstance(record, ltocompat.Extracted)
     assert isinstance(two, ltocompat.Extracted)

@@ -167,7 +167,7 @@ class Side:
         groups: dict[ModuleSignature, ModuleGroup] = {}
         for group in self._groups.values():
             images = tuple(
-                image if image.kind in kinds else image._replace(has_kernels=None)
+                image if image.kind in kinds else replace(image, has_kernels=None)
                 for image in group.signature.images
             )
             _count(groups, replace(group, signature=replace(group.signature, images=images)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -16,7 +15,7 @@ from ltocompat.model.target import DriverVersion
 _NOTHING = "none"
 
 
-class RequirementFloors(NamedTuple):
+class RequirementFloors(Struct, frozen=True):
     """What one side asks of wherever it goes.
 
     Attributes:

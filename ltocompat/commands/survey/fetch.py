@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.commands.survey.distribution import Distribution
 from ltocompat.commands.survey.http import MOST_METADATA, FetchFailed, Http, Traffic
@@ -20,7 +21,7 @@ _MOST_DIRECTORY = 64 * MIB
 _ANY = "*/*"
 
 
-class RemoteMembers(NamedTuple):
+class RemoteMembers(Struct, frozen=True):
     """The members of a wheel, and its size in bytes."""
 
     members: list[ZipMember]

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from msgspec import Struct
 
 from ltocompat.files.archives.member import Member, Names, concerns
 from ltocompat.files.archives.spool import Spool
@@ -33,7 +35,7 @@ _ASCII = bytes(range(128))
 _RECORD = re.compile(rb"(\d{1,20}) ")
 
 
-class _TarHeader(NamedTuple):
+class _TarHeader(Struct, frozen=True):
     """What one header says.
 
     Attributes:

@@ -17,7 +17,8 @@ import zlib
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.files.archives.member import Member, Names, concerns
 from ltocompat.files.archives.spool import Spool
@@ -47,7 +48,7 @@ _ENCRYPTED, _DESCRIPTOR, _UTF8 = 1 << 0, 1 << 3, 1 << 11
 _UNIX = 3
 
 
-class _End(NamedTuple):
+class _End(Struct, frozen=True):
     """Where the directory lies.
 
     Attributes:
@@ -67,7 +68,7 @@ class _End(NamedTuple):
     disks: bool
 
 
-class ZipEntry(NamedTuple):
+class ZipEntry(Struct, frozen=True):
     """One member as the directory describes it; sizes in bytes, ``header`` an offset in the file.
 
     Attributes:

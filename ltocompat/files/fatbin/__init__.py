@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload
@@ -11,7 +11,7 @@ from ltocompat.model.image import Compression, ImageKind
 from ltocompat.model.place import Place
 
 
-class StoredImage(NamedTuple):
+class StoredImage(Struct, frozen=True):
     """An image as it lies in the file, before its own bytes are read.
 
     ``arch``, ``debug``, ``host_os``, ``options`` and ``identifier`` are what the entry header says;
@@ -43,7 +43,7 @@ class StoredImage(NamedTuple):
     problems: tuple[str, ...] = ()
 
 
-class StoredModule(NamedTuple):
+class StoredModule(Struct, frozen=True):
     """A module as it lies in the file: its place, section, registration and stored images.
 
     ``region`` is all of its fatbin region, None around an image that has none. ``size`` is what its

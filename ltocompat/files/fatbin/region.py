@@ -11,6 +11,9 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload
 from ltocompat.files.fatbin import StoredImage
@@ -87,7 +90,7 @@ class EntryHeader(NamedTuple):
     decoded_size: int
 
 
-class FatbinEntry(NamedTuple):
+class FatbinEntry(Struct, frozen=True):
     """One entry of a region: its header fields, and its offset in the region (bytes)."""
 
     offset: int
@@ -199,7 +202,7 @@ def _options(header: bytes, fields: EntryHeader) -> str | None:
     return text.decode("utf-8", "replace").strip() or None
 
 
-class _Traits(NamedTuple):
+class _Traits(Struct, frozen=True):
     """What an entry's kind, flags and architecture number say; a library has a few dozen."""
 
     kind: ImageKind
@@ -352,7 +355,8 @@ def _concatenated(
         place = outer.place.at(outer.place.offset or 0, *outer.place.entry, number)
         traits = _traits(fields.kind, fields.flags, fields.sm)
         image = _stored(inner, traits, payload, place, outer.section)
-        yield image._replace(
+        yield replace(
+            image,
             # Each image takes its share of the stored bytes, so that sizes add up to the file's.
             stored_size=outer.payload.stored.size * stored.size // max(data.size, 1),
             compression=outer.compression,

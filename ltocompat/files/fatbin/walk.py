@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.files import codec
 from ltocompat.files.byteview import ByteView, occurrences
@@ -32,7 +34,7 @@ def _with_what_follows(image: StoredImage, size: int) -> StoredImage:
     """The cubin of a file of ``size`` bytes, which has to be all of it."""
     behind = size - image.payload.stored.size
     problem = f"{behind} bytes follow the cubin in its file; the table of its sections may be cut"
-    return image._replace(problems=(problem,)) if behind else image
+    return replace(image, problems=(problem,)) if behind else image
 
 
 def _ltoir_image(
@@ -45,7 +47,7 @@ def _ltoir_image(
     """
     ltoir.parse(view.peek(0, ltoir.HEAD_SIZE))
     stored = view.sub(0, view.size if size is None else size)
-    return _damaged_ltoir_image(stored, place, section, budget)._replace(stored_size=size)
+    return replace(_damaged_ltoir_image(stored, place, section, budget), stored_size=size)
 
 
 def _damaged_ltoir_image(
@@ -137,7 +139,7 @@ _PADDING = 64
 _ALIGNMENT = 8
 
 
-class _Hit(NamedTuple):
+class _Hit(Struct, frozen=True):
     """A needle and the offset where it was found."""
 
     offset: int
@@ -200,7 +202,7 @@ class _Scanner:
         self._hits.extend(_Hit(start + at, needle) for at, needle in sorted(found) if at < _WINDOW)
 
 
-class _Reading(NamedTuple):
+class _Reading(Struct, frozen=True):
     """What came of one region.
 
     Attributes:
@@ -378,7 +380,7 @@ class FatbinWalk:
             unread.append(Skipped(place, region.broken, accounted - region.walked, region.limit))
             if region.limit is None:  # readers take all of a region, or none of it
                 problem = f"its region is damaged: {region.broken}"
-                images = [image._replace(problems=(problem, *image.problems)) for image in images]
+                images = [replace(image, problems=(problem, *image.problems)) for image in images]
         without_entries = region.walked <= REGION_HEADER.size and region.limit is None
         return _Reading(offset + region.walked, offset + accounted, images, unread, without_entries)
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView, occurrences
 from ltocompat.files.images.cubin_header import HEAD_SIZE, CubinHeader, parse_header
@@ -40,7 +41,7 @@ _ARCH_NOTES = (".note.nv.cuinfo", ".note.nv.cuver")
 _ALL_BITS = 0xFF
 
 
-class CubinSection(NamedTuple):
+class CubinSection(Struct, frozen=True):
     """One section of a cubin: name, type, place in the cubin (bytes), and whom it is about.
 
     Attributes:
@@ -56,7 +57,7 @@ class CubinSection(NamedTuple):
     info: int
 
 
-class Cubin(NamedTuple):
+class Cubin(Struct, frozen=True):
     """A whole cubin: header, sections and the notes in them."""
 
     view: ByteView

@@ -10,6 +10,8 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from ltocompat.model.arch import SmArch, shared_arch
 from ltocompat.model.errors import Malformed
 
@@ -96,7 +98,7 @@ class _Fields(NamedTuple):
         return max(tables)
 
 
-class CubinHeader(NamedTuple):
+class CubinHeader(Struct, frozen=True):
     """The ELF header of a cubin.
 
     Attributes:

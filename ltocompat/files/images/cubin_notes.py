@@ -11,7 +11,8 @@ from __future__ import annotations
 import functools
 import re
 import struct
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.files.byteview import occurrences
 
@@ -27,7 +28,7 @@ _CUDA_VERSION = re.compile(r"release (\d{1,9}\.\d{1,9}), V(\d{1,9}(?:\.\d{1,9})+
 _ARCH_OPTION = re.compile(r"(?:^|\s)(?:-arch|--gpu-name|-arch=)\s*=?\s*sm_\d{1,9}([af]?)(?:\s|$)")
 
 
-class ToolNote(NamedTuple):
+class ToolNote(Struct, frozen=True):
     """One tool that worked on the cubin.
 
     Attributes:
@@ -43,7 +44,7 @@ class ToolNote(NamedTuple):
     command: str
 
 
-class Notes(NamedTuple):
+class Notes(Struct, frozen=True):
     """All notes of one cubin.
 
     Attributes:

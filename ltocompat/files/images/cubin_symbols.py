@@ -10,6 +10,8 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from ltocompat.files.images.cubin import Cubin, CubinSection, NameTable
 from ltocompat.model.errors import Malformed
 
@@ -31,7 +33,7 @@ _UNDEFINED = 0
 _COMMON = 0xFFF2
 
 
-class _Symbol(NamedTuple):
+class _Symbol(Struct, frozen=True):
     """One row of a symbol table; ``section`` is the number of the one that defines it."""
 
     name: str

@@ -21,7 +21,8 @@ at     size  field
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import Malformed
@@ -38,7 +39,7 @@ _TAG_ARCH = 1
 _TAG_ACCELERATED = 0x20
 
 
-class LtoIr(NamedTuple):
+class LtoIr(Struct, frozen=True):
     """What the header of an LTO-IR image says.
 
     Attributes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 from bisect import bisect_right
 from functools import lru_cache
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal
 
 from msgspec import Struct, field
 
@@ -42,7 +42,7 @@ _MACHINES = {
 }
 
 
-class SectionHeader(NamedTuple):
+class SectionHeader(Struct, frozen=True):
     """One section header, as stored; ``kind`` is pyelftools' name of sh_type, or the number."""
 
     name: str
@@ -55,7 +55,7 @@ class SectionHeader(NamedTuple):
     info: int
 
 
-class Segment(NamedTuple):
+class Segment(Struct, frozen=True):
     """One program header, as stored; ``kind`` is pyelftools' name of p_type, or the number."""
 
     kind: str
@@ -148,7 +148,7 @@ class ViewStream(io.RawIOBase):
         return len(data)
 
 
-class _Elf(NamedTuple):
+class _Elf(Struct, frozen=True):
     """A file as pyelftools reads it: a stream, the file header, and how its tables are laid out."""
 
     stream: BinaryIO

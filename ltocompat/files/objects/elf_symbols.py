@@ -7,7 +7,8 @@ import sys
 from array import array
 from collections.abc import Iterable, Iterator
 from itertools import compress, count
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.elf import ElfTables
@@ -24,7 +25,7 @@ _SYM64 = struct.Struct("<IBBHQQ")
 _SYM32 = struct.Struct("<IIIBBH")
 
 
-class Symbol(NamedTuple):
+class Symbol(Struct, frozen=True):
     """One symbol: st_name, type, section index, st_value, st_size."""
 
     name: int
@@ -34,7 +35,7 @@ class Symbol(NamedTuple):
     size: int
 
 
-class SymbolTable(NamedTuple):
+class SymbolTable(Struct, frozen=True):
     """Where one symbol table and its strings lie in the file, clipped to it; bytes."""
 
     bits: int

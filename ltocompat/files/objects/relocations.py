@@ -11,7 +11,8 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import compress, count
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects.structure import TABLE_WINDOW, windows
@@ -36,7 +37,7 @@ ABSOLUTE_TYPES = {
 }
 
 
-class RelocationTable(NamedTuple):
+class RelocationTable(Struct, frozen=True):
     """One table in the file.
 
     Attributes:
@@ -54,7 +55,7 @@ class RelocationTable(NamedTuple):
     symbols: int = 0
 
 
-class Relocation(NamedTuple):
+class Relocation(Struct, frozen=True):
     """One relocation: where it writes, its type, the symbol's index, and the addend.
 
     The addend is None where the format keeps it in the place that is written (REL, RELR); type 0

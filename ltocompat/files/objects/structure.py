@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import LimitExceeded, LtocompatError, UnreadableInput
@@ -20,7 +22,7 @@ WRAPPER_SECTIONS = frozenset({".nvFatBinSegment", ".nvFatBinSegmentAlt", ".nvFat
 _FIRST_PEEK = 256
 
 
-class Section(NamedTuple):
+class Section(Struct, frozen=True):
     """One stretch of the file with a name.
 
     Attributes:
@@ -139,14 +141,14 @@ DELAYED = "delay-load import table"
 """The evidence for a library that a PE image loads when it calls it first, not before."""
 
 
-class Needed(NamedTuple):
+class Needed(Struct, frozen=True):
     """A library that the loader brings, by file name, and the table that says so."""
 
     file: str
     evidence: str
 
 
-class Symbols(NamedTuple):
+class Symbols(Struct, frozen=True):
     """Names around CUDA registration and nvJitLink that a host file leaves open or defines.
 
     Attributes:

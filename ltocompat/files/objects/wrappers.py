@@ -32,7 +32,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from itertools import accumulate, groupby
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -47,7 +46,7 @@ _DEFINITION = b"def "
 _NO_ID = b"__NV_MODULE_ID"
 
 
-class _Wrapper(NamedTuple):
+class _Wrapper(Struct, frozen=True):
     """One wrapper in the file.
 
     Attributes:

@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from ltocompat.model.errors import UsageError
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Level
@@ -176,7 +178,7 @@ def _cells(group: GroupedFinding) -> str:
     words = []
     for name in names:
         inner = [cell for cell in group.cells if cell.target == name]
-        gpus = CellNames([*inner, inner[0]._replace(gpu="another")], {name: name}).words(inner)
+        gpus = CellNames([*inner, replace(inner[0], gpu="another")], {name: name}).words(inner)
         words.append(f"{name} ({gpus})" if gpus else name)
     return ", ".join(words)
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
 from xml.sax.saxutils import escape as escape_xml
+
+from msgspec import Struct
 
 from ltocompat.facts.gpus import sm
 from ltocompat.model.matrix import Matrix
@@ -205,7 +206,7 @@ def _description(matrices: Sequence[Matrix]) -> str:
     return " ".join(words)
 
 
-class _Look(NamedTuple):
+class _Look(Struct, frozen=True):
     """How a verdict looks: ground, edge, ink, and a shape around the origin."""
 
     ground: str
@@ -227,7 +228,7 @@ _LOOKS = {
 }
 
 
-class _Block(NamedTuple):
+class _Block(Struct, frozen=True):
     """Cells of one verdict that form a rectangle.
 
     Attributes:

@@ -110,8 +110,6 @@ def _in_lines(groups: Iterable[tuple[str, ...]], width: int | None) -> Iterator[
 
 
 def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Options) -> str:
-    from tabulate import tabulate  # late: only tables need it
-
     width = options.width
     shown = _shown(columns, width)
     columns = [columns[index] for index in shown]
@@ -125,6 +123,11 @@ def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Op
     widths = _fit(columns, [heads, *cells], width)
     # Nothing stands behind the last column, which may be as long as all of PATH.
     rules = ["-" * size for size in (*widths[:-1], min(widths[-1], _LONGEST_RULE))]
+    if _is_plain([heads, *cells], widths):
+        lines = (heads, rules, *chosen)
+        return "".join(_listed(line, columns, widths, options) for line in lines)
+    from tabulate import tabulate  # late: it costs 20 ms, and cells with one line need none of it
+
     text = tabulate(
         # The head is a row like the others: tabulate would make its columns wider than asked.
         [
@@ -136,6 +139,15 @@ def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Op
         colalign=["right" if column.right else "left" for column in columns],
     )
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def _is_plain(rows: Iterable[Sequence[str]], widths: Sequence[int]) -> bool:
+    """Whether each cell is a line that fits, of letters that take a column each."""
+    return all(
+        len(cell) <= size and cell.isascii() and cell == " ".join(cell.split())
+        for row in rows
+        for cell, size in zip(row, widths, strict=True)
+    )
 
 
 def _shown(columns: Sequence[Column], width: int | None) -> list[int]:

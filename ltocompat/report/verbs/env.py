@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ltocompat.model.verdict import LEVELS, Level, Verdict
 from ltocompat.report import Failure, Options
@@ -51,7 +53,7 @@ _LONGEST_VARIABLE = 120
 _NAMES = {"nvJitLink": "nvJitLink", "nvrtc": "NVRTC", "nvvm": "libNVVM"}
 
 
-class _Fact(NamedTuple):
+class _Fact(Struct, frozen=True):
     """A row of the table.
 
     Attributes:

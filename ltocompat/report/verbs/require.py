@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.facts.drivers import driver_branches
@@ -247,7 +248,7 @@ def _driver(floor: DriverVersion | None, services: Iterable[Service], how: str) 
     return "no floor is known" if used else f"no {how.upper()} is loaded"
 
 
-class _Way(NamedTuple):
+class _Way(Struct, frozen=True):
     """How an architecture is served by one route: those alike share a row."""
 
     by: str

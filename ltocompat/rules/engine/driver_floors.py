@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.facts import gpus
 from ltocompat.model.arch import SmArch
@@ -19,7 +20,7 @@ from ltocompat.rules.engine.ways import ways
 from ltocompat.rules.rule import Component, Constraint, Requirement, Subject, Unbounded
 
 
-class DriverFloors(NamedTuple):
+class DriverFloors(Struct, frozen=True):
     """The least drivers for SASS and for PTX, and whether no known one is enough for the PTX."""
 
     sass: DriverVersion | None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Generic, NamedTuple
+from typing import Generic
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -44,7 +44,7 @@ class Floor(Struct, Generic[VersionT], frozen=True):
     set_by: tuple[str, ...]
 
 
-class Objection(NamedTuple):
+class Objection(Struct, frozen=True):
     """A finding that keeps a verdict from ``ok``, without its words, which name the version."""
 
     rule: str
@@ -53,7 +53,7 @@ class Objection(NamedTuple):
     about_loading: bool
 
 
-class Line(NamedTuple):
+class Line(Struct, frozen=True):
     """A line of ``check``: its result, whose words may name other versions, and its objections."""
 
     result: Result

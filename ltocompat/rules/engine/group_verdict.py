@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from ltocompat.model.artifact_summary import ModuleGroup
 from ltocompat.model.place import Place
@@ -11,7 +11,7 @@ from ltocompat.rules.catalogue import rule
 from ltocompat.rules.engine.module_verdict import ModuleVerdict
 
 
-class GroupVerdict(NamedTuple):
+class GroupVerdict(Struct, frozen=True):
     """Equal modules, what is said of each, and the way that they go.
 
     Attributes:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
@@ -108,7 +108,7 @@ def _results_on(
             yield result if result.target is target else replace(result, target=target)
 
 
-class _ToJudge(NamedTuple):
+class _ToJudge(Struct, frozen=True):
     """What is judged, where, and what it lacks wherever it goes.
 
     Attributes:
@@ -187,4 +187,4 @@ def _judge_in_link(
         source.source,
     )
     failed = replace(found.module_verdict, verdict=Verdict.FAIL, findings=(refused,))
-    return found._replace(module_verdict=failed)
+    return replace(found, module_verdict=failed)

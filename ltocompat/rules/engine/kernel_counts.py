@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, KernelsToCount, ModuleSignature
 from ltocompat.model.target import Target
@@ -32,7 +34,7 @@ def kernels_to_count(
         return KernelsToCount(code, code)
     wanted = _for_targets(signature, targets)
     ptx = (n for n in code if signature.images[n].kind is ImageKind.PTX)
-    return wanted._replace(picked=tuple(sorted({*wanted.picked, *ptx}))) if all_ptx else wanted
+    return replace(wanted, picked=tuple(sorted({*wanted.picked, *ptx}))) if all_ptx else wanted
 
 
 def _for_targets(signature: ModuleSignature, targets: Iterable[Target]) -> KernelsToCount:

@@ -58,7 +58,7 @@ def _left_open(each: GroupVerdict) -> GroupVerdict:
         return each
     findings = _eased(verdict.findings, Verdict.UNKNOWN, PICKED_BY_PROGRAM)
     left = replace(verdict, verdict=Verdict.UNKNOWN, findings=findings)
-    return each._replace(module_verdict=left)
+    return replace(each, module_verdict=left)
 
 
 def _is_choice(each: GroupVerdict) -> bool:
@@ -99,12 +99,12 @@ def _weighed(
     if known and files <= by_sass:
         notes = _eased(verdict.findings, Verdict.OK, "its library has SASS for this GPU elsewhere")
         left = replace(verdict, verdict=None, how="none", findings=notes, why=_WHY)
-        return each._replace(module_verdict=left)
+        return replace(each, module_verdict=left)
     if known and files <= by_sass | by_ptx:
         end = "whether its library loads it here is not known"
         open_ = _eased(verdict.findings, Verdict.UNKNOWN, end)
-        return each._replace(
-            module_verdict=replace(verdict, verdict=Verdict.UNKNOWN, findings=open_)
+        return replace(
+            each, module_verdict=replace(verdict, verdict=Verdict.UNKNOWN, findings=open_)
         )
     return each
 

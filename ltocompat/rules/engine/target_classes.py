@@ -7,7 +7,8 @@ dozen different answers.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, own_linker
@@ -30,7 +31,7 @@ Answer = tuple[str, str, Component, Verdict | None]
 """What becomes of a requirement that a target doesn't simply meet: rule, evidence, the rest."""
 
 
-class _Picked(NamedTuple):
+class _Picked(Struct, frozen=True):
     """What is picked of all modules for a GPU, and what tells targets apart there.
 
     Attributes:

@@ -46,7 +46,7 @@ def _neutral(group_verdict: GroupVerdict) -> GroupVerdict:
     by_itself = max(module_verdict.findings, key=lambda finding: finding.verdict, default=None)
     why = module_verdict.why if module_verdict.how == "none" else "no kernels in it"
     left = replace(module_verdict, verdict=None, findings=(), not_judged=frozenset(), why=why)
-    return group_verdict._replace(module_verdict=left, neutral=True, by_itself=by_itself)
+    return replace(group_verdict, module_verdict=left, neutral=True, by_itself=by_itself)
 
 
 def misses_all(judged: Sequence[GroupVerdict]) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.verdict import Result
@@ -16,7 +17,7 @@ _OPEN = 4  # artifacts whose pictures are unfolded at first
 _STEPS = 10
 
 
-class _Column(NamedTuple):
+class _Column(Struct, frozen=True):
     """An architecture and what serves it.
 
     Attributes:
