@@ -2,7 +2,8 @@
 
 Each is judged on a target that each of its variants serves. What they need was read with readelf,
 objdump -p and cuobjdump: libbitsandbytes_cuda130.so has SASS of CUDA 13 (580.65.06 or newer) and
-nothing below sm_75; cu12/ and cu13/ of cuda-cccl need libnvJitLink.so.12 and .13.
+nothing below sm_75; cu12/ and cu13/ of cuda-cccl need libnvJitLink.so.12 and .13; of triton's two
+libcupti one has SASS of CUDA 12 from sm_50 on, the other of CUDA 13 from sm_75 on.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ BITSANDBYTES = ("bitsandbytes==0.50.2", ANY_LINUX)
 ON_WINDOWS = ("bitsandbytes==0.50.2", WINDOWS)
 OLD = ("bitsandbytes==0.41.1", ANY_LINUX)  # two files for each CUDA: with cuBLASLt and without
 CCCL = ("cuda-cccl==1.2.1", PYTHON_312)
+TRITON = ("triton==3.9.0", PYTHON_312)  # cupti/libcupti.so.12 and cupti-blackwell/libcupti.so.13
 
 Wheel = tuple[str, tuple[str, ...]]
 
@@ -38,6 +40,10 @@ Wheel = tuple[str, tuple[str, ...]]
         (OLD, "driver=525.60.13,gpu=h100", OK, "11.8 12.0 12.2", ""),
         (CCCL, "nvjitlink=12.4,driver=550.54.14,gpu=t4", OK, "12", "13"),
         (CCCL, "nvjitlink=13.0,driver=580.65.06,gpu=t4", OK, "13", "12"),
+        (TRITON, "driver=525.60.13,gpu=v100", OK, "12", "13"),
+        (TRITON, "driver=550.54.14,gpu=a100", OK, "12", "13"),
+        (TRITON, "driver=580.65.06,gpu=b200", OK, "12 13", ""),
+        (TRITON, "driver=580.65.06,gpu=b300", OK, "12 13", ""),
     ],
 )
 def test_the_variant_that_fits_decides(
