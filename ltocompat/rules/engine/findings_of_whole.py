@@ -121,8 +121,8 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
         files = _first(
             (place.path, *place.members)[-1] for each in judged for place in each.group.places
         )
-        end = f", and its device code is {files} alone"
-        end += "; whether it compiles its sources here is not known" if open_ else ""
+        end = ", and whether it compiles its sources here is not known" if open_ else end
+        end += f"; all its device code is {files}"
     listed = "; ".join(f"{image} {reason}" for image, reason in list(reasons.items())[:4])
     more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""
     verdict = Verdict.UNKNOWN if open_ else Verdict.FAIL
@@ -144,7 +144,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
 def _first(names: Iterable[str]) -> str:
     """The first two names, and how many more there are."""
     known = tuple(dict.fromkeys(names))
-    more = f" and {len(known) - 2:,} more files" if len(known) > 2 else ""
+    more = f" and {len(known) - 2:,} more" if len(known) > 2 else ""
     return ", ".join(known[:2]) + more
 
 
