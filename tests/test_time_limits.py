@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from endless_inputs import ENDLESS
 
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import Limits
+from ltocompat.model.watchdog import begin, end
 
 ROOMS = ("files", "packages", "targets", "scan")
 WITHOUT_END = ("Budget", "ByteView", "Limits", "Tape", "bytes")
@@ -43,7 +45,16 @@ LITTLE = {
 """Readers of what has a size of its own, or that only call another one, and why."""
 
 
+@pytest.fixture
+def watchdog() -> Iterator[None]:
+    """Ends what no reader ends; a test in which it does has failed."""
+    begin(grace=15.0, every=0.5)
+    yield
+    end()
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("watchdog")
 @pytest.mark.parametrize("name", ENDLESS)
 def test_an_endless_input_ends_in_time(name: str, tmp_path: Path) -> None:
     read = ENDLESS[name](tmp_path)
@@ -62,6 +73,42 @@ def _ended(read: object) -> None:
     else:
         sentence = ""
     assert len(sentence.splitlines()) <= 1
+
+
+NEVER_LOOKS = """
+from itertools import count
+from ltocompat.cli.run_verb import run_verb
+from ltocompat.model.limits import Budget, Limits
+from ltocompat.model.watchdog import begin, watched
+from ltocompat.report.exit_status import ExitStatus
+
+class Writing:
+    json = False
+    def write(self, records, stream):
+        for record in records:
+            pass
+
+def command(_):
+    with watched(Budget(Limits(seconds=0.1))):
+        for _ in count():
+            try:
+                pass
+            except Exception:
+                pass
+    yield
+
+begin(grace=0.2, every=0.1)
+raise SystemExit(run_verb(command, None, Writing(), ExitStatus()))
+"""
+
+
+def test_a_reader_that_never_looks_at_the_clock_ends_the_process_in_one_sentence() -> None:
+    child = [sys.executable, "-c", NEVER_LOOKS]
+    done = subprocess.run(child, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 70
+    assert done.stdout == ""
+    (sentence,) = done.stderr.splitlines()
+    assert "still being read 0.2 s after its time limit of 0.1 s" in sentence
 
 
 @pytest.mark.slow

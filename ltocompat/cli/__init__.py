@@ -122,9 +122,11 @@ def _options(
 
 def main() -> None:
     """Run the command line and exit with the code of ``report/exit_status.py``."""
+    from ltocompat.model import watchdog
     from ltocompat.report.streams import AnswerLost, flush_answer, lost, replace_missing_streams
 
     replace_missing_streams()
+    watchdog.begin()
     try:
         code = run(sys.argv[1:])
         flush_answer()

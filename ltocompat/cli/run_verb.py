@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 from ltocompat.cli.formats import Writing
 from ltocompat.cli.output import Output
 from ltocompat.model.failure import Failure
-from ltocompat.report.exit_status import CLOSED_PIPE, INTERRUPTED, ExitStatus, tell
+from ltocompat.model.watchdog import Overdue
+from ltocompat.report.exit_status import CLOSED_PIPE, INTERNAL, INTERRUPTED, ExitStatus, tell
 from ltocompat.report.streams import AnswerLost, flush_answer
 
 Opts = TypeVar("Opts")  # the options of a verb; its records are whatever its report takes
@@ -45,6 +46,9 @@ def run_verb(
     except KeyboardInterrupt:
         tell("interrupted", output.messages)
         return INTERRUPTED
+    except Overdue as error:
+        tell(str(error), output.messages)
+        return INTERNAL
     except Exception as error:  # noqa: BLE001 - any error ends as one sentence
         failure = status.failed(error, output.messages)
         # Errors of ours come before the first word of an answer: later ones are among the records.

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
+from ltocompat.model.watchdog import watched
 from ltocompat.packages import conda, python_packages
 from ltocompat.packages.values import Package
 
@@ -66,7 +67,8 @@ def package_of(path: str, limits: Limits = DEFAULT_LIMITS) -> Package | None:
 
 def _read(view: ByteView, path: str, budget: Budget) -> Package | None:
     for read in _READERS:
-        found = read(view, path, budget)
+        with watched(budget):
+            found = read(view, path, budget)
         if found is not None:
             return found
     return None

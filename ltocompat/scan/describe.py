@@ -30,6 +30,7 @@ from ltocompat.model.image import (
 )
 from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.model.symbols import DeviceSymbols
+from ltocompat.model.watchdog import watched
 from ltocompat.scan.device_symbols import undefined_in_ptx
 from ltocompat.scan.makers import cubin_makers, ltoir_makers, ptx_makers, tool_role
 
@@ -68,7 +69,8 @@ def describe_module(module: StoredModule, detail: Detail) -> tuple[Module, list[
     images: list[Image] = []
     skipped: list[Skipped] = []
     for stored in module.images:
-        image, unread = describe(stored, detail)
+        with watched(stored.payload.budget):
+            image, unread = describe(stored, detail)
         images.append(image)
         if unread is not None:
             skipped.append(unread)

@@ -32,6 +32,7 @@ from ltocompat.model.errors import LimitExceeded, UnreadableInput
 from ltocompat.model.image import Artifact, Compression, Host, ImageKind, Module, Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Budget, Limits
 from ltocompat.model.place import Place
+from ltocompat.model.watchdog import watched_steps
 from ltocompat.scan import parallel, slices, workers
 from ltocompat.scan.describe import Detail, describe_module
 
@@ -300,7 +301,7 @@ def stored_in_file(view: ByteView, place: Place, settings: ScanSettings) -> Iter
     budget = Budget(settings.limits)
     top = Place(place.path)
     whole = place == top
-    for stored in _stored(view, top, place, budget, settings):
+    for stored in watched_steps(_stored(view, top, place, budget, settings), budget):
         if settings.progress is not None and not isinstance(stored, Skipped):
             settings.report(place.path, _reached(stored, budget), view.size)
         if whole:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Generic, Self, TypeVar
 
+from ltocompat.model import watchdog
 from ltocompat.model.limits import MIB
 
 I = TypeVar("I")  # noqa: E741 - an item
@@ -285,6 +286,7 @@ def _run(work: Callable[[I], object], items: Sequence[I], tasks: int, results: i
         _inside = True
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
+        watchdog.go_on_in_child()
         gc.freeze()  # what was there before stays shared with the parent
         while task := os.read(tasks, _NUMBER.size):
             _send(results, _done(work, items[_NUMBER.unpack(task)[0]]))

@@ -9,6 +9,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.errors import LimitExceeded, UsageError
 from ltocompat.model.limits import Budget
 from ltocompat.model.target import System, VersionSet
+from ltocompat.model.watchdog import watched
 from ltocompat.targets.lock_tables import (
     read_conda_lock,
     read_poetry_lock,
@@ -41,8 +42,9 @@ def locked_libraries(
     environment = MarkerEnvironment.of(system, python)
     name = os.path.basename(path)
     try:
-        pins = _pins(path, environment, budget)
-        found = libraries(pins, name, budget)
+        with watched(budget):
+            pins = _pins(path, environment, budget)
+            found = libraries(pins, name, budget)
     except LimitExceeded as error:
         raise UsageError(f"{path}: {error}") from error
     except UsageError as error:

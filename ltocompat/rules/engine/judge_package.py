@@ -10,6 +10,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LimitExceeded, UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.requirement import Required
+from ltocompat.model.watchdog import watched
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Shipped
 from ltocompat.rules.catalogue import RULES
@@ -56,8 +57,9 @@ def problems(shipped: Shipped) -> tuple[Problem, ...]:
     """What all rules find, each once, worst first."""
     found: list[Problem] = []
     try:
-        for rule in RULES:
-            found += rule.of_package(shipped) if rule.of_package else ()
+        with watched(shipped.budget):
+            for rule in RULES:
+                found += rule.of_package(shipped) if rule.of_package else ()
     except LimitExceeded as error:
         found.append(not_judged(shipped.package, f"the metadata are too much to judge: {error}"))
     return tuple(sorted(dict.fromkeys(found), key=lambda problem: -problem.verdict))

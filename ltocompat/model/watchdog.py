@@ -1,0 +1,92 @@
+"""The last resort: ends a process that still reads a file long after the time for it was used up.
+
+Every reader looks at the clock itself (``Budget.check_time``), so that this never happens; where it
+does, it is a bug, and a process that ends in one sentence is better than one that never ends.
+Calls into C can't be ended so: they are bounded by the length of what they are given.
+"""
+
+from __future__ import annotations
+
+import atexit
+import signal
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from ltocompat.model.limits import Budget
+
+GRACE = 60.0
+"""How long a reader may go on after its time was used up, seconds."""
+
+_EVERY = 10.0  # seconds between two looks
+_at_work: list[tuple[Budget, float]] = []  # each with when it was begun, on the monotonic clock
+_grace: list[float] = []  # empty until it was begun
+
+
+T = TypeVar("T")
+
+
+class Overdue(BaseException):
+    """Something reads on, long after its time; not an ``Exception``, so that no reader goes on."""
+
+
+def begin(grace: float = GRACE, every: float = _EVERY) -> None:
+    """Watch this process from now on; only the main thread may ask for it.
+
+    Args:
+        grace: how long a reader may go on after its time, seconds.
+        every: seconds between two looks.
+    """
+    _grace[:] = [grace]
+    if hasattr(signal, "setitimer"):  # Windows has none
+        signal.signal(signal.SIGALRM, _look)
+        signal.setitimer(signal.ITIMER_REAL, every, every)
+        atexit.register(end)
+
+
+def end() -> None:
+    """Watch no longer: where Python ends, nothing would take the signal any more."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def go_on_in_child() -> None:
+    """Watch a forked process, too, where its parent is watched: it has no timer of its own."""
+    _at_work.clear()
+    if _grace:
+        begin(_grace[0])
+
+
+@contextmanager
+def watched(budget: Budget) -> Iterator[None]:
+    """While the block runs, its reader is expected to end in the time of this budget."""
+    _at_work.append((budget, time.monotonic()))
+    try:
+        yield
+    finally:
+        _at_work.pop()
+
+
+def watched_steps(values: Iterable[T], budget: Budget) -> Iterator[T]:
+    """The values, where what gives each of them is expected to end in the time of this budget."""
+    rest = iter(values)
+    while True:
+        with watched(budget):
+            try:
+                value = next(rest)
+            except StopIteration:
+                return
+        yield value
+
+
+def _look(*_: object) -> None:
+    now = time.monotonic()
+    for budget, begun in _at_work:
+        if now > max(budget.deadline, begun) + _grace[0]:
+            end()
+            raise Overdue(
+                f"a file is still being read {_grace[0]:g} s after its time limit of "
+                f"{budget.limits.seconds:g} s; this is a bug of ltocompat: please report it with "
+                "the file"
+            )
