@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -235,3 +237,18 @@ def test_a_package_that_is_cut_off_is_no_exception(tmp_path: Path, size: int) ->
     for whole in (wheel(tmp_path, {"a": b"b"}), conda(tmp_path, {}), conda(tmp_path, {}, old=True)):
         whole.write_bytes(whole.read_bytes()[:size])
         package_of(str(whole))
+
+
+def test_python_does_not_print_what_it_thinks_of_a_marker(tmp_path: Path) -> None:
+    code = (
+        "import sys, warnings; warnings.simplefilter('always');"
+        "from ltocompat.packages.reading import package_of;"
+        "from ltocompat.model.target import System;"
+        "from ltocompat.targets.systems import MarkerEnvironment;"
+        "package_of(sys.argv[1]);"
+        "MarkerEnvironment.of(System(), None).holds(sys.argv[2])"
+    )
+    marker = r"python_version == '\.'"
+    path = wheel(tmp_path, {"a": b"b"}, [f"x; {marker}"])
+    words = [sys.executable, "-c", code, str(path), marker]
+    assert subprocess.run(words, capture_output=True, check=True, text=True).stderr == ""

@@ -10,6 +10,7 @@ from msgspec import Struct
 from ltocompat.model.errors import UnreadableInput, UsageError
 from ltocompat.model.limits import MIB
 from ltocompat.packages.values import normalized
+from ltocompat.targets.versions.requirement import requirement_of
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -35,11 +36,9 @@ class Requested(Struct, frozen=True):
         Raises:
             UsageError: it is no requirement.
         """
-        from packaging.requirements import InvalidRequirement, Requirement
-
         try:
-            found = Requirement(text)
-        except (InvalidRequirement, ValueError, RecursionError) as error:
+            found = requirement_of(text)
+        except ValueError as error:
             raise UsageError(
                 f"{text[:200]!r} is no name or requirement of a package; write cupy-cuda12x>=13"
             ) from error

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import System
+from ltocompat.targets.versions.requirement import unwarned
 
 if TYPE_CHECKING:
     from packaging.markers import Marker
@@ -93,7 +94,8 @@ class MarkerEnvironment(Struct, frozen=True):
 def _parsed(marker: str) -> Marker:
     from packaging.markers import Marker
 
-    return Marker(marker)
+    with unwarned():
+        return Marker(marker)
 
 
 def _marker_values(system: System, python: str | None) -> dict[str, str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +25,21 @@ def requirement_of(text: str) -> Requirement:
     if ENDLESS.search(text):
         raise ValueError(f"a number of over 100 digits in {text[:40]!r}")
     try:
-        return Requirement(text)
+        with unwarned():
+            return Requirement(text)
     except RecursionError as error:
         raise ValueError(f"brackets without end in {text[:40]!r}") from error
+
+
+@contextlib.contextmanager
+def unwarned() -> Iterator[None]:
+    r"""Keep Python from printing what it thinks of the strings in a marker.
+
+    They are read as Python's own, of which 3.12 and later warn where a backslash means nothing:
+    ``python_version == "\."``.
+    """
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
