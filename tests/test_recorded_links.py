@@ -12,8 +12,9 @@ from held_against import DISAGREE, Held, held
 from link_cases import STRATA
 from measure import described
 
-# Where bytes can't tell: code for one architecture on its way to another, headers that lie.
-_UNSEEN = ("suffixes", "damaged headers", "cubin headers")
+# Where bytes can't tell: code for one architecture on its way to another, headers that lie, crashes
+# at random.
+_UNSEEN = ("suffixes", "damaged headers", "cubin headers", "copied SASS")
 # nvcc scrambles LTO-IR, so that 13.3 to 13.5 look alike; and nvlink goes on without an object that
 # has nothing for its target, which matters where others need it.
 _SHARE = {"-rdc": 0.1, "nvlink": 0.15}

@@ -38,9 +38,9 @@ CATALOGUE = {
 }
 # A rule may be seen by nobody before it strikes; these have no message.
 SILENT = {
-    "BLD-13",
     "FB-03",
     "FB-04",
+    "FB-05",
     "CMP-07",
     "IMG-02",
     "IMG-05",

@@ -14,13 +14,17 @@ import pytest
 import recorded
 from every_case import every
 from fatbin_writer import KINDS, EntrySpec, entry, region
+from link_cases import Given, bare, fatbin
+from msgspec.structs import replace
 from report_values import valid_json
+from rules import asked, image, linking
 from samples import FOLDER
 
 import ltocompat
 from ltocompat.cli import run
 from ltocompat.commands.explain import explain
 from ltocompat.model.errors import Missing
+from ltocompat.model.image import ImageKind
 from ltocompat.rules.catalogue import RULES
 
 HERE = Path(__file__).parent
@@ -264,25 +268,36 @@ def test_a_policy_strikes_and_spares(  # noqa: PLR0917 - a table and two fixture
     assert verdicts.get(rule_id) == verdict
 
 
-def test_a_call_from_sass_of_hopper_is_unknown_on_the_first_nvjitlinks(tmp_path: Path) -> None:
+def test_sass_that_the_first_nvjitlink_copies_is_unknown_there(tmp_path: Path) -> None:
     pieces, _ = recorded.parts()
-    files = {piece.file: piece.data for piece in pieces if piece.release == "12.0"}
+    of_12 = {
+        (piece.kind, piece.name, piece.arch): piece for piece in pieces if piece.release == "12.0"
+    }
 
-    def struck(linker: str, *names: str) -> bool:
-        paths = [tmp_path / name for name in names]
-        for path in paths:
-            path.write_bytes(files[path.name])
-        arch = names[0].split("-")[2]
-        target = f"nvjitlink={linker},gpu=sm_{arch}"
-        return "BLD-13" in found(target, *map(str, paths), together=True)
+    def verdict(linker: str, file: Given) -> str:
+        path = tmp_path / file.file
+        path.write_bytes(file.data)
+        targets = [f"{linker},gpu=sm_80"]
+        (result,) = ltocompat.check(path, targets, route="link", together=True, cache=False)
+        struck = {str(f.verdict) for f in result.findings if f.rule == "FB-05"}
+        assert struck <= {str(result.verdict)}
+        return struck.pop() if struck else "spared"
 
-    caller, function = "caller-user-{}-12.0.{}", "function-helper-{}-12.0.{}"
-    hopper = caller.format(90, "cubin"), function.format(90, "cubin")
-    assert struck("12.2", *hopper)
-    assert not struck("12.3", *hopper)
-    assert not struck("12.2", caller.format(90, "ptx"), hopper[1])
-    assert not struck("12.2", caller.format(80, "cubin"), function.format(80, "cubin"))
-    assert not struck("12.2", hopper[0], "kernel-first-90-12.0.cubin")
+    sass, ptx = of_12["cubin", "first", "80"], of_12["ptx", "first", "80"]
+    assert verdict("nvjitlink=12.0", fatbin(sass, compression="lz4")) == "unknown"
+    assert verdict("nvjitlink=12.1", fatbin(sass, compression="lz4")) == "spared"
+    assert verdict("nvjitlink=12.0", fatbin(sass)) == "spared"
+    assert verdict("nvjitlink=12.0", bare(sass)) == "spared"
+    assert verdict("nvjitlink=12.0", fatbin(ptx, compression="lz4")) == "spared"
+
+
+def test_sass_in_an_object_is_copied_by_nvjitlink_alone() -> None:
+    loose = linking(image(ImageKind.SASS, "sm_80", "12.0"), on="sm_80")
+    waiting = replace(loose, signature=replace(loose.signature, needs_device_link=True))
+
+    assert not asked("FB-05", loose)
+    assert asked("FB-05", waiting)
+    assert not asked("FB-05", replace(waiting, offline=True))
 
 
 def test_an_entry_without_a_place_for_options_is_not_linked(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ class NvJitLink:
         return code, handle.value or 0, log
 
     def add(self, handle: int, kind: int, data: bytes, name: str) -> int:
-        """Add an input; its code."""
+        """Add an input, and keep its data until it is linked: 12.2 reads SASS then; its code."""
         # Every version keeps the pointer to the name until Destroy, and logs what lies there then.
         self._names.append(name.encode())
         return self._add(handle, kind, data, len(data), self._names[-1])

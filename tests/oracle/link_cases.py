@@ -36,6 +36,7 @@ CUBIN, PTX, LTOIR, FATBIN, OBJECT, LIBRARY = 1, 2, 3, 4, 5, 6
 SEED = 20261122
 _INPUT = {"cubin": CUBIN, "final": CUBIN, "ptx": PTX, "ltoir": LTOIR}
 _ENTRY = {"cubin": "sass", "final": "sass", "ptx": "ptx", "ltoir": "ltoir"}
+_PADDING = (20_000, 300_000, 1_000_000)  # bytes by which a cubin is made larger
 _TARGETS = ("75", "80", "86", "89", "90", "100", "103", "110", "120", "121")
 _SUFFIXED = ("90", "90a", "100", "100a", "100f", "103", "103a", "110", "120", "120a", "120f", "121")
 
@@ -354,6 +355,34 @@ def cubin_headers(shelf: Shelf) -> Case:
     return Case("cubin headers", "nvjitlink", release, piece.arch, (given,), False, kernels)
 
 
+def copied_sass(shelf: Shelf) -> Case:
+    """SASS, small and large, as it is or unpacked on the way, alone or beside another input."""
+    home = shelf.dice.choice(("80", "90"))
+    piece = shelf.piece("first", ["cubin"], until="12.0", arch=home)
+    if shelf.often(0.6):
+        piece = dataclasses.replace(piece, data=_grown(piece.data, shelf.dice.choice(_PADDING)))
+    file = bare(piece)
+    if shelf.often(0.8):
+        file = fatbin(piece, compression=shelf.dice.choice(("none", "lz4")))
+    pieces, files = [piece], [file]
+    if shelf.often(0.5):
+        other = shelf.piece("second", ["cubin", "ptx"], until="12.0", arch=home)
+        pieces.append(other)
+        files.insert(shelf.dice.choice((0, 1)), bare(other))
+    release = shelf.dice.choice(("12.0", "12.0", "12.2", "12.4", "12.6"))
+    kernels = _kernels(pieces)
+    return Case("copied SASS", "nvjitlink", release, home, tuple(files), False, kernels)
+
+
+def _grown(cubin: bytes, by: int) -> bytes:
+    """The cubin with a gap in front of its section headers, which stand at its end then."""
+    (table,) = struct.unpack_from("<Q", cubin, 40)
+    width, count = struct.unpack_from("<HH", cubin, 58)
+    grown = bytearray(cubin + bytes(by))
+    struct.pack_into("<Q", grown, 40, len(grown))
+    return bytes(grown + cubin[table : table + width * count])
+
+
 def _hurt_ltoir(data: bytes, dice: random.Random) -> bytes:
     changed = bytearray(data)
     where = dice.choice((0, 4, 5, 5, 6, 7, 7, 8, 9, 9, 10, 11, 12, 16, 20, 24, 26))
@@ -452,6 +481,7 @@ STRATA: Mapping[str, Callable[[Shelf], Case]] = {
     "suffixes": suffixes,
     "damaged headers": damaged_headers,
     "cubin headers": cubin_headers,
+    "copied SASS": copied_sass,
     "-rdc": rdc_objects,
     "Windows": windows,
     "nvlink": nvlink,

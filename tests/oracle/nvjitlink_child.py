@@ -58,9 +58,12 @@ def link(library: Library, request: dict[str, Any]) -> dict[str, Any]:
     status = library.call("Create", ctypes.byref(handle), len(options), array)
     if status:
         return {"step": "create", "status": status, "log": ""}
-    for kind, path in request["inputs"]:
-        data = Path(path).read_bytes()
-        name = Path(path).name.encode()
+    # Up to 12.2 SASS is read when it is linked; each release keeps the pointer to the name.
+    inputs = [
+        (kind, Path(path).read_bytes(), Path(path).name.encode())
+        for kind, path in request["inputs"]
+    ]
+    for kind, data, name in inputs:
         size = ctypes.c_size_t(len(data))
         status = library.call("AddData", handle, kind, data, size, name)
         if status:

@@ -17,7 +17,6 @@ from ltocompat.rules.constraints import (
     Always,
     LinkerOfCubin,
     LinkerOtherThan,
-    LinkerSureFrom,
     LinkerTolerating,
     Remark,
 )
@@ -359,25 +358,4 @@ def _left_to_others(names: Sequence[str]) -> Iterator[Requirement]:
             "another input of the link has to define it, and none is judged beside it",
             "judge all that is linked as one link, with --together",
             "symbols of the cubins and PTX",
-        )
-
-
-@FAMILY.of_link("BLD-13", Level.WARNING)
-def call_from_sass_of_hopper(link: Link) -> Iterator[Requirement]:
-    """The first nvJitLinks crash at times where SASS of sm_90 calls what another input defines."""
-    if link.offline or not link.certain:
-        return
-    known = [image.symbols for image, _ in link.images if image.symbols is not None]
-    there = {name for symbols in known for name in symbols.callable}
-    calls = _called_by_hopper(link) & there
-    if calls:
-        yield Requirement(
-            Component.LINKER,
-            LinkerSureFrom(floors.linker("hopper-calls-linker")),
-            "BLD-13",
-            f"SASS of sm_90 that calls {image_helpers.listed(sorted(calls))} of another input",
-            "older ones crash on it at times",
-            "link with a newer nvJitLink, or give it PTX or LTO-IR of the caller",
-            "symbols of the cubins and PTX",
-            "it crashes in one of three such links",
         )

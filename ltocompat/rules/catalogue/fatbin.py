@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ltocompat.model.image import Compression
+from ltocompat.model.image import Compression, ImageKind
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.rules import floors
 from ltocompat.rules.catalogue.family import Family
-from ltocompat.rules.constraints import Always, DriverFrom, DriverSureFrom, LinkerFrom
+from ltocompat.rules.constraints import (
+    Always,
+    DriverFrom,
+    DriverSureFrom,
+    LinkerFrom,
+    LinkerSureFrom,
+)
 from ltocompat.rules.rule import Component, Requirement, Subject
 
 FAMILY = Family("fatbin")
@@ -96,3 +102,25 @@ def entry_without_options(subject: Subject) -> Iterator[Requirement]:
                 "make the fatbin with fatbinary or nvFatbin, or link the bare image",
                 "options offset in the entry header",
             )
+
+
+@FAMILY.rule("FB-05", Level.WARNING)
+def sass_that_the_linker_copies(subject: Subject) -> Iterator[Requirement]:
+    """The first nvJitLink reads SASS that it copied or unpacked after it freed the copy."""
+    if subject.route is not Route.LINK or subject.offline:
+        return
+    from_object = subject.signature.needs_device_link
+    for image in subject.picked:
+        unpacked = image.in_fatbin and image.compression is Compression.LZ4
+        if image.kind is not ImageKind.SASS or not (unpacked or from_object):
+            continue
+        yield Requirement(
+            Component.LINKER,
+            LinkerSureFrom(floors.linker("copied-sass-linker")),
+            "FB-05",
+            "SASS compressed with LZ4" if unpacked else "SASS in an object",
+            "12.0 frees its copy of it too early, and crashes at times",
+            "link with a newer nvJitLink, or give it the bare cubin",
+            "flag 0x2000 of the fatbin entry" if unpacked else "section of the object",
+            "12.0 frees its copy of it too early: it crashes on large code, and on small at times",
+        )
