@@ -19,6 +19,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "accessible_html",
     "compatibility_tables",
     "error_search",
     "reference_pages",

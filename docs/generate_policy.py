@@ -73,7 +73,7 @@ def _parts() -> Iterator[str]:
             else f"[tool.ltocompat.{table}]"
         )
         yield f"## `{header}`\n\n{_TITLES[table]}\n"
-        yield "| key | example | without it | |\n|---|---|---|---|"
+        yield "| key | example | without it | what it says |\n|---|---|---|---|"
         yield "".join(f"{_row(key)}\n" for key in keys)
     yield _ENVIRONMENT + "".join(f"| `{name}` | {text} |\n" for name, text in _variables())
     yield _CODES
