@@ -104,7 +104,7 @@ def test_the_tables_of_drivers_say_what_the_driver_said(site: Path) -> None:
     column = "R580 (13.0)"
     ptx = {
         row.partition(" (")[0]: cell
-        for (row, branch), cell in cells(site, "PTX \\ driver").items()
+        for (row, branch), cell in cells(site, "PTX (CUDA) \\ driver").items()
         if branch == column
     }
     sass = {

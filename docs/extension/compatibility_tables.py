@@ -114,8 +114,8 @@ def ptx() -> Grid:
             path.write_text(_ENTRY.format(isa=isa), "ascii")
             measured = loads.get(f"ptx/nvrtc-{cuda}-compute_80.ptx")
             cells = _on_drivers(str(path), "PTX-01", date, measured=measured)
-            rows.append((f"{isa} (CUDA {cuda})", cells))
-    return Grid("PTX and drivers", "PTX \\ driver", _drivers(), tuple(rows))
+            rows.append((f"{isa} ({cuda})", cells))
+    return Grid("PTX and drivers", "PTX (CUDA) \\ driver", _drivers(), tuple(rows))
 
 
 def sass() -> Grid:

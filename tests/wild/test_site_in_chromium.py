@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
+import tarfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,3 +71,78 @@ def test_the_small_field_of_every_page_searches_too(browser: Browser, site: Path
 def test_a_search_for_nothing_known_says_so(browser: Browser, site: Path) -> None:
     browser.open(site / "search.html", "?q=zzzzqqqq")
     assert browser.run("document.getElementById('found').textContent").startswith("Nothing")
+
+
+AXE = "axe-core@4.14.1"
+VIOLATIONS = """axe.run().then((result) => result.violations.map(
+  (violation) => [violation.id, violation.nodes.map((node) => node.target.join(" "))]))"""
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The checker of accessibility, as its authors publish it."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("there is no npm on this machine")
+    folder = tmp_path_factory.mktemp("axe")
+    done = subprocess.run(
+        [npm, "pack", "--json", AXE], cwd=folder, check=True, capture_output=True, text=True
+    )
+    (packed,) = json.loads(done.stdout)
+    with tarfile.open(folder / packed["filename"]) as archive:
+        script = archive.extractfile("package/axe.min.js")
+        assert script is not None
+        return script.read().decode("utf-8")
+
+
+def pages(site: Path) -> list[Path]:
+    """Every page, of the pages of rules a few: they are made alike."""
+    few = {"index", "njl-01", "env-08", "lto-13", "ptx-06"}
+    found = sorted(site.rglob("*.html"))
+    return [page for page in found if page.parent.name != "rules" or page.stem in few]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (400, "dark")])
+def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(
+    browser: Browser, site: Path, axe: str, width: int, scheme: str
+) -> None:
+    browser.look(width, scheme)
+    found = {}
+    for page in pages(site):
+        browser.open(page, "?q=error+222" if page.stem == "search" else "")
+        browser.settle()
+        name = str(page.relative_to(site))
+        assert browser.noise == [], name  # before axe looks for styles
+        browser.run(f"{axe};0")
+        violations = browser.run(VIOLATIONS)
+        if violations:
+            found[name] = violations
+        assert browser.run("document.documentElement.scrollWidth") <= width, name
+    assert not found, found
+
+
+def test_a_page_is_used_by_keyboard(browser: Browser, site: Path) -> None:
+    browser.look(1200, "light")
+    browser.open(site / "compatibility.html")
+    browser.press("Tab", 9)
+    assert browser.run("document.activeElement.className").startswith("skip-to-content")
+    browser.press("Enter", 13, "\r")
+    browser.until("location.hash === '#furo-main-content'")
+    reached = []
+    for _ in range(12):
+        browser.press("Tab", 9)
+        reached.append(browser.run("document.activeElement.getAttribute('aria-label')"))
+    assert "LTO-IR and nvJitLink" in reached
+
+
+def test_the_tables_need_no_script(browser: Browser, site: Path) -> None:
+    browser.look(400, "light")
+    browser.ask("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(site / "compatibility.html")
+        assert browser.run("document.querySelectorAll('.grid').length") == 4
+        assert browser.run("getComputedStyle(document.querySelector('.grid th')).position") == (
+            "sticky"
+        )
+    finally:
+        browser.ask("Emulation.setScriptExecutionDisabled", value=False)
