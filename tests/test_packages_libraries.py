@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from every_case import every
 from libraries_made import build, needs_gcc
-from packages_made import judged, library, metadata, told, wheel
+from packages_made import conda, judged, library, metadata, told, wheel
 from test_hosts_windows import image
 
 from ltocompat.model.verdict import Verdict
@@ -339,3 +339,57 @@ def test_installed_packages_are_held_to_the_same(tmp_path: Path) -> None:
         (site / name).parent.mkdir(parents=True, exist_ok=True)
         (site / name).write_bytes(data)
     assert told(judged(site / PLACE)) == {"PKG-07": UNKNOWN}
+
+
+def in_conda(folder: Path, needs: str, *depends: str, limits: str = "") -> dict[str, Verdict]:
+    """The verdicts on a conda package with one library that needs another."""
+    members = {"lib/libx.so": needing(needs, runpath="$ORIGIN")}
+    return told(judged(conda(folder, members, depends, [limits] if limits else [])))
+
+
+@every(
+    "case",
+    [
+        ("libcublas.so.12", "libcublas >=12.4,<13.0a0"),
+        ("libcublas.so.13", "libcublas >=13.0.0.19,<14.0a0"),
+        ("libcublasLt.so.12", "libcublas 12.9.*"),
+        ("libcusparse.so.12", "libcusparse >=12.5,<13"),
+        ("libcufft.so.11", "libcufft >=11.2,<12"),
+        ("libcurand.so.10", "libcurand >=10.3,<11"),
+        ("libcusolver.so.11", "libcusolver >=11.6,<12"),
+        ("libcudart.so.12", "cuda-cudart >=12.4,<13"),
+        ("libnppc.so.12", "libnpp >=12.2,<13"),
+        ("libnvjpeg.so.12", "libnvjpeg >=12.3,<13"),
+        ("libcupti.so.12", "cuda-cupti >=12.4,<13"),
+        ("libcudart.so.12", "cuda-libraries >=12.4,<13"),
+    ],
+)
+def test_packages_of_conda_forge_bring_their_libraries(
+    case: tuple[str, str], tmp_path: Path
+) -> None:
+    """Their names, versions and files: anaconda.org/conda-forge, nvidia redistributables."""
+    assert in_conda(tmp_path, *case) == {}
+
+
+def test_cuda_version_holds_the_libraries_of_conda_forge_to_one_major(tmp_path: Path) -> None:
+    """As conda-forge asks: the library without bounds, and cuda-version with them."""
+    assert in_conda(tmp_path, "libcublas.so.12", "libcublas", "cuda-version >=12,<13") == {}
+    assert in_conda(tmp_path, "libcublas.so.12", "libcublas") == {"PKG-02": UNDOCUMENTED}
+    assert in_conda(tmp_path, "libcublas.so.12", "libcublas >=12") == {"PKG-02": UNDOCUMENTED}
+
+
+@every("depends", ["libcublas >=13,<14", "libcublas 13.*", "libcublas >=11,<12"])
+def test_a_library_of_conda_forge_in_another_major_is_not_the_one_that_is_needed(
+    depends: str, tmp_path: Path
+) -> None:
+    assert in_conda(tmp_path, "libcublas.so.12", depends) == {"PKG-04": FAIL}
+
+
+def test_what_no_line_of_a_conda_package_brings_is_a_note(tmp_path: Path) -> None:
+    """Any package that it depends on may bring it; constrains bring nothing."""
+    for depends in ((), ("libraft",), ("libcusparse >=12,<13",)):
+        assert in_conda(tmp_path, "libcublas.so.12", *depends) == {"PKG-01": OK}
+    limited = in_conda(tmp_path, "libcublas.so.12", limits="libcublas >=12,<13")
+    assert limited == {"PKG-01": OK}
+    (problem,) = judged(conda(tmp_path, {"lib/libx.so": needing("libcublas.so.12")}))[:1]
+    assert problem.remedy == "write depends: libcublas >=12,<13"

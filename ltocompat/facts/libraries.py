@@ -56,6 +56,7 @@ def library_packages() -> dict[str, tuple[LibraryPackage, ...]]:
     return {name: tuple(rows) for name, rows in found.items()}
 
 
+_SUFFIX = re.compile(r"-cu\d\d$")
 # The table is read for these names alone; most libraries need none.
 _LIKELY = re.compile(r"(?:lib)?(?:cu|nv|npp|nccl|mathdx|cal)", re.IGNORECASE)
 
@@ -78,6 +79,27 @@ def folders_of(package: LibraryPackage, file: str) -> frozenset[str]:
         for path in package.files
         if _as_compared(posixpath.basename(path)) == wanted
     )
+
+
+@functools.cache
+def conda_libraries() -> dict[str, str]:
+    """Name of a package of conda-forge -> that on PyPI with the same files, without -cu12."""
+    return {row["conda"]: row["pypi"] for row in table("conda_libraries")["package"]}
+
+
+@functools.cache
+def rows_of(name: str) -> tuple[LibraryPackage, ...]:
+    """The rows of a package on PyPI, or of one on conda-forge, which has all majors of CUDA."""
+    known = library_packages()
+    if name in known:
+        return known[name]
+    same = conda_libraries().get(name)
+    return tuple(row for other in known if family(other) == same for row in known[other])
+
+
+def family(name: str) -> str:
+    """The name of a package for all majors of CUDA: ``nvidia-cublas``."""
+    return conda_libraries().get(name) or _SUFFIX.sub("", name)
 
 
 @functools.cache

@@ -10,7 +10,12 @@ from functools import reduce
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.facts.libraries import library_packages, toolkit_majors, toolkit_packages
+from ltocompat.facts.libraries import (
+    conda_libraries,
+    library_packages,
+    toolkit_majors,
+    toolkit_packages,
+)
 from ltocompat.facts.toolkits import toolkit_pins
 from ltocompat.model.limits import Budget
 from ltocompat.model.target import System
@@ -195,7 +200,7 @@ class Lead(Struct, frozen=True):
 def leads(
     package: Package, others: Sequence[Package] = (), budget: Budget | None = None
 ) -> tuple[Lead, ...]:
-    """Every package with libraries of CUDA that a Python package installs, each way once.
+    """Every package with libraries of CUDA that a package installs, each way once.
 
     Args:
         package: the package to start with.
@@ -206,7 +211,8 @@ def leads(
         LimitExceeded: the time is used up.
     """
     walk = _Walk(package, others, budget or Budget())
-    found = (lead for reached in walk.dependencies() for lead in _leads_of(reached))
+    of = _conda_leads_of if package.kind is Kind.CONDA else _leads_of
+    found = (lead for reached in walk.dependencies() for lead in of(reached))
     return tuple(dict.fromkeys(found))
 
 
@@ -227,6 +233,16 @@ def _leads_of(reached: _Reached) -> Iterator[Lead]:
         found = ()
     if not reached.followed:
         yield from (Lead(name, f"{line}{_STEP}{name}", extra=extra) for name in found)
+
+
+def _conda_leads_of(reached: _Reached) -> Iterator[Lead]:
+    dependency, line = reached.dependency, reached.line
+    if dependency.only_limits:
+        return
+    if dependency.name in conda_libraries():
+        yield Lead(dependency.name, line, dependency.versions)
+    elif dependency.name in _CONDA_METAPACKAGES and not reached.followed:
+        yield from (Lead(name, f"{line}{_STEP}{name}") for name in conda_libraries())
 
 
 def _toolkit_majors_in(alternatives: tuple[str, ...]) -> Iterator[int]:

@@ -16,6 +16,7 @@ from ltocompat.rules.engine.needed_libraries import (
     needed_libraries,
     opened_libraries,
     other_majors,
+    to_depend_on,
     to_require,
 )
 from ltocompat.rules.rule import Problem
@@ -82,7 +83,9 @@ def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -
     remedy = _advice(library, shipped)
     unknown = not_at_hand(shipped.package, shipped.others, shipped.budget)
     verdict = Verdict.OK
-    if variant:
+    if shipped.package.kind is Kind.CONDA:  # any package that it depends on may depend on that
+        text = f"{library.named}, which no line of depends brings by itself"
+    elif variant:
         text = f"{library.named}, which nothing in the metadata brings; another major is brought"
     elif _TORCH in unknown or are_beside_torch(library.hosts):
         text = f"{library.named}, which torch beside it has to bring: alone it fails to load"
@@ -123,6 +126,8 @@ def are_beside_torch(hosts: Sequence[Host]) -> bool:
 
 
 def _advice(library: NeededLibrary, shipped: Shipped) -> str:
+    if shipped.package.kind is Kind.CONDA:
+        return f"write depends: {to_depend_on(library)}"
     majors = {
         cuda_major(lead.package) for lead in leads(shipped.package, shipped.others, shipped.budget)
     }
@@ -140,6 +145,8 @@ def _advice(library: NeededLibrary, shipped: Shipped) -> str:
 
 def of_other_names(shipped: Shipped) -> Iterator[Problem]:
     """PKG-02: dependencies that also admit versions whose file has another name; each once."""
+    if any(require.name == "cuda-version" for require in shipped.package.requires):
+        return  # which holds all libraries of conda-forge to its own major
     seen = set()
     for library in needed_libraries(shipped):
         for lead in shipped.budget.timed(library.leads, every=16):

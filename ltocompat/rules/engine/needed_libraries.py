@@ -12,9 +12,11 @@ from msgspec import Struct
 
 from ltocompat.facts.libraries import (
     LibraryPackage,
+    conda_libraries,
+    family,
     folders_of,
-    library_packages,
     packages_with,
+    rows_of,
 )
 from ltocompat.model.image import Host
 from ltocompat.model.library_name import library_name
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
 _COMPILERS = ("libnvJitLink", "libnvrtc", "libnvrtc-builtins")
-_SUFFIX = re.compile(r"-cu\d\d$")
 # A smaller cuDNN under the same file names, and copies of libraries that others have.
 _OF_JIT = re.compile(r"-jit-|cufftmp")
 _FIRST_WITHOUT_SUFFIX = 13
@@ -77,7 +78,7 @@ class NeededLibrary(Struct, frozen=True):
 
 
 def needed_libraries(shipped: Shipped, *, compilers: bool = False) -> tuple[NeededLibrary, ...]:
-    """What the libraries of a package need and the package doesn't bring; none for conda.
+    """What the libraries of a package need and the package doesn't bring.
 
     Args:
         shipped: the package.
@@ -108,8 +109,7 @@ def opened_libraries(shipped: Shipped) -> tuple[NeededLibrary, ...]:
 
 
 def _looked_for(shipped: Shipped, by_name: Iterable[tuple[str, Host]]) -> tuple[NeededLibrary, ...]:
-    if shipped.package.kind is Kind.CONDA:
-        return ()
+    conda = shipped.package.kind is Kind.CONDA
     own = {posixpath.basename(file).lower() for file in shipped.package.files}
     own |= {host.soname.lower() for host in shipped.hosts if host.soname}
     by_file: dict[str, list[Host]] = {}
@@ -117,12 +117,19 @@ def _looked_for(shipped: Shipped, by_name: Iterable[tuple[str, Host]]) -> tuple[
         if file.lower() not in own:
             by_file.setdefault(file, []).append(host)
     files = shipped.budget.timed(by_file)
-    wanted = {file: found for file in files if (found := packages_with(file))}
+    wanted = {file: found for file in files if (found := _packages_with(file, conda=conda))}
     every_lead = leads(shipped.package, shipped.others, shipped.budget) if wanted else ()
     return tuple(
         _with_leads(file, tuple(by_file[file]), packages, every_lead, shipped.budget)
         for file, packages in shipped.budget.timed(wanted.items(), every=1)
     )
+
+
+def _packages_with(file: str, *, conda: bool) -> tuple[LibraryPackage, ...]:
+    """The packages of NVIDIA's that bring a file; for conda those that conda-forge has, too."""
+    found = packages_with(file)
+    names = conda_libraries().values() if conda and found else ()
+    return tuple(row for row in found if not conda or family(row.name) in names)
 
 
 def _with_leads(
@@ -132,11 +139,11 @@ def _with_leads(
     found: tuple[Lead, ...],
     budget: Budget,
 ) -> NeededLibrary:
-    kin = {_kin(package.name) for package in packages}
+    kin = {family(package.name) for package in packages}
     right: list[Lead] = []
     others: list[Lead] = []
     for lead in budget.timed(found, every=16):
-        if _kin(lead.package) in kin:
+        if family(lead.package) in kin:
             (right if _brings(lead, file) else others).append(lead)
     return NeededLibrary(file, hosts, packages, tuple(right), tuple(others))
 
@@ -157,7 +164,7 @@ def admitted(lead: Lead, file: str) -> tuple[LibraryPackage, ...]:
     specifiers = [SpecifierSet(text) for text in lead.versions or ("",)]
     return tuple(
         row
-        for row in library_packages().get(lead.package, ())
+        for row in rows_of(lead.package)
         if any(platform.startswith("win") == windows for platform in row.platforms)
         and any(_admits(specifier, row) for specifier in specifiers)
     )
@@ -182,16 +189,11 @@ def later_major(lead: Lead) -> int | None:
     """
     from packaging.specifiers import SpecifierSet
 
-    newest = max((row.major for row in library_packages().get(lead.package, ())), default=None)
+    newest = max((row.major for row in rows_of(lead.package)), default=None)
     if newest is None or suffix_major(lead.package) is not None:
         return None
     beyond = f"{newest + 1}.0"
     return newest + 1 if any(SpecifierSet(t).contains(beyond) for t in lead.versions) else None
-
-
-def _kin(package: str) -> str:
-    """Its name for all majors of CUDA."""
-    return _SUFFIX.sub("", package)
 
 
 def _admits(specifier: SpecifierSet, row: LibraryPackage) -> bool:
@@ -233,6 +235,13 @@ def to_require(library: NeededLibrary, majors: frozenset[int]) -> tuple[str, ...
 def cuda_major(package: str) -> int:
     """The major of CUDA that a package of NVIDIA's is for."""
     return suffix_major(package) or _FIRST_WITHOUT_SUFFIX
+
+
+def to_depend_on(library: NeededLibrary) -> str:
+    """What conda takes for a library: ``libcublas >=12,<13``."""
+    row = library.packages[0]
+    name = next(conda for conda, pypi in conda_libraries().items() if pypi == family(row.name))
+    return f"{name} {_range(row)}"
 
 
 def _range(row: LibraryPackage) -> str:
