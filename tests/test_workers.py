@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from fatbin_writer import KINDS, EntrySpec, entry, region
+from package_writer import zip_of
 from samples import FOLDER
 
 import ltocompat
@@ -20,6 +21,7 @@ from ltocompat import UnreadableInput
 from ltocompat.scan import parallel, slices, workers
 
 NUMBERS = list(range(40))
+LIBRARY = (FOLDER / "objects" / "libaxpy.a").read_bytes()
 
 
 def no_child_is_left() -> bool:
@@ -188,3 +190,53 @@ def test_an_interrupted_run_ends_with_its_workers(tmp_path: Path) -> None:
     run.wait(timeout=20)
     for process in output.read_text().split():
         assert not Path("/proc", process).exists()
+
+
+JUDGED_IN_SLICES = """
+import sys
+from ltocompat.commands.policy.values import NO_POLICY
+from ltocompat.scan import parallel, slices, walk, workers
+import ltocompat
+
+parallel._WORTH_A_PROCESS = slices.LARGE = walk._SLICED = 1
+slices._STEP = 500
+targets = ["driver=535,gpu=a100", "driver=580.65.06,gpu=h100,nvjitlink=13.0"]
+started = []
+of_pool = workers.Pool.__init__
+
+def counted(self, *arguments):
+    started.append(1)
+    of_pool(self, *arguments)
+
+workers.Pool.__init__ = counted
+
+def answers(processes):
+    workers._cores = lambda: processes
+    for path in sys.argv[1:]:
+        yield list(ltocompat.inspect(path))
+        yield list(ltocompat.check(path, targets, on_error=str))
+        yield list(ltocompat.require(path, on_error=str))
+        yield list(ltocompat.matrix(path, on_error=str))
+        yield list(ltocompat.audit(path, NO_POLICY, on_error=str))
+
+one = list(answers(1))
+assert not started
+for processes in (2, 5):
+    assert list(answers(processes)) == one
+assert len(started) > 10
+print("equal")
+"""
+
+
+def test_every_verb_says_with_several_processes_what_it_says_with_one(tmp_path: Path) -> None:
+    """Of a file of many regions, equal ones among them, and of one in a package."""
+    pieces = sorted((FOLDER / "fatbin").glob("*.fatbin"))[::2] * 2
+    host = (FOLDER / "objects" / "libsaxpy.so").read_bytes()
+    library = tmp_path / "libx.so"
+    library.write_bytes(host + b"".join(piece.read_bytes() for piece in pieces))
+    package = tmp_path / "x.zip"
+    package.write_bytes(zip_of(("a/libx.so", library.read_bytes()), ("libaxpy.a", LIBRARY)))
+    paths = [str(library), str(package), str(FOLDER / "objects" / "libaxpy.a")]
+    command = [sys.executable, "-c", JUDGED_IN_SLICES, *paths]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout == "equal\n", done.stderr

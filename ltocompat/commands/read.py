@@ -18,7 +18,7 @@ from ltocompat.commands.check import Targets, as_sequence, resolve_targets
 from ltocompat.commands.failures import OnError
 from ltocompat.commands.matrix import linker_targets, matrices
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
-from ltocompat.commands.read_artifacts import ArtifactReader, ScanOptions
+from ltocompat.commands.read_artifacts import ArtifactReader, ScanOptions, has_sources
 from ltocompat.commands.trial_advice import advising_trials
 from ltocompat.commands.weigh import weight_of
 from ltocompat.files.byteview import ByteView
@@ -328,14 +328,17 @@ class _Reader:
         weigher = Weigher(kernels=False)
         chunks: list[bytes] = []
         self._second_pass.fold(_keeping(batches, chunks, weigher), summaries)
+        together, apart = summaries.summary(place.path, apart=False), summaries.summary(place.path)
+        if any(group.loose for group in together.groups):
+            together.has_sources = apart.has_sources = has_sources(package)
         return _Kept(
             place,
             size,
             sha256,
             package,
             chunks,
-            summaries.summary(place.path, apart=False),
-            summaries.summary(place.path),
+            together,
+            apart,
             weigher.measured,
             self._settings.limits,
         )

@@ -16,23 +16,24 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.failures import with_failures
+from ltocompat.files.byteview import ByteView
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.failure import Failure, Progress, reporter
-from ltocompat.model.image import CUDA_SOURCES, Skipped
+from ltocompat.model.image import CUDA_SOURCES, Module, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
-from ltocompat.model.signature import KernelsToCount, ModuleSignature, module_signature
-from ltocompat.model.symbols import SymbolsToRead
+from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Target
 from ltocompat.model.trial_answer import Trials
 from ltocompat.packages.reading import package_of
+from ltocompat.packages.values import Package
 from ltocompat.rules.engine.kernel_counts import kernels_to_count
 from ltocompat.rules.engine.symbols_to_read import symbols_to_read
 from ltocompat.scan import parallel, walk
+from ltocompat.scan.deciding import DecidingReader, Wanted
 from ltocompat.scan.parallel import OnError
-from ltocompat.scan.second_pass import with_symbols
-from ltocompat.scan.summarize import KernelReader, SummaryBuilder
+from ltocompat.scan.summarize import SummaryBuilder
 from ltocompat.scan.walk import Batch, ScanSettings
 
 if TYPE_CHECKING:
@@ -128,8 +129,7 @@ class ArtifactReader:
 
     def __init__(self, reading: ScanOptions) -> None:
         self._reading = reading
-        self._wanted: dict[ModuleSignature, KernelsToCount] = {}
-        self._symbols: dict[ModuleSignature, SymbolsToRead] = {}
+        self._wanted: dict[ModuleSignature, Wanted] = {}
 
     def of_path(self, text: str) -> Iterator[ArtifactSummary]:
         """The summaries of the files at a path.
@@ -175,54 +175,60 @@ class ArtifactReader:
         reading = self._reading
         summary = SummaryBuilder(apart=reading.apart, members=file.members)
         try:
-            self.fold(walk.batches(file, reading.settings), summary)
+            with walk.opened(file.path, reading.settings.limits) as view:
+                self.take(view, file, summary)
         except UnreadableInput as error:
             if named:
                 raise
             summary.skip(Skipped(file, str(error)))
         whole = summary.summary(file.path)
         if any(group.loose for group in whole.groups):
-            whole.has_sources = _has_sources(file.path, reading.settings.limits)
+            package = package_of(file.path, reading.settings.limits)
+            whole.has_sources = has_sources(package)
         return whole
 
-    def fold(self, batches: Iterable[Batch], summary: SummaryBuilder) -> None:
-        """Fold the batches of one file as they come, with the second pass over each of them."""
+    def take(self, view: ByteView, file: Place, summary: SummaryBuilder) -> None:
+        """Add the records of one file whose bytes are at hand."""
         reading = self._reading
-        kernels = KernelReader()
+        if reading.alone:
+            self.fold(walk.batches_of_view(view, file, reading.settings), summary)
+            return
+        describer = DecidingReader(self._wanted_of, reading.settings.detail)
+        for record in walk.records_of_view(view, file, reading.settings, describer):
+            summary.take(record)
+
+    def fold(self, batches: Iterable[Batch], summary: SummaryBuilder) -> None:
+        """Fold the batches of one file as they come; linkers and drivers are asked about each."""
+        reading = self._reading
+        reader = DecidingReader(self._wanted_of, reading.settings.detail)
         try_modules = None if reading.tries is None else reading.tries()
         for found in batches:
             batch = found
             if reading.narrower is not None:
                 batch = batch.with_modules(reading.narrower.narrow(batch.modules))
             trials = _trials(batch.modules, try_modules)
-            signatures = [module_signature(module) for _, module in batch.modules]
-            wanted = [self._kernels_to_count(signature) for signature in signatures]
-            batch = kernels.read(batch, signatures, wanted, trials)
-            symbols = [self._symbols_to_read(signature) for signature in signatures]
-            summary.take(with_symbols(batch, symbols), trials)
+            decided = [
+                reader.settle(reader.decide(stored, module, outcome))
+                for (stored, module), outcome in zip(batch.modules, trials, strict=True)
+            ]
+            outcomes = iter(trials)
+            for record in batch.with_modules(decided).records:
+                summary.take(record, next(outcomes) if isinstance(record, Module) else None)
 
-    def _kernels_to_count(self, signature: ModuleSignature) -> KernelsToCount:
-        """Whose kernels decide something of a module, as the rules say."""
+    def _wanted_of(self, signature: ModuleSignature) -> Wanted:
+        """What to read of a module, as the rules say."""
         wanted = self._wanted.get(signature)
         if wanted is None:
             reading = self._reading
-            wanted = kernels_to_count(signature, reading.targets, all_ptx=reading.for_require)
-            self._wanted[signature] = wanted
-        return wanted
-
-    def _symbols_to_read(self, signature: ModuleSignature) -> SymbolsToRead:
-        """Whose symbols decide something of a module, as the rules say."""
-        wanted = self._symbols.get(signature)
-        if wanted is None:
-            reading = self._reading
-            wanted = symbols_to_read(signature, reading.targets, one_link=reading.one_link)
-            self._symbols[signature] = wanted
+            wanted = self._wanted[signature] = Wanted(
+                kernels_to_count(signature, reading.targets, all_ptx=reading.for_require),
+                symbols_to_read(signature, reading.targets, one_link=reading.one_link),
+            )
         return wanted
 
 
-def _has_sources(path: str, limits: Limits) -> bool:
+def has_sources(package: Package | None) -> bool:
     """Whether a package brings sources of CUDA, which its programs may compile when they run."""
-    package = package_of(path, limits)
     return package is not None and any(name.endswith(CUDA_SOURCES) for name in package.files)
 
 

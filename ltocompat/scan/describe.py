@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -75,6 +75,25 @@ def describe_module(module: StoredModule, detail: Detail) -> tuple[Module, list[
         if unread is not None:
             skipped.append(unread)
     return Module(module.place, module.section, module.registered, tuple(images)), skipped
+
+
+class Headers:
+    """Describes modules by their headers, and as far as ``detail`` asks."""
+
+    def __init__(self, detail: Detail) -> None:
+        self._detail = detail
+
+    def fresh(self) -> Headers:
+        """Nothing is remembered."""
+        return self
+
+    def describe(self, stored: StoredModule) -> tuple[Module, Sequence[Skipped]]:
+        """A module, and which of its images can't be read."""
+        return describe_module(stored, self._detail)
+
+    def settle(self, described: Module) -> Module:
+        """A module is what it is, whatever lies in front of it."""
+        return described
 
 
 class _Facts(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.symbols import DeviceSymbols, SymbolsToRead
 from ltocompat.scan.describe import Detail, describe, image_bytes
 from ltocompat.scan.device_symbols import of_cubin, of_ptx
-from ltocompat.scan.walk import Batch, ScanSettings, opened, stored_in_file
+from ltocompat.scan.walk import ScanSettings, opened, stored_in_file
 
 _CODE = (ImageKind.SASS, ImageKind.PTX)
 
@@ -86,23 +86,16 @@ def _of_module(stored: StoredModule, *, every_image: bool) -> ModuleKernels:
     return ModuleKernels(tuple(names), all_read)
 
 
-def with_symbols(batch: Batch, wanted: Sequence[SymbolsToRead]) -> Batch:
-    """The batch, with the symbols that are wanted.
+def with_symbols(stored: StoredModule, module: Module, wanted: SymbolsToRead) -> Module:
+    """The module, with the symbols that are wanted.
 
     Args:
-        batch: as ``walk.batches`` gave it; its bytes can still be read.
-        wanted: of which images of its modules, in their order.
+        stored: the module, whose bytes can be read.
+        module: as it is described.
+        wanted: of which images.
     """
-    rows = zip(batch.modules, wanted, strict=True)
-    return batch.with_modules(
-        [
-            _read(stored, module, numbers) if numbers.undefined or numbers.every else module
-            for (stored, module), numbers in rows
-        ]
-    )
-
-
-def _read(stored: StoredModule, module: Module, wanted: SymbolsToRead) -> Module:
+    if not (wanted.undefined or wanted.every):
+        return module
     images = list(module.images)
     for number in wanted.undefined:
         if images[number].symbols is None:  # PTX shows them where its kernels are counted

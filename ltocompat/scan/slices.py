@@ -10,10 +10,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
-from ltocompat.files.byteview import ByteView
+from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.files.objects import ObjectFile
@@ -21,7 +22,6 @@ from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.image import Module, Skipped
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.place import Place
-from ltocompat.scan.describe import Detail, describe_module
 from ltocompat.scan.workers import Pool
 
 LARGE = 64 * MIB
@@ -31,25 +31,66 @@ _SLICES = 4  # for each worker: some take longer than others
 _STEP = 4 * MIB
 
 
-class Slice(Struct, frozen=True):
+D = TypeVar("D")
+"""A module as a describer hands it from process to process."""
+
+
+class Describer(Protocol[D]):
+    """Makes records of what is stored, in two steps: only the second one knows what lies before."""
+
+    def fresh(self) -> Describer[D]:
+        """The same for modules that others lie in front of."""
+
+    def describe(self, stored: StoredModule) -> tuple[D, Sequence[Skipped]]:
+        """A module, and which of its images can't be read."""
+
+    def settle(self, described: D) -> Module:
+        """The module, once all in front of it were settled."""
+
+
+def described(
+    stored: StoredModule | Skipped, describer: Describer[D]
+) -> Iterator[Module | Skipped]:
+    """What is said of something that is stored."""
+    if isinstance(stored, Skipped):
+        yield stored
+        return
+    module, unread = describer.describe(stored)
+    yield describer.settle(module)
+    yield from unread
+
+
+class Slicing(Struct, Generic[D], frozen=True):
+    """How large files are read: by so many processes, and who describes their modules."""
+
+    jobs: int
+    describer: Describer[D]
+
+
+def worth_it(view: ByteView) -> bool:
+    """Whether several processes read a file sooner; they share one that has a descriptor."""
+    return view.size >= LARGE and isinstance(view.source, FileSource)
+
+
+class Slice(Struct, Generic[D], frozen=True):
     """What came of one slice.
 
     Attributes:
-        records: the modules and skipped places.
+        records: the modules, as they were described, and skipped places.
         first: offset of the first thing that was looked at, None where there is nothing.
         end: where the last of them ends, bytes from the start of the file.
         covered: what was accounted for, from offset to offset.
         decoded: bytes that images were decoded to.
     """
 
-    records: list[Module | Skipped]
+    records: list[D | Skipped]
     first: int | None
     end: int
     covered: list[tuple[int, int]]
     decoded: int
 
 
-class SlicedFile(Struct, frozen=True):
+class SlicedFile(Struct, Generic[D], frozen=True):
     """A file to be read in slices.
 
     Attributes:
@@ -57,14 +98,14 @@ class SlicedFile(Struct, frozen=True):
         place: its place.
         host: what it is around the device code.
         budget: its account.
-        detail: what to read beyond the headers.
+        describer: describes its modules.
     """
 
     view: ByteView
     place: Place
     host: ObjectFile | None
     budget: Budget
-    detail: Detail
+    describer: Describer[D]
 
     def spans(self, jobs: int) -> list[tuple[int, int]]:
         """What so many processes read, from offset to offset."""
@@ -72,7 +113,7 @@ class SlicedFile(Struct, frozen=True):
 
     def workers(
         self, spans: Sequence[tuple[int, int]], jobs: int
-    ) -> Pool[tuple[int, int], Slice | None]:
+    ) -> Pool[tuple[int, int], Slice[D] | None]:
         """So many processes, which begin to read."""
         # Once, and not by every worker.
         import ahocorasick_rs  # noqa: F401
@@ -92,17 +133,22 @@ class SlicedFile(Struct, frozen=True):
             found.add(min(region, wanted + step // 2, size))
         return sorted(found)
 
-    def read(self, span: tuple[int, int]) -> Slice | None:
+    def read(self, span: tuple[int, int]) -> Slice[D] | None:
         """A slice by itself; None where a limit is in the way."""
         budget = Budget(self.budget.limits, deadline=self.budget.deadline)
         walk = FatbinWalk(self.view, self.place, self.host, budget, span[0])
-        records: list[Module | Skipped] = []
+        describer = self.describer.fresh()
+        records: list[D | Skipped] = []
         skipped = 0
         try:
             for stored in walk.until(span[1]):
-                described = self._described(stored)
-                records += described
-                skipped += sum(isinstance(record, Skipped) for record in described)
+                if isinstance(stored, Skipped):
+                    unread: Sequence[Skipped] = (stored,)
+                else:
+                    described, unread = describer.describe(stored)
+                    records.append(described)
+                records += unread
+                skipped += len(unread)
                 if skipped > budget.limits.skipped:  # a flood, which is folded as it comes
                     return None
         except LimitExceeded:
@@ -110,7 +156,7 @@ class SlicedFile(Struct, frozen=True):
         return Slice(records, walk.first, walk.position, walk.covered, budget.decoded)
 
     def joined(
-        self, spans: Iterable[tuple[int, int]], slices: Iterable[Slice | None]
+        self, spans: Iterable[tuple[int, int]], slices: Iterable[Slice[D] | None]
     ) -> Iterator[Module | Skipped]:
         """What one process finds, from slices that were read by themselves."""
         walk = FatbinWalk(self.view, self.place, self.host, self.budget)
@@ -119,23 +165,21 @@ class SlicedFile(Struct, frozen=True):
                 if part is not None and self._fits(part, walk.position):
                     self.budget.decoded += part.decoded
                     walk.go_on(part.end, part.covered)
-                    yield from part.records
+                    for record in part.records:
+                        if isinstance(record, Skipped):
+                            yield record
+                        else:
+                            yield self.describer.settle(record)
                 else:
                     for stored in walk.until(span[1]):
-                        yield from self._described(stored)
+                        yield from described(stored, self.describer)
         except LimitExceeded as error:
             yield walk.rest(error)
         else:
             yield from walk.gaps()
 
-    def _fits(self, part: Slice, position: int) -> bool:
+    def _fits(self, part: Slice[D], position: int) -> bool:
         """Whether a walk that has come to ``position`` finds the same, and within the limits."""
         decoded = self.budget.decoded + part.decoded
         in_front = part.first is None or position <= part.first
         return in_front and decoded <= self.budget.limits.total_bytes
-
-    def _described(self, stored: StoredModule | Skipped) -> Sequence[Module | Skipped]:
-        if isinstance(stored, Skipped):
-            return (stored,)
-        module, unread = describe_module(stored, self.detail)
-        return (module, *unread)

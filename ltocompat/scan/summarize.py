@@ -1,8 +1,6 @@
 """From the records of a file to its summary: what verdicts rest on, however many modules it has.
 
-A file is read in two passes, batch by batch. The first describes modules by their headers (see
-``walk.batches``). The second, ``KernelReader``, reads the kernels of those modules that the caller
-names; what matters to a verdict is not decided here.
+A file is read in two passes, module by module: by headers, then what decides (``deciding.py``).
 """
 
 from __future__ import annotations
@@ -12,107 +10,21 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.cuda_tag import tagged_path
-from ltocompat.model.image import Host, Image, ImageKind, Module, Skipped
-from ltocompat.model.signature import KernelsToCount, ModuleSignature, module_signature
-from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials
+from ltocompat.model.image import Host, Image, ImageKind, Module, Record, Skipped
+from ltocompat.model.signature import module_signature
+from ltocompat.model.trial_answer import Trials
 from ltocompat.model.variant import Variant, variant_of
-from ltocompat.scan.describe import Detail, any_kernel, describe
 from ltocompat.scan.variants import find_variants
-from ltocompat.scan.walk import Batch
 
 _MOST_SKIPPED = 20
-_LARGE = 16 << 10
 _MOST_HOSTS = 10_000
 _TESTS = frozenset({"test", "tests"})
 # The archive and the start of its object, on Linux and Windows (CUDA 12.0 to 13.5).
 _DEVICE_RUNTIME = frozenset({"libcudadevrt.a", "cudadevrt.lib"})
 _OF_DEVICE_RUNTIME = "cuda_device_runtime."
 _MOST_PLACES = 1 << 16  # of a group; the largest libraries have a few thousand modules
-
-_Alike = tuple[tuple[str, ...], ModuleSignature, tuple[tuple[TrialKey, TrialOutcome], ...]]
-"""Modules of one innermost file that have a signature and that linkers treated alike."""
-
-
-class KernelReader:
-    """The second pass over one file: reads whether images have kernels, where that is asked for.
-
-    Once a module that is not for a GPU turned out to have kernels, those that are alike are not
-    read for that. Alike are only modules of one innermost file: a library is judged the same alone
-    and in a package.
-    """
-
-    def __init__(self) -> None:
-        self._filled: set[_Alike] = set()
-
-    def read(
-        self,
-        batch: Batch,
-        signatures: Sequence[ModuleSignature],
-        wanted: Sequence[KernelsToCount],
-        trials: Sequence[Trials],
-    ) -> Batch:
-        """The batch, with the kernels that are wanted.
-
-        Args:
-            batch: as ``walk.batches`` gave it; its bytes can still be read.
-            signatures: of its modules, in their order.
-            wanted: of which images of its modules to count the kernels, in their order.
-            trials: what linkers and drivers did with its modules, in their order.
-        """
-        rows = zip(batch.modules, signatures, wanted, trials, strict=True)
-        return batch.with_modules(
-            [
-                self._with_kernels(stored, module, _alike(module, signature, outcomes), images)
-                if images.picked or images.any_of
-                else module
-                for (stored, module), signature, images, outcomes in rows
-            ]
-        )
-
-    def _with_kernels(
-        self, stored: StoredModule, module: Module, alike: _Alike, wanted: KernelsToCount
-    ) -> Module:
-        images = list(module.images)
-        for number in wanted.picked:
-            if not _surely_has_kernels(stored.images[number]):
-                images[number] = _counted(stored.images[number], images[number])
-        if alike not in self._filled and _any_kernels(stored, images, wanted.any_of):
-            self._filled.add(alike)
-        return replace(module, images=tuple(images))
-
-
-def _alike(module: Module, signature: ModuleSignature, trials: Trials) -> _Alike:
-    return module.place.members, signature, tuple(trials.items())
-
-
-def _any_kernels(stored: StoredModule, images: list[Image], numbers: Sequence[int]) -> bool:
-    """Whether one of these images has kernels; looks no further than to the first."""
-    for number in numbers:
-        if _surely_has_kernels(stored.images[number]):
-            return True
-        if images[number].kernels is None:
-            images[number] = _counted(stored.images[number], images[number])
-        if images[number].kernels != ():  # None: they can't be read
-            return True
-    return False
-
-
-def _counted(stored: StoredImage, image: Image) -> Image:
-    """An image with the first of its kernels.
-
-    Of a cubin nothing else is taken over: large ones of its signature are not read this far.
-    """
-    if image.kind is ImageKind.SASS:
-        return replace(image, kernels=any_kernel(stored))
-    return describe(stored, Detail(any_kernel=True))[0]
-
-
-def _surely_has_kernels(stored: StoredImage) -> bool:
-    """Whether to leave a cubin unread: one without kernels has nothing to be large with."""
-    return stored.kind is ImageKind.SASS and (stored.stored_size or 0) > _LARGE
 
 
 def waits_for_device_link(host: Host) -> bool:
@@ -143,16 +55,14 @@ class SummaryBuilder:
         self.skipped: list[Skipped] = []
         self._skipped_count = 0
 
-    def take(self, batch: Batch, trials: Sequence[Trials]) -> None:
-        """Add a batch, and what linkers and drivers did with its modules, in their order."""
-        outcomes = iter(trials)
-        for record in batch.records:
-            if isinstance(record, Module):
-                self.add_module(record, next(outcomes))
-            elif isinstance(record, Host):
-                self.add_host(record)
-            elif isinstance(record, Skipped):
-                self.skip(record)
+    def take(self, record: Record, trials: Trials | None = None) -> None:
+        """Add a record; of a module with what linkers and drivers did with it."""
+        if isinstance(record, Module):
+            self.add_module(record, trials or {})
+        elif isinstance(record, Host):
+            self.add_host(record)
+        elif isinstance(record, Skipped):
+            self.skip(record)
 
     def skip(self, skipped: Skipped) -> None:
         """Add a place that can't be read."""

@@ -13,7 +13,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import islice
 
 from msgspec import Struct, field
@@ -34,13 +34,16 @@ from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Budget, Limits
 from ltocompat.model.place import Place
 from ltocompat.model.watchdog import watched_steps
 from ltocompat.scan import parallel, slices, workers
-from ltocompat.scan.describe import Detail, describe_module
+from ltocompat.scan.describe import Detail, Headers
+from ltocompat.scan.slices import D, Describer, Slicing
 
 Stored = StoredModule | Skipped | Host
 Modules = Sequence[tuple[StoredModule, Module]]
 """Modules as stored, and as described."""
 
 _BATCH = 1024
+_SLICED = slices.LARGE // 4
+"""No package of fewer bytes holds a file that is worth processes."""
 
 
 class ScanSettings(Struct, frozen=True):
@@ -157,51 +160,45 @@ def files(place: Place, limits: Limits) -> Iterator[Place | Skipped]:
         yield found if isinstance(found, Skipped) else Place(found)
 
 
-def records_of_view(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Record]:
-    """The records of one file whose bytes are at hand; ``place`` names it, or a place in it."""
+def records_of_view(
+    view: ByteView,
+    place: Place,
+    settings: ScanSettings,
+    describer: Describer[D] | None = None,
+) -> Iterator[Record]:
+    """The records of one file, by several processes where that is sooner done.
+
+    Args:
+        view: its bytes.
+        place: names it, or a place in it.
+        settings: how to read.
+        describer: describes its modules; None: by their headers, as the settings say.
+    """
+    if describer is None:
+        yield from records_of_view(view, place, settings, Headers(settings.detail))
+        return
     counted = _Count(Place(place.path), settings.limits)
-    for record in _records(view, place, settings):
-        if counted.passes(record):
-            yield record
+    slicing = None
+    if place == Place(place.path) and view.size >= _SLICED and isinstance(view.source, FileSource):
+        jobs = workers.available(settings.jobs)
+        slicing = None if jobs < 2 else Slicing(jobs, describer)
+    for found in _in_file(view, place, settings, slicing):
+        if isinstance(found, StoredModule):
+            records = slices.described(found, describer)
+            yield from (record for record in records if counted.passes(record))
+        elif counted.passes(found):
+            yield found
     yield from counted.rest()
     yield counted.artifact(view.size)
-
-
-def _records(
-    view: ByteView, place: Place, settings: ScanSettings
-) -> Iterator[Module | Skipped | Host]:
-    """What lies in a file, by several processes where that is sooner done."""
-    jobs = 1
-    if place == Place(place.path) and view.size >= slices.LARGE:
-        jobs = workers.available(settings.jobs)
-    budget = Budget(settings.limits)
-    host = None
-    if jobs > 1 and container_of(view, budget) is None:
-        with suppress(LimitExceeded):  # which a walk from the front comes upon again, and says
-            host = read_host(view, budget)
-    if host is None:
-        for stored in stored_in_file(view, place, settings):
-            yield from _described(stored, settings.detail)
-        return
-    yield from (Skipped(place, problem) for problem in host.problems)
-    sliced = slices.SlicedFile(view, place, host, budget, settings.detail)
-    spans = sliced.spans(jobs)
-    with sliced.workers(spans, jobs) as found:
-        described = _needing_in_time(host, place)  # while they read
-        for record in sliced.joined(spans, found):
-            if isinstance(record, Module):
-                settings.report(place.path, record.place.offset or 0, view.size)
-            yield record
-    if described is not None:
-        yield described
 
 
 def batches_of_view(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Batch]:
     """The same in batches."""
     counted = _Count(Place(place.path), settings.limits)
     found = stored_in_file(view, place, settings)
+    headers = Headers(settings.detail)
     while chunk := list(islice(found, _BATCH)):
-        described = (record for stored in chunk for record in _described(stored, settings.detail))
+        described = (record for stored in chunk for record in _described(stored, headers))
         records = tuple(record for record in described if counted.passes(record))
         yield Batch(records, tuple(stored for stored in chunk if isinstance(stored, StoredModule)))
     yield Batch((*counted.rest(), counted.artifact(view.size)))
@@ -298,10 +295,20 @@ def stored_in_file(view: ByteView, place: Place, settings: ScanSettings) -> Iter
 
     ``place`` may name a member or an image; then only what lies there is given.
     """
+    for found in _in_file(view, place, settings, None):
+        if not isinstance(found, Module):
+            yield found
+
+
+def _in_file(
+    view: ByteView, place: Place, settings: ScanSettings, slicing: Slicing[D] | None
+) -> Iterator[Stored | Module]:
+    """The same; of files that are read in slices their modules as they are described."""
     budget = Budget(settings.limits)
     top = Place(place.path)
     whole = place == top
-    for stored in watched_steps(_stored(view, top, place, budget, settings), budget):
+    found = _stored(view, top, place, budget, settings, slicing)
+    for stored in watched_steps(found, budget):
         if settings.progress is not None and not isinstance(stored, Skipped):
             settings.report(place.path, _reached(stored, budget), view.size)
         if whole:
@@ -318,17 +325,22 @@ def stored_in_file(view: ByteView, place: Place, settings: ScanSettings) -> Iter
                 yield replace(stored, images=images, size=None)
 
 
-def _reached(stored: StoredModule | Host, budget: Budget) -> int:
+def _reached(stored: StoredModule | Module | Host, budget: Budget) -> int:
     """How far the file has been read: in a container, to the member at hand."""
     return budget.reached if stored.place.members else stored.place.offset or 0
 
 
-def _stored(
-    view: ByteView, at: Place, wanted: Place, budget: Budget, settings: ScanSettings
-) -> Iterator[Stored]:
+def _stored(  # noqa: PLR0917 - its own state, from container to container
+    view: ByteView,
+    at: Place,
+    wanted: Place,
+    budget: Budget,
+    settings: ScanSettings,
+    slicing: Slicing[D] | None,
+) -> Iterator[Stored | Module]:
     container = container_of(view, budget)
     if container is None:
-        yield from _stored_in_plain_file(view, at, budget)
+        yield from _stored_in_plain_file(view, at, budget, slicing)
         return
     if len(at.members) >= settings.limits.depth:
         reason = f"containers are nested deeper than {settings.limits.depth}"
@@ -341,34 +353,62 @@ def _stored(
                 if not at.members:
                     budget.reached = member.position
                 if concerns(member.place, wanted):
-                    yield from _stored(member.view, member.place, wanted, budget, settings)
+                    inside, where = member.view, member.place
+                    yield from _stored(inside, where, wanted, budget, settings, slicing)
             else:
                 yield member
     except LimitExceeded as error:
         yield Skipped(at, f"the rest is not read: {error}", None, error.limit)
 
 
-def _stored_in_plain_file(view: ByteView, place: Place, budget: Budget) -> Iterator[Stored]:
+def _stored_in_plain_file(
+    view: ByteView, place: Place, budget: Budget, slicing: Slicing[D] | None
+) -> Iterator[Stored | Module]:
     try:
-        yield from _host_and_code(view, place, budget)
+        yield from _host_and_code(view, place, budget, slicing)
     except LimitExceeded as error:
         yield Skipped(place, f"the rest is not read: {error}", view.size, error.limit)
 
 
-def _host_and_code(view: ByteView, place: Place, budget: Budget) -> Iterator[Stored]:
+def _host_and_code(
+    view: ByteView, place: Place, budget: Budget, slicing: Slicing[D] | None
+) -> Iterator[Stored | Module]:
     host = read_host(view, budget)
     if host is None:
         whole = _whole_file(view, place, budget)
         if whole is not None:
             yield whole
             return
-    else:
-        yield from (Skipped(place, problem) for problem in host.problems)
+        yield from FatbinWalk(view, place, host, budget)
+        return
+    yield from (Skipped(place, problem) for problem in host.problems)
+    if slicing is not None and slices.worth_it(view):
+        yield from _sliced(slicing, view, place, host, budget)
+        return
     yield from FatbinWalk(view, place, host, budget)
-    if host is not None:
-        described = _needing(host, place)
-        if described is not None:
-            yield described
+    described = _needing(host, place)
+    if described is not None:
+        yield described
+
+
+def _sliced(
+    slicing: Slicing[D], view: ByteView, place: Place, host: ObjectFile, budget: Budget
+) -> Iterator[Skipped | Module | Host]:
+    """The same by several processes, while this one reads what the file needs."""
+    sliced = slices.SlicedFile(view, place, host, budget, slicing.describer)
+    spans = sliced.spans(slicing.jobs)
+    described: Host | None = None
+    error: LimitExceeded | None = None
+    with sliced.workers(spans, slicing.jobs) as found:
+        try:
+            described = _needing(host, place)
+        except LimitExceeded as limit:  # which one process comes upon behind the code
+            error = limit
+        yield from sliced.joined(spans, found)
+    if error is not None:
+        raise error
+    if described is not None:
+        yield described
 
 
 def _needing(host: ObjectFile, place: Place) -> Host | None:
@@ -378,13 +418,6 @@ def _needing(host: ObjectFile, place: Place) -> Host | None:
     described = host.describe(place, exports=tagged is not None)
     needs = described.undefined_registrations or described.nvjitlink_imports or described.libraries
     return described if needs or described.linked or not place.members else None
-
-
-def _needing_in_time(host: ObjectFile, place: Place) -> Host | Skipped | None:
-    try:
-        return _needing(host, place)
-    except LimitExceeded as error:
-        return Skipped(place, f"what the file needs is not read: {error}", None, error.limit)
 
 
 def _whole_file(view: ByteView, place: Place, budget: Budget) -> StoredModule | None:
@@ -407,9 +440,6 @@ def _whole_file(view: ByteView, place: Place, budget: Budget) -> StoredModule | 
     return StoredModule(place, None, None, (image,))
 
 
-def _described(stored: Stored, detail: Detail) -> Sequence[Module | Skipped | Host]:
+def _described(stored: Stored, headers: Headers) -> Iterator[Module | Skipped | Host]:
     """The same, with every image decoded as far as it takes to say who made it."""
-    if isinstance(stored, StoredModule):
-        module, skipped = describe_module(stored, detail)
-        return (module, *skipped) if skipped else (module,)
-    return (stored,)
+    return iter((stored,)) if isinstance(stored, Host) else slices.described(stored, headers)

@@ -17,7 +17,7 @@ from ltocompat.model.image import Module, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.place import Place
 from ltocompat.scan import workers
-from ltocompat.scan.describe import Detail
+from ltocompat.scan.describe import Detail, Headers
 from ltocompat.scan.slices import SlicedFile
 from ltocompat.scan.walk import ScanSettings, records_of_view
 
@@ -64,9 +64,9 @@ def files(draw: st.DrawFn) -> bytes:
     return bytes(data[: draw(st.integers(len(data) * 3 // 4, len(data)))])
 
 
-def sliced(data: bytes, limits: Limits = DEFAULT_LIMITS) -> SlicedFile:
+def sliced(data: bytes, limits: Limits = DEFAULT_LIMITS) -> SlicedFile[Module]:
     view, budget = ByteView.of(data), Budget(limits)
-    return SlicedFile(view, PLACE, read_host(view, budget), budget, Detail())
+    return SlicedFile(view, PLACE, read_host(view, budget), budget, Headers(Detail()))
 
 
 def spans(data: bytes, cuts: Iterable[int]) -> list[tuple[int, int]]:

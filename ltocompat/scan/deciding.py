@@ -1,0 +1,143 @@
+"""Modules with what decides about them: the second pass, over what the rules name of each module.
+
+What matters to a verdict is not decided here: whose kernels and symbols to read is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ltocompat.files.fatbin import StoredImage, StoredModule
+from ltocompat.model.image import Image, ImageKind, Module, Skipped
+from ltocompat.model.signature import KernelsToCount, ModuleSignature, module_signature
+from ltocompat.model.symbols import SymbolsToRead
+from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials
+from ltocompat.scan.describe import Detail, any_kernel, describe, describe_module
+from ltocompat.scan.second_pass import with_symbols
+
+_LARGE = 16 << 10
+
+_Alike = tuple[tuple[str, ...], ModuleSignature, tuple[tuple[TrialKey, TrialOutcome], ...]]
+"""Modules of one innermost file that have a signature and that linkers treated alike."""
+
+
+class Wanted(Struct, frozen=True):
+    """What to read of modules of a signature, as the rules say.
+
+    Attributes:
+        kernels: of which images to count the kernels.
+        symbols: of which images to read the symbols.
+    """
+
+    kernels: KernelsToCount
+    symbols: SymbolsToRead
+
+
+class Deciding(Struct, frozen=True):
+    """A module, read as far as it may decide something.
+
+    Attributes:
+        picked: with the kernels of its picked images.
+        looked: also with those of images that it is asked about whether any of them has kernels;
+            None where nobody asks.
+        alike: those that nobody asks any more, once one of them has kernels.
+        found: it has kernels.
+    """
+
+    picked: Module
+    looked: Module | None = None
+    alike: _Alike | None = None
+    found: bool = False
+
+
+class DecidingReader:
+    """Reads the modules of one file in both passes.
+
+    Once a module that is not for a GPU turned out to have kernels, those that are alike are not
+    read for that. Alike are only modules of one innermost file: a library is judged the same alone
+    and in a package. What is remembered of those in front is held against in ``settle`` alone, so
+    that ``describe`` may be done by another process.
+
+    Args:
+        wanted: says what to read of a signature.
+        detail: what the first pass reads.
+    """
+
+    def __init__(self, wanted: Callable[[ModuleSignature], Wanted], detail: Detail) -> None:
+        self._wanted = wanted
+        self._detail = detail
+        self._filled: set[_Alike] = set()
+
+    def fresh(self) -> DecidingReader:
+        """The same for modules that others lie in front of."""
+        return DecidingReader(self._wanted, self._detail)
+
+    def describe(self, stored: StoredModule) -> tuple[Deciding, Sequence[Skipped]]:
+        """A module in both passes, and which of its images can't be read."""
+        module, skipped = describe_module(stored, self._detail)
+        return self.decide(stored, module), skipped
+
+    def decide(
+        self, stored: StoredModule, module: Module, trials: Trials | None = None
+    ) -> Deciding:
+        """A described module with what is wanted of it.
+
+        Args:
+            stored: the module, whose bytes can be read.
+            module: as its headers describe it.
+            trials: what linkers and drivers did with it.
+        """
+        signature = module_signature(module)
+        wanted = self._wanted(signature)
+        kernels, symbols = wanted.kernels, wanted.symbols
+        images = list(module.images)
+        for number in kernels.picked:
+            if not _surely_has_kernels(stored.images[number]):
+                images[number] = _counted(stored.images[number], images[number])
+        picked = with_symbols(stored, replace(module, images=tuple(images)), symbols)
+        if not kernels.any_of:
+            return Deciding(picked)
+        alike = module.place.members, signature, tuple((trials or {}).items())
+        if alike in self._filled:
+            return Deciding(picked, None, alike)
+        found = _any_kernels(stored, images, kernels.any_of)
+        looked = with_symbols(stored, replace(module, images=tuple(images)), symbols)
+        return Deciding(picked, looked, alike, found)
+
+    def settle(self, deciding: Deciding) -> Module:
+        """The module as it counts, once all in front of it were settled."""
+        if deciding.looked is None or deciding.alike in self._filled:
+            return deciding.picked
+        if deciding.found and deciding.alike is not None:
+            self._filled.add(deciding.alike)
+        return deciding.looked
+
+
+def _any_kernels(stored: StoredModule, images: list[Image], numbers: Sequence[int]) -> bool:
+    """Whether one of these images has kernels; looks no further than to the first."""
+    for number in numbers:
+        if _surely_has_kernels(stored.images[number]):
+            return True
+        if images[number].kernels is None:
+            images[number] = _counted(stored.images[number], images[number])
+        if images[number].kernels != ():  # None: they can't be read
+            return True
+    return False
+
+
+def _counted(stored: StoredImage, image: Image) -> Image:
+    """An image with the first of its kernels.
+
+    Of a cubin nothing else is taken over: large ones of its signature are not read this far.
+    """
+    if image.kind is ImageKind.SASS:
+        return replace(image, kernels=any_kernel(stored))
+    return describe(stored, Detail(any_kernel=True))[0]
+
+
+def _surely_has_kernels(stored: StoredImage) -> bool:
+    """Whether to leave a cubin unread: one without kernels has nothing to be large with."""
+    return stored.kind is ImageKind.SASS and (stored.stored_size or 0) > _LARGE
