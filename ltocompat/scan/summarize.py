@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from ltocompat.facts import set_aside
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.image import Host, Image, ImageKind, Module, Record, Skipped
@@ -20,10 +21,7 @@ from ltocompat.scan.variants import find_variants
 
 _MOST_SKIPPED = 20
 _MOST_HOSTS = 10_000
-_TESTS = frozenset({"test", "tests"})
-# The archive and the start of its object, on Linux and Windows (CUDA 12.0 to 13.5).
-_DEVICE_RUNTIME = frozenset({"libcudadevrt.a", "cudadevrt.lib"})
-_OF_DEVICE_RUNTIME = "cuda_device_runtime."
+_OF_DEVICE_RUNTIME = "cuda_device_runtime."  # how the name of its object starts
 _MOST_PLACES = 1 << 16  # of a group; the largest libraries have a few thousand modules
 
 
@@ -142,7 +140,7 @@ class SummaryBuilder:
     def _of_device_runtime(self, members: tuple[str, ...]) -> bool:
         """Whether this is NVIDIA's libcudadevrt inside of what was named."""
         archives = members[len(self._members) : -1]
-        inside = any(name.rsplit("/", 1)[-1].lower() in _DEVICE_RUNTIME for name in archives)
+        inside = any(set_aside.is_device_runtime(name.rsplit("/", 1)[-1]) for name in archives)
         return inside and members[-1].rsplit("/", 1)[-1].startswith(_OF_DEVICE_RUNTIME)
 
 
@@ -152,7 +150,7 @@ def _of_tests(group: ModuleGroup) -> bool:
     What the user names is judged wherever it lies, and so are libraries.
     """
     loose = group.inner and group.signature.registered is None
-    return loose and not _TESTS.isdisjoint(group.example.members[-1].split("/")[:-1])
+    return loose and set_aside.among_tests(group.example.members[-1].split("/")[:-1])
 
 
 def _grouped(apart: Mapping[tuple[object, ...], ModuleGroup]) -> list[ModuleGroup]:

@@ -19,7 +19,7 @@ from ltocompat.model.errors import LtocompatError
 AGREE, DISAGREE = "agree", "disagree"
 # How linkers refuse a name that no input defines, or two do.
 _ABOUT_NAMES = (
-    *("Unresolved extern", "Undefined reference", "ERROR 9: finish"),
+    *("Unresolved extern", "Undefined reference", "ERROR 9: finish", "ERROR 9: bad input"),
     *("ultiply defined", "Multiple definition"),
 )
 

@@ -63,7 +63,7 @@ def blocks(records: Iterable[Required | Failure], options: Options) -> Iterator[
 
 # Properties of variant wheels are many, and few projects build any yet.
 _VARIANT = "variant"
-_GREATEST = ("NVIDIA_REQUIRE_CUDA", "cuda_version_lower_bound")
+_GREATEST = ("NVIDIA_REQUIRE_CUDA", "cuda_version_lower_bound", "__cuda >=")
 _NUMBERS = re.compile(r"\d+")
 
 

@@ -57,42 +57,31 @@ def folded(
         one_link=summary.one_link,
         may_have_more=summary.has_sources or bool(summary.skipped_count),
     )
-    hosts = [
-        (host, host_verdict)
-        for host in summary.hosts
-        if (host_verdict := judge_host(host, target, gpu)) is not None
-        and not _links_nothing(host, host_verdict, summary)
-    ]
-    parts = [
-        *(group_verdict.module_verdict for group_verdict in judged),
-        *(module_verdict for _, module_verdict in hosts),
-    ]
+    hosts = _judged_hosts(summary, target, gpu)
+    parts = [*(each.module_verdict for each in judged), *(needs for _, needs in hosts)]
     not_judged = frozenset[str]().union(*(part.not_judged for part in parts))
-    findings = _counted(judged, apart=summary.apart)
-    of_modules = len(findings)
-    findings += [
-        replace(each_finding, example=host.place)
-        for host, each_module_verdict in hosts
-        for each_finding in each_module_verdict.findings
-    ]
-    findings += findings_of_whole(summary, judged, target, gpu)
-    findings += findings_of_link(summary, judged, target, gpu)
-    findings += missing
-    if (
-        route is not None
-        and judged
-        and all(part.module_verdict.how == OTHER_ROUTE for part in judged)
-    ):
-        findings.append(impossible_route(judged, route))
-    known = [each_part.verdict for each_part in parts if each_part.verdict is not None]
     nothing = _nothing_judged(judged, hosts, not_judged)
+    around = [
+        *_of_hosts(hosts),
+        *findings_of_whole(summary, judged, target, gpu),
+        *findings_of_link(summary, judged, target, gpu),
+        *missing,
+    ]
+    if route is not None and _has_another_route(judged):
+        around.append(impossible_route(judged, route))
     if not_judged:
-        findings.append(left_open(summary, target, gpu, not_judged, alone=nothing))
-    known += [Verdict.UNKNOWN] if nothing else []
-    verdict = worst((*known, *(finding.verdict for finding in findings)))
-    around = [finding.verdict for finding in findings[of_modules:]]
-    around += [needs.verdict for _, needs in hosts if needs.verdict is not None]
+        around.append(left_open(summary, target, gpu, not_judged, alone=nothing))
+    findings = [*_counted(judged, apart=summary.apart), *around]
     findings.sort(key=lambda finding: (-finding.verdict, -finding.module_count, finding.rule))
+    verdict = worst(
+        (
+            *(part.verdict for part in parts if part.verdict is not None),
+            *((Verdict.UNKNOWN,) if nothing else ()),
+            *(finding.verdict for finding in findings),
+        )
+    )
+    beside = [finding.verdict for finding in around]
+    beside += [needs.verdict for _, needs in hosts if needs.verdict is not None]
     return Result(
         summary.path,
         target,
@@ -103,8 +92,31 @@ def folded(
         _open_parts(not_judged, symbols=leaves_symbols_open(summary, judged, target, gpu)),
         tuple(findings),
         tuple(_reasons(judged, hosts)) if why else (),
-        _extent(judged, verdict, of_whole=summary.one_link or worst(around) is verdict),
+        _extent(judged, verdict, of_whole=summary.one_link or worst(beside) is verdict),
     )
+
+
+def _judged_hosts(
+    summary: ArtifactSummary, target: Target, gpu: Gpu | None
+) -> list[tuple[Host, ModuleVerdict]]:
+    """The host files that need something of the target, with the verdicts on that."""
+    judged = ((host, judge_host(host, target, gpu)) for host in summary.hosts)
+    return [
+        (host, needs)
+        for host, needs in judged
+        if needs is not None and not _links_nothing(host, needs, summary)
+    ]
+
+
+def _of_hosts(hosts: list[tuple[Host, ModuleVerdict]]) -> Iterator[Finding]:
+    for host, needs in hosts:
+        for finding in needs.findings:
+            yield replace(finding, example=host.place)
+
+
+def _has_another_route(judged: list[GroupVerdict]) -> bool:
+    """Whether no module gets onto a GPU by the route that was asked for."""
+    return bool(judged) and all(each.module_verdict.how == OTHER_ROUTE for each in judged)
 
 
 def _links_nothing(host: Host, judged: ModuleVerdict, summary: ArtifactSummary) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
+from ltocompat.facts import set_aside
 from ltocompat.model.errors import UsageError
 from ltocompat.targets.linkers import Machine
 
@@ -82,10 +83,6 @@ def binary_files(installation: Installation) -> Iterator[str]:
 
 
 _LOOSE = (".fatbin", ".cubin", ".ptx", ".ltoir")
-_TESTS = frozenset({"test", "tests"})
-
-
-_DEVICE_RUNTIME = frozenset({"libcudadevrt.a", "cudadevrt.lib"})
 
 
 def decides_nothing(path: str, installation: Installation) -> bool:
@@ -94,11 +91,11 @@ def decides_nothing(path: str, installation: Installation) -> bool:
     So it is with loose images of a package's own tests, and with NVIDIA's device runtime, which is
     for links that others make.
     """
-    if os.path.basename(path) in _DEVICE_RUNTIME:
+    if set_aside.is_device_runtime(os.path.basename(path)):
         return True
     inside = (path.removeprefix(folder + os.sep) for folder in installation.folders)
     parts = min(inside, key=len).split(os.sep)
-    return path.endswith(_LOOSE) and not _TESTS.isdisjoint(parts[:-1])
+    return path.endswith(_LOOSE) and set_aside.among_tests(parts[:-1])
 
 
 def _is_binary(name: str) -> bool:
