@@ -17,6 +17,7 @@ import mmap
 import os
 import pickle
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -49,7 +50,7 @@ TARGETS = {
     ),
 }
 _SHARES = 8  # parts of a target's inputs, so that processes end at about the same time
-_TURN = 10.0  # seconds
+_SHORTEST_TURN = 10.0  # seconds; inputs that grew are forgotten with a turn
 _MINIMISING = 20.0  # seconds
 _LONGEST_GROWN = 200_000
 _SLOW = 0.05  # seconds of CPU from which an input is worth making slower
@@ -66,6 +67,7 @@ class Task:
         end: when to stop, on the monotonic clock.
         seed: of the dice.
         lines: whether to see which lines are reached, and to grow the inputs by that.
+        first: whether to end with the first find, as it is.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Task:
     end: float
     seed: str
     lines: bool
+    first: bool = False
 
 
 @dataclass(slots=True)
@@ -119,6 +122,9 @@ def work(task: Task, show: Callable[[bytes], None] = lambda _: None) -> Done:
         if what is None:
             pool.learn(data, watch.spent, reached_more=len(lines.hit) > before)
         elif what not in done.found:
+            if task.first:
+                done.found[what] = data
+                break
             done.found[what] = _minimised(watch, target, data, what, show)
     if task.lines:
         lines.stop()
@@ -231,29 +237,36 @@ def spread(tasks: Iterable[Task], jobs: int) -> Iterator[tuple[str, Done]]:
     """Have the tasks done by so many processes; what came of each as it ends."""
     running: dict[int, _Process] = {}
     waiting = iter(tasks)
-    while True:
-        for task in itertools.islice(waiting, jobs - len(running)):
-            process = _Process(task)
-            running[process.number] = process
-        if not running:
-            return
-        number, status = os.wait()
-        process = running.pop(number)
-        yield process.task.name, process.done(status)
+    try:
+        while True:
+            for task in itertools.islice(waiting, jobs - len(running)):
+                process = _Process(task)
+                running[process.number] = process
+            if not running:
+                return
+            number, status = os.wait()
+            process = running.pop(number)
+            yield process.task.name, process.done(status)
+    finally:
+        for number in running:
+            os.kill(number, signal.SIGKILL)
+            os.waitpid(number, 0)
 
 
 def tasks_of(names: Sequence[str], words: argparse.Namespace) -> Iterator[Task]:
     """Shares of a number of inputs, or turns until the time is up."""
     end = time.monotonic() + 60 * words.minutes
     lines = words.coverage or _MONITORED
+    turn = max(_SHORTEST_TURN, 60 * words.minutes * words.jobs / len(names) / 2)
     if words.inputs is None:
         for number in itertools.count():
             for name in names:
                 now = time.monotonic()
                 if now > end:
                     return
-                stop = min(end, now + _TURN)
-                yield Task(name, sys.maxsize, stop, f"{words.seed}-{name}-{number}", lines)
+                stop = min(end, now + turn)
+                seed = f"{words.seed}-{name}-{number}"
+                yield Task(name, sys.maxsize, stop, seed, lines, words.first)
     for name in names:
         many = words.inputs
         if name == VERBS and words.verb_inputs is not None:
@@ -261,7 +274,7 @@ def tasks_of(names: Sequence[str], words: argparse.Namespace) -> Iterator[Task]:
         shares = 4 * _SHARES if name == VERBS else _SHARES
         for number in range(shares):
             share = many * (number + 1) // shares - many * number // shares
-            yield Task(name, share, end, f"{words.seed}-{name}-{number}", lines)
+            yield Task(name, share, end, f"{words.seed}-{name}-{number}", lines, words.first)
 
 
 def keep(name: str, data: bytes, where: Path) -> str:
@@ -310,6 +323,7 @@ def _words() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", action="append", choices=sorted(TARGETS))
     parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--first", action="store_true", help="end with the first find")
     parser.add_argument("--coverage", action="store_true", help="name lines that are not reached")
     parser.add_argument("--found", type=Path, default=FOUND, help="where found cases are kept")
     words = parser.parse_args()
@@ -332,6 +346,8 @@ def main() -> int:
                     kept = keep(name, data, words.found)
                     print(f"{name}: {what}: kept {len(data)} bytes as {kept}", flush=True)
             results[name].add(done)
+            if words.first and done.found:
+                break
     lines = words.coverage or _MONITORED
     print(report(results, lines=lines, seconds=time.monotonic() - begun))
     if words.coverage:

@@ -1,0 +1,189 @@
+"""Puts mended bugs back, one at a time, and says how long the fuzzer takes to find each again.
+
+``python tests/fuzz/put_back.py --minutes 10 [--only pax] [--jobs 2]``: each bug is a small
+substitution in a copy of the project, which asserts that it applies; the target that reads there is
+fuzzed until its first find. No case that was kept is an input, so that nothing leads there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = Path(__file__).parent.parent.parent
+_LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "found", "docs", "benchmarks", "oracle")
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """A mended bug.
+
+    Attributes:
+        name: in the table.
+        target: what reads there.
+        file: below ``ltocompat``.
+        changes: texts of that file, and what they were.
+    """
+
+    name: str
+    target: str
+    file: str
+    changes: tuple[tuple[str, str], ...]
+
+
+BUGS = (
+    Bug(
+        "a tar's pax record of length 0 is read for ever",
+        "tar",
+        "files/archives/tar.py",
+        (
+            (
+                '    if not (key and equals and value.endswith(b"\\n")):\n',
+                "    if found is None or end > len(data):\n",
+            ),
+        ),
+    ),
+    Bug(
+        "a requirement with a number of 5,000 digits",
+        "requirements",
+        "targets/versions/requirement.py",
+        (("    if ENDLESS.search(text):\n", "    if not isinstance(text, str):\n"),),
+    ),
+    Bug(
+        "a place with a number of 5,000 digits",
+        "place",
+        "model/place.py",
+        (("{1,16})((?:\\.[0-9]{1,9}){0,2})", "+)((?:\\.[0-9]+){0,2})"),),
+    ),
+    Bug(
+        "an LZ4 image of any size is decoded as a whole",
+        "payload",
+        "files/codec.py",
+        (("    payload.budget.check_window(2 * declared)\n", ""),),
+    ),
+    Bug(
+        "braces in a text that is explained",
+        "explain",
+        "rules/messages.py",
+        (
+            (
+                "    return sentence + template[end:].format_map(_Known(values))\n",
+                "    return (sentence + template[end:]).format_map(_Known(values))\n",
+            ),
+        ),
+    ),
+    Bug(
+        "a temporary file that is left open",
+        "compressed",
+        "files/archives/spool.py",
+        (("        self.stream.close()\n", "        pass\n"),),
+    ),
+    Bug(
+        "a link of a machine that leads to itself",
+        "root",
+        "targets/linkers/machine.py",
+        (("            if links > _MOST_LINKS:\n", "            if links < 0:\n"),),
+    ),
+    Bug(
+        "an error that quotes a value without end",
+        "target",
+        "model/errors.py",
+        (("_LONGEST = 4000 ", "_LONGEST = 1 << 40 "),),
+    ),
+    Bug(
+        "JSON in a conda package that nests too deeply",
+        "conda",
+        "packages/conda.py",
+        (("    except (ValueError, RecursionError):\n", "    except ValueError:\n"),),
+    ),
+    Bug(
+        "every requirement is tried with every extra",
+        "wheel",
+        "packages/resolving.py",
+        (
+            (
+                "order if named is None else sorted(named & order.keys(), key=order.__getitem__)",
+                "order",
+            ),
+            ("in budget.timed(tried, every=16):", "in tried:"),
+            ("        budget.check_time()\n        if environment", "        if environment"),
+        ),
+    ),
+    Bug(
+        "a cubin that names a section beyond its last",
+        "cubin",
+        "files/images/cubin.py",
+        (("    if index >= len(rows):\n", "    if index < 0:\n"),),
+    ),
+    Bug(
+        "digits of other scripts in a classifier end an audit",
+        "verbs",
+        "packages/declared.py",
+        ((", re.ASCII", ""),),
+    ),
+)
+
+
+def put_back(bug: Bug, folder: Path) -> None:
+    """Copy the project into a folder, with the bug."""
+    for name in ("ltocompat", "tests", "sample_artifacts"):
+        shutil.copytree(PROJECT / name, folder / name, ignore=_LEFT_OUT)
+    path = folder / "ltocompat" / bug.file
+    text = path.read_text("utf-8")
+    for new, old in bug.changes:
+        assert new in text, f"{bug.file} has no {new!r}"
+        text = text.replace(new, old)
+    path.write_text(text, "utf-8")
+
+
+def found_after(bug: Bug, minutes: float, seed: int) -> tuple[float | None, str]:
+    """Minutes until the first find, None where there was none; and what it is."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        put_back(bug, folder)
+        words = ["--only", bug.target, "--minutes", str(minutes), "--jobs", "1", "--first"]
+        words += ["--seed", str(seed), "--found", str(folder / "found")]
+        begun = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, str(folder / "tests" / "fuzz" / "fuzz.py"), *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        )
+        spent = (time.monotonic() - begun) / 60
+    lines = [line for line in done.stdout.splitlines() if line.startswith(f"{bug.target}: ")]
+    if not lines:
+        return None, done.stderr.strip().rpartition("\n")[2]
+    return spent, lines[0].removeprefix(f"{bug.target}: ").partition(": kept")[0]
+
+
+def main() -> int:
+    """Read the command line, and look for each bug; 1 where over two were not found."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10, help="for each bug")
+    parser.add_argument("--only", help="bugs with this word in their name")
+    parser.add_argument("--jobs", type=int, default=1, help="bugs that are looked for at a time")
+    parser.add_argument("--seed", type=int, default=1)
+    words = parser.parse_args()
+    bugs = [bug for bug in BUGS if not words.only or words.only in bug.name]
+    missed = 0
+    with ThreadPoolExecutor(words.jobs) as pool:
+        results = pool.map(lambda bug: found_after(bug, words.minutes, words.seed), bugs)
+        for bug, (spent, what) in zip(bugs, results, strict=True):
+            missed += spent is None
+            told = "not found" if spent is None else f"{spent:.1f} minutes"
+            print(f"{bug.name} ({bug.target}): {told}: {what}", flush=True)
+    return 1 if missed > 2 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
