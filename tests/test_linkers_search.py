@@ -57,6 +57,8 @@ def test_conda(tmp_path: Path) -> None:
     meta = '{"version": "12.6.85", "files": ["targets/x86_64-linux/lib/libnvJitLink.so.12.6.85"]}'
     put(tmp_path, "/opt/conda/conda-meta/libnvjitlink-12.6.85-hbd13f7d_0.json", meta)
     put(tmp_path, "/opt/conda/conda-meta/libnvjitlink-dev-12.6.85-h0.json", "{broken")
+    for name, text in (("0a", '{"files": 5}'), ("0b", "[" * 100_000), ("0c", '{"files": null}')):
+        put(tmp_path, f"/opt/conda/conda-meta/libnvjitlink-{name}.json", text)
     machine = Machine(str(tmp_path), {"CONDA_PREFIX": "/opt/conda"})
     assert seen(machine) == [("12.6.85", "conda", path)]
     assert find(machine)[0].evidence == "conda-meta"

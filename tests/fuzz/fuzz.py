@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import hashlib
 import itertools
 import mmap
@@ -44,8 +45,7 @@ TARGETS = {
     VERBS: Reader(
         verbs.read,
         verbs.seeds_of_verbs,
-        ("cli", "report"),
-        verbs.words_of_verbs(),
+        words=verbs.words_of_verbs(),
         seconds=10.0,
     ),
 }
@@ -107,7 +107,7 @@ def work(task: Task, show: Callable[[bytes], None] = lambda _: None) -> Done:
     """Read inputs; those that reach new lines, or take longer than all before, are changed on."""
     target, dice, watch, done = TARGETS[task.name], random.Random(task.seed), Watch(), Done()  # noqa: S311 - no secret
     pool = _Pool(target, dice)
-    lines = Lines(target.files() if task.lines else ())
+    lines = Lines(_all_files() if task.lines else ())
     bound = target.seconds * (1 if _MONITORED or not task.lines else 10)
     begun = time.process_time()
     if task.lines:
@@ -288,18 +288,29 @@ def keep(name: str, data: bytes, where: Path) -> str:
 
 def report(results: dict[str, Done], *, lines: bool, seconds: float) -> str:
     """The table of all targets."""
-    rows = []
+    rows, hit = [], _hit(results)
     for name, done in results.items():
         rate = done.inputs / done.seconds if done.seconds else 0.0
         row = [name, f"{done.inputs:,}", f"{done.seconds:.0f}", f"{rate:,.0f}", len(done.found)]
         if lines:
-            row.append(_coverage(name, done.hit)[0])
+            row.append(_coverage(name, hit)[0])
         rows.append(row)
     total = sum(done.inputs for done in results.values())
     titles = ["target", "inputs", "seconds", "inputs/s", "found", *(["lines"] if lines else [])]
     sides = ("left", *["right"] * (len(titles) - 1))
     table = tabulate(rows, titles, "github", disable_numparse=True, colalign=sides)
     return f"{table}\n{total:,} inputs in {seconds:.0f} s"
+
+
+def _hit(results: dict[str, Done]) -> set[Line]:
+    """Lines that any target reached."""
+    return set().union(*(done.hit for done in results.values()))
+
+
+@functools.cache
+def _all_files() -> frozenset[str]:
+    """The files of all readers: one that serves another is reached by that one's inputs, too."""
+    return frozenset(file for reader in READERS.values() for file in reader.files())
 
 
 def _coverage(name: str, hit: set[Line]) -> tuple[str, list[str]]:
@@ -309,7 +320,9 @@ def _coverage(name: str, hit: set[Line]) -> tuple[str, list[str]]:
     missed: dict[str, list[int]] = {}
     for file, line in every - hit:
         missed.setdefault(file, []).append(line)
-    share = 100 * len(every & hit) / max(1, len(every))
+    if not every:
+        return "", []
+    share = 100 * len(every & hit) / len(every)
     names = (f"{Path(file).parent.name}/{Path(file).name}" for file in sorted(missed))
     told = [f"  {n}: {ranges(missed[f])}" for n, f in zip(names, sorted(missed), strict=True)]
     return f"{share:.0f} %", told
@@ -338,6 +351,8 @@ def main() -> int:
     names = words.only or [VERBS, *READERS]  # what takes longest comes first
     print(f"seed {words.seed}", flush=True)
     results = {name: Done() for name in names}
+    for name in names:
+        next(iter(TARGETS[name].seeds()))  # what it imports and makes once, no process makes again
     begun = time.monotonic()
     with contextlib.suppress(KeyboardInterrupt):
         for name, done in spread(tasks_of(names, words), words.jobs):
@@ -351,8 +366,8 @@ def main() -> int:
     lines = words.coverage or _MONITORED
     print(report(results, lines=lines, seconds=time.monotonic() - begun))
     if words.coverage:
-        for name, done in results.items():
-            share, missed = _coverage(name, done.hit)
+        for name in results:
+            share, missed = _coverage(name, _hit(results))
             print("\n".join([f"{name}: {share} of its lines; not reached:", *missed]))
     return 1 if any(done.found for done in results.values()) else 0
 

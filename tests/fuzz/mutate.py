@@ -97,7 +97,7 @@ def _inside(data: bytes, material: Material, dice: random.Random, depth: int) ->
         return dice.choice(material.others)
     if what < 0.98:
         return b""
-    many = dice.choice((1 << 14, 1 << 16, 1 << 20, 1 << 22, 33 << 20))
+    many = dice.choice((1 << 14, 1 << 16, 1 << 20, 1 << 22, 60 << 20))
     return data + dice.choice((b"\0", b"a", b"\n")) * (many if dice.random() < 0.1 else 1 << 14)
 
 

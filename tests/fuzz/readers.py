@@ -63,14 +63,24 @@ from ltocompat.packages.resolving import leads, ways_to
 from ltocompat.packages.values import Package
 from ltocompat.targets import parse
 from ltocompat.targets.linkers import Machine
+from ltocompat.targets.linkers.searching import find
+from ltocompat.targets.machine.compilers import compilers
+from ltocompat.targets.machine.driver import compat_folders, kernel_driver, user_driver
+from ltocompat.targets.machine.driver_probe import Answers, gpus
+from ltocompat.targets.machine.ldcache import cached
+from ltocompat.targets.machine.library_search import picks
+from ltocompat.targets.machine.loader import Loader
+from ltocompat.targets.machine.platform import container, is_wsl2, jetson, system
 from ltocompat.targets.machine.probe import probe
+from ltocompat.targets.machine.toolkits import conda as conda_of
+from ltocompat.targets.machine.toolkits import toolkits, wheels
 
 LIMITS = Limits(
     seconds=1.0,
-    image_bytes=32 << 20,
+    image_bytes=64 << 20,
     window_bytes=16 << 20,
     total_bytes=128 << 20,
-    unpacked_bytes=64 << 20,
+    unpacked_bytes=128 << 20,
 )
 _DATA = Path(__file__).parent.parent / "data"
 Read = Callable[[bytes], object]
@@ -549,6 +559,7 @@ def _loader_cache() -> bytes:
 
 
 _LINK = b"\0-> "
+# A case that was kept has them in this order: new ones come at the end.
 _ROOT_FILES = {
     "/proc/driver/nvidia/version": (
         b"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build\n"
@@ -569,6 +580,16 @@ _ROOT_FILES = {
     "/usr/lib/libcuda.so.1": _LINK + b"libcuda.so.580.95.05",
     "/usr/lib/libnvJitLink.so.12": b"",
     "/proc/1/cgroup": b"0::/docker/x\n",
+    "/opt/conda/conda-meta/libnvjitlink-12.4.json": (
+        b'{"name": "libnvjitlink", "version": "12.4.127", "files": ["lib/libnvJitLink.so.12"]}'
+    ),
+    "/opt/conda/lib/libnvJitLink.so.12": b"",
+    "/usr/local/cuda/version.txt": b"CUDA Version 12.4.1\n",
+    "/usr/local/cuda/include/cuda.h": b"#define CUDA_VERSION 12040\n",
+    "/usr/local/cuda/compat/libcuda.so.1": b"",
+    "/usr/local/cuda/lib64/libnvrtc.so.12.4.127": b"",
+    "/usr/bin/nvcc": b"#!/bin/sh\nexec /usr/local/cuda/bin/nvcc\n",
+    "/usr/bin/python3": b"",
     "/usr/lib/python3/dist-packages/nvidia_cuda_nvrtc_cu12-12.4.dist-info/METADATA": _METADATA,
 }
 _written: dict[str, bytes] = {}
@@ -600,8 +621,36 @@ def _put(path: str, content: bytes) -> None:
     _written[path] = content
 
 
+_ENVIRON = {
+    "PATH": "/usr/bin:/usr/local/cuda/bin",
+    "LD_LIBRARY_PATH": "/usr/local/cuda/lib64::lib:/opt/$LIB",
+    "CONDA_PREFIX": "/opt/conda",
+    "CUDA_HOME": "/usr/local/cuda",
+    "LD_PRELOAD": "libcuda.so.1",
+}
+
+
 def _root(data: bytes) -> object:
-    return problems_of(probe(Machine(machine_in(data))))
+    machine = Machine(machine_in(data), _ENVIRON, python="/usr/bin/python3")
+    found = probe(machine)
+    if any("can't be found out" in problem for problem in found.problems):
+        _root_in_parts(machine)
+    return problems_of(found)
+
+
+def _root_in_parts(machine: Machine) -> None:
+    """The parts of a probe, which tells an error of any kind as a problem of the machine."""
+    kernel = kernel_driver(machine, Answers())
+    user_driver(machine, Loader(machine, machine.python), kernel, Answers(), [])
+    compat_folders(machine, None, kernel, [])
+    known = tuple(entry.path for entry in cached(machine) or ())
+    tools, packages = toolkits(machine), wheels(machine)
+    list(picks(machine, {linker.path: linker.version for linker in find(machine)}))
+    compilers(machine, tools, packages, known)
+    conda_of(machine)
+    system(machine, wsl2=is_wsl2(machine))
+    container(machine)
+    gpus(machine, Answers(), jetson(machine))
 
 
 def roots() -> Iterator[bytes]:
@@ -613,6 +662,11 @@ def roots() -> Iterator[bytes]:
         yield b"".join(len(text).to_bytes(2, "little") + text for text in files.values())
         for name in ("/usr/lib/libcuda.so.580.95.05", "/usr/lib/libnvJitLink.so.12"):
             files[name] = library[:-600] + banner
+    for name in ("/opt/conda/lib/libnvJitLink.so.12", "/usr/bin/python3"):
+        files[name] = library
+    files["/usr/local/cuda/compat/libcuda.so.1"] = _LINK + b"/usr/lib/libcuda.so.580.95.05"
+    files["/usr/local/cuda/lib64/libnvrtc.so.12.4.127"] = _LINK + b"/usr/lib/libnvJitLink.so.12"
+    yield b"".join(len(text).to_bytes(2, "little") + text for text in files.values())
 
 
 _MACHINE = (
@@ -656,14 +710,12 @@ READERS: dict[str, Reader] = {
     "ptx": Reader(_ptx, _samples("ptx"), ("files.images.ptx",), _OF_PTX),
     "ltoir": Reader(ltoir.parse, _samples("ltoir"), ("files.images.ltoir",)),
     "tileir": Reader(tileir.parse, _listed(tileir.MAGIC + bytes(100)), ("files.images.tileir",)),
-    "zip": Reader(_container(ZipFormat()), _wheels, ("files.archives.zip", *_UNPACKING)),
+    "zip": Reader(_container(ZipFormat()), _wheels, ("files.archives.zip",)),
     "tar": Reader(_container(TarFormat()), _tars, ("files.archives.tar",), _OF_TAR),
-    "compressed": Reader(
-        _container(CompressedFormat()), _streams, ("files.archives.compressed", *_UNPACKING)
-    ),
-    "containers": Reader(_records, _nested, ("files.archives", "scan.walk"), wraps=True),
+    "compressed": Reader(_container(CompressedFormat()), _streams, ("files.archives.compressed",)),
+    "containers": Reader(_records, _nested, _UNPACKING, wraps=True),
     "conda": Reader(_conda, _conda_packages, ("packages.conda", "packages.members")),
-    "wheel": Reader(_wheel, _wheels, ("packages.declared", "packages.resolving")),
+    "wheel": Reader(_wheel, _wheels, ("packages.declared",)),
     "installed": Reader(
         _installed,
         _listed(_METADATA + b"\n---\n" + _RECORD + b"\n---\n" + _WHEEL_INFO),
@@ -690,6 +742,7 @@ READERS: dict[str, Reader] = {
         _file("conda-lock.yml", _lock),
         _locks(".yml", "pixi.lock"),
         ("targets.lock_tables",),
+        _MARKERS,
         text=True,
     ),
     "policy": Reader(

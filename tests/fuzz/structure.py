@@ -252,6 +252,28 @@ def zstd(data: bytes) -> bytes:
     return zstandard.ZstdCompressor(level=1).compress(data)
 
 
+# What the target of payloads takes: compression, three bytes of the size (in 256 for l and z).
+
+
+def _is_payload(data: bytes) -> bool:
+    return data[:1] in (b"L", b"l", b"Z", b"z") and 4 < len(data) < _MOST_UNPACKED
+
+
+def _payload_parts(data: bytes, dice: random.Random) -> Iterator[Part]:
+    size = int.from_bytes(data[1:4], "little") << (8 if data[:1] in (b"l", b"z") else 0)
+    flags = _ZSTD if data[4:8] == b"\x28\xb5\x2f\xfd" else _LZ4
+    text = None if data[4:8] == b"\x04\x22\x4d\x18" else _decoded(data[4:], flags, size, data)
+
+    def put(new: bytes) -> bytes:
+        new += bytes(-len(new) % 256)
+        stored = zstd(new) if dice.random() < 0.5 else lz4.block.compress(new, store_size=False)
+        sign = b"z" if stored.startswith(b"\x28\xb5\x2f\xfd") else b"l"
+        return sign + (len(new) >> 8).to_bytes(3, "little") + stored
+
+    if text is not None:
+        yield Part(text, put)
+
+
 # LTO-IR: a head of 16-bit and 32-bit numbers.
 
 
@@ -435,6 +457,7 @@ FORMS = {
     ),
     "zst": _stream(b"\x28\xb5\x2f\xfd", zstd, _unzstd),
     "coff": Form(_is_coff, _coff_fields),
+    "payload": Form(_is_payload, lambda _: iter(((0, 1), (1, 2), (4, 4))), _payload_parts),
     "notes": Form(lambda d: 0 < d.find(b"NVIDIA Corp") < 65536, _note_fields),
 }
 

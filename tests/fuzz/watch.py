@@ -16,8 +16,8 @@ from types import FrameType, TracebackType
 import ltocompat
 from ltocompat.model.errors import LtocompatError
 
-MEMORY = 192 << 20
-"""What one input may take beyond what the process has, bytes; limits below allow for 64 MiB."""
+MEMORY = 96 << 20
+"""What one input may take beyond what the process has, bytes: an image of 64 MiB, and half more."""
 _MOST_MEMORY = 3 << 30  # of the process; what asks for more gets a MemoryError
 _OURS = Path(ltocompat.__file__).parent
 _ENDLESS = 240  # seconds of wall clock after which a process that C code holds ends with a trace

@@ -57,7 +57,9 @@ def _of_wheel(machine: Machine, folder: str, inside: str) -> Iterator[str]:
 def _of_conda(machine: Machine, folder: str, inside: str) -> Iterator[str]:
     for path in machine.files(os.path.join(folder, "conda-meta"), "libnvjitlink*.json"):
         value = _parsed(machine, path)
-        if inside in value.get("files", ()) and _is_version(value.get("version")):
+        files = value.get("files")
+        named = isinstance(files, list) and inside in files
+        if named and _is_version(value.get("version")):
             yield value["version"]
 
 
@@ -70,7 +72,7 @@ def _of_toolkit(machine: Machine, folder: str) -> Iterator[str]:
 def _parsed(machine: Machine, path: str) -> dict[str, Any]:
     try:
         value = json.loads(machine.text(path) or "")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 
