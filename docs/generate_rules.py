@@ -136,6 +136,10 @@ def _rule_page(rule: Rule) -> Iterator[str]:
         f"* Read from: {_plain(rule.evidence)}\n* Source: {_plain(rule.source)}\n"
         f"* Tests: {_tests(rule.id)}"
     )
+    example = _examples().get(rule.id)
+    if example is not None:
+        yield "## Try it\n\nOn the samples of this project; it speaks, and then it doesn't:"
+        yield _block("\n".join(_command(*example[word]) for word in ("strikes", "spares")))
     text = _OF_MACHINES if _is_of_machines(rule) else _IGNORE
     yield "## How to ignore it\n\n" + text.format(rule=rule.id, expires=_EXPIRES).rstrip()
 
@@ -213,6 +217,15 @@ def _test(name: str) -> str:
 @functools.cache
 def _cases() -> dict[str, dict[str, str]]:
     return tomllib.loads((_DATA / "rule_tests.toml").read_text("utf-8"))
+
+
+@functools.cache
+def _examples() -> dict[str, dict[str, tuple[str, str]]]:
+    return tomllib.loads((_DATA / "rule_examples.toml").read_text("utf-8"))
+
+
+def _command(sample: str, target: str) -> str:
+    return f"ltocompat check sample_artifacts/{sample} --notes --deploy-target {target}"
 
 
 def _block(text: str) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 from every_case import every
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from samples import FOLDER
 
+import ltocompat
 from ltocompat.commands.policy.reading import read_policy
 from ltocompat.model.version import SITE_URL, rule_url
 from ltocompat.rules.catalogue import RULES
@@ -76,3 +79,17 @@ def test_the_lines_that_ignore_a_rule_are_a_policy(rule: Rule, tmp_path: Path) -
 def test_the_address_of_a_rule_leads_to_its_page(rule_id: str) -> None:
     name = rule_url(rule_id).removeprefix(f"{SITE_URL}rules/")
     assert (DOCS / "rules" / name.replace(".html", ".md")).is_file()
+
+
+EXAMPLES = tomllib.loads((DOCS.parent / "tests" / "data" / "rule_examples.toml").read_text("utf-8"))
+
+
+@every("rule_id", EXAMPLES)
+def test_a_rule_speaks_of_its_example_and_not_of_the_other(rule_id: str) -> None:
+    for word, speaks in (("strikes", True), ("spares", False)):
+        sample, target = EXAMPLES[rule_id][word]
+        results = ltocompat.check([FOLDER / sample], [target], cache=False)
+        told = {finding.rule for result in results for finding in result.findings}
+        assert (rule_id in told) is speaks, word
+        command = f"ltocompat check sample_artifacts/{sample} --notes --deploy-target {target}"
+        assert command in texts_of(rule_id)

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import readme
 from every_case import every
+from kernels_project import Project
 
-from ltocompat.cli import VERBS, verb_command
+from ltocompat.cli import VERBS, run, verb_command
 from ltocompat.commands.policy.reading import read_policy
 
 DOCS = readme.SITE
@@ -29,19 +30,19 @@ MARKED = [(page, info, text) for page, info, text in SHELL if info.startswith("s
 
 
 def test_a_command_is_run_or_carries_one_of_three_marks(capsys: pytest.CaptureFixture[str]) -> None:
-    run = {f"{session.command}\n" for session in readme.sessions()}
+    run_here = {f"{session.command}\n" for session in readme.sessions()}
     marks: Counter[str] = Counter()
     for page, info, text in SHELL:
         language, *words = info.split()
         if language == "console":
-            assert text.removeprefix("$ ").splitlines(keepends=True)[0] in run, (page, text)
+            assert text.removeprefix("$ ").splitlines(keepends=True)[0] in run_here, (page, text)
         else:
             (mark,) = words
             assert mark in MARKS, page
             marks[mark] += sum(1 for line in text.splitlines() if line.strip())
     with capsys.disabled():
         counts = ", ".join(f"{marks[mark]} {text}" for mark, text in MARKS.items())
-        print(f"commands on pages: {len(run)} run in tests, {counts}")
+        print(f"commands on pages: {len(run_here)} run in tests, {counts}")
 
 
 @every("case", MARKED)
@@ -78,3 +79,18 @@ def test_what_guides_put_into_a_policy_is_one(tmp_path: Path) -> None:
         path = tmp_path / f"{number}.toml"
         path.write_text(target + text, "utf-8")
         assert read_policy(str(path)).targets
+
+
+def test_the_last_step_of_the_start_ends_in_a_green_gate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (step,) = (text for page, info, text in MARKED if page.stem == "start" and info == "sh ci")
+    project = Project.copy(tmp_path / "kernels")
+    wheel = project.build()
+    policy = project.folder / "pyproject.toml"
+    policy.write_text(policy.read_text("utf-8").partition("[tool.ltocompat")[0], "utf-8")
+    monkeypatch.chdir(project.folder)
+    for line in step.splitlines():
+        words = shlex.split(line.replace("dist/*.whl", str(wheel)))
+        assert words[0] == "ltocompat"
+        assert run([word for word in words[1:] if word != "--install-nvjitlink"]) == 0, line
