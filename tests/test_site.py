@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from site_build import DOCS, build
 
+from ltocompat.cli import VERBS
 from ltocompat.model.version import SITE_URL, rule_url
 from ltocompat.rules.prose import rule_ids
 
@@ -33,6 +34,15 @@ def test_the_address_of_every_rule_is_a_page_of_the_site(site: Path) -> None:
     for rule_id in rule_ids():
         page = site / rule_url(rule_id).removeprefix(SITE_URL)
         assert f"<h1>{rule_id}: " in page.read_text("utf-8")
+
+
+def test_the_reference_has_every_verb_and_every_table_of_facts(site: Path) -> None:
+    verbs = (site / "reference" / "verbs.html").read_text("utf-8")
+    facts = (site / "reference" / "facts.html").read_text("utf-8")
+    for name, verb in VERBS.items():
+        assert (f"Usage: ltocompat {name} " in verbs) is not verb.hidden
+    for file in (DOCS.parent / "ltocompat" / "facts").glob("*.toml"):
+        assert f'id="facts-{file.stem}"' in facts
 
 
 def test_nothing_of_the_site_is_loaded_from_another_place(site: Path) -> None:

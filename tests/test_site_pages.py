@@ -58,19 +58,6 @@ def test_what_is_not_run_is_understood_by_its_verb(case: tuple[Path, str, str]) 
         verb_command(verb).make_context(verb, options)
 
 
-def test_every_verb_is_in_the_reference_with_its_help() -> None:
-    text = (DOCS / "reference" / "verbs.md").read_text("utf-8")
-    shown = [name for name, verb in VERBS.items() if not verb.hidden]
-    assert re.findall(r"^```\{verb-help\} (\w+)$", text, re.MULTILINE) == shown
-
-
-def test_every_table_of_facts_is_in_the_reference() -> None:
-    text = (DOCS / "reference" / "facts.md").read_text("utf-8")
-    files = (readme.ROOT / "ltocompat" / "facts").glob("*.toml")
-    names = re.findall(r"^```\{facts\} (\w+)$", text, re.MULTILINE)
-    assert names == sorted(file.stem for file in files)
-
-
 def test_what_guides_put_into_a_policy_is_one(tmp_path: Path) -> None:
     target = '[tool.ltocompat.targets.prod]\ndriver = "580"\n'
     found = [text for page, info, text in FENCES if info == "toml" and page.parent.name == "guides"]

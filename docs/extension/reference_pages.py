@@ -8,29 +8,43 @@ from collections.abc import Iterator
 from contextlib import redirect_stdout
 from html import escape
 from importlib import resources
+from itertools import takewhile
 from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
-from ltocompat.cli import run
+from ltocompat.cli import VERBS, run
 from ltocompat.facts import table
 
 _MOST_ROWS = 70  # of a table that is shown; longer ones are counted
 
 
-class VerbHelp(Directive):
-    """``{verb-help} check``: what ``ltocompat check --help`` prints."""
-
-    required_arguments = 1
+class Verbs(Directive):
+    """``{verbs}``: a section a verb, with what its ``--help`` prints."""
 
     def run(self) -> list[nodes.Node]:
-        """The text as a block."""
-        written = io.StringIO()
-        with redirect_stdout(written):
-            run([self.arguments[0], "--help"])
-        return [nodes.literal_block("", written.getvalue().rstrip(), language="text")]
+        """The sections, in the order of the help."""
+        return [
+            _section(name, f"ltocompat {name}", nodes.literal_block("", _help(name)))
+            for name, verb in VERBS.items()
+            if not verb.hidden
+        ]
+
+
+def _help(verb: str) -> str:
+    written = io.StringIO()
+    with redirect_stdout(written):
+        run([verb, "--help"])
+    return written.getvalue().rstrip()
+
+
+def _section(name: str, title: str, *inside: nodes.Node) -> nodes.section:
+    section = nodes.section("", nodes.title("", title), *inside, ids=[name], names=[name])
+    for block in section.findall(nodes.literal_block):
+        block["language"] = "text"
+    return section
 
 
 class Schemas(Directive):
@@ -52,16 +66,25 @@ class Schemas(Directive):
 
 
 class Facts(Directive):
-    """``{facts} drivers``: every list of a table of facts."""
-
-    required_arguments = 1
+    """``{facts}``: a section a table of facts, with what its head says and its lists."""
 
     def run(self) -> list[nodes.Node]:
-        """The lists as tables; long ones are counted."""
-        name = self.arguments[0]
-        lists = {key: rows for key, rows in table(name).items() if isinstance(rows, list)}
-        text = "\n".join(_table(name, key, rows) for key, rows in lists.items())
-        return [nodes.raw("", text, format="html")]
+        """The sections, by name; long lists are counted."""
+        folder = resources.files("ltocompat") / "facts"
+        files = sorted(
+            (file for file in folder.iterdir() if file.name.endswith(".toml")),
+            key=lambda file: file.name,
+        )
+        return [_facts(file.name.removesuffix(".toml"), file.read_text("utf-8")) for file in files]
+
+
+def _facts(name: str, text: str) -> nodes.section:
+    head = takewhile(lambda line: line.startswith("#"), text.splitlines())
+    about = " ".join(line.lstrip("# ") for line in head)
+    lists = {key: rows for key, rows in table(name).items() if isinstance(rows, list)}
+    shown = "\n".join(_table(name, key, rows) for key, rows in lists.items())
+    raw = nodes.raw("", shown, format="html")
+    return _section(f"facts-{name}", name, nodes.paragraph("", about), raw)
 
 
 def _table(name: str, key: str, rows: list[dict[str, Any]]) -> str:
@@ -87,17 +110,9 @@ def _text(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def tables_of_facts() -> tuple[str, ...]:
-    """The names of all tables of facts."""
-    files = (resources.files("ltocompat") / "facts").iterdir()
-    return tuple(
-        sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
-    )
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
-    app.add_directive("verb-help", VerbHelp)
+    app.add_directive("verbs", Verbs)
     app.add_directive("schemas", Schemas)
     app.add_directive("facts", Facts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
