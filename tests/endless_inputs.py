@@ -22,7 +22,7 @@ from ltocompat.commands.explain import explain
 from ltocompat.commands.policy.reading import read_policy
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload
-from ltocompat.files.images import cubin_symbols, ptx
+from ltocompat.files.images import cubin_symbols, ptx, ptx_symbols
 from ltocompat.files.images.cubin import Cubin
 from ltocompat.files.objects.elf_host import ElfHost, read_elf
 from ltocompat.files.objects.pe import read_pe
@@ -267,15 +267,15 @@ def _ptx_attack(text: bytes, read: Callable[[bytes, Budget], object]) -> Attack:
 _PTX = (
     ("comments", ptx.without_comments, b"//\n" * (5 * MIB)),
     ("comments", of_ptx, b"//\n" * (5 * MIB)),
-    ("braces", ptx.read, b".func f {" + b"}{" * (7 * MIB)),
-    ("blanks in a head", ptx.read, b".func " + b" " * (15 * MIB) + b";"),
+    ("braces", ptx_symbols.read, b".func f {" + b"}{" * (7 * MIB)),
+    ("blanks in a head", ptx_symbols.read, b".func " + b" " * (15 * MIB) + b";"),
     ("kernels without bodies", ptx.only_empty_kernels, b".entry a " * MIB + b"{}"),
     ("kernels", ptx.kernels, b".entry a\n" * MIB),
-    ("attributes", ptx.read, b".func .attribute(" + b"(a)" * (5 * MIB) + b" f;"),
-    ("aliases", ptx.read, b".alias a,b;" * MIB),
-    ("variables", ptx.read, b".visible .global a" + b",b" * (7 * MIB)),
+    ("attributes", ptx_symbols.read, b".func .attribute(" + b"(a)" * (5 * MIB) + b" f;"),
+    ("aliases", ptx_symbols.read, b".alias a,b;" * MIB),
+    ("variables", ptx_symbols.read, b".visible .global a" + b",b" * (7 * MIB)),
     ("names", of_ptx, b".func f();.entry k{" + b"a b " * (MIB // 2) + b"}"),
-    ("newlines", ptx.read, b"\n" * (15 * MIB)),
+    ("newlines", ptx_symbols.read, b"\n" * (15 * MIB)),
     ("more than can be read", ptx.kernels, bytes(200 * MIB)),
 )
 ENDLESS |= {f"ptx of {name}, {read.__name__}": _ptx_attack(text, read) for name, read, text in _PTX}

@@ -8,7 +8,7 @@ from generated_ptx import Program, programs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ltocompat.files.images import ptx
+from ltocompat.files.images import ptx, ptx_symbols
 from ltocompat.model.limits import Budget
 
 PIECES = (
@@ -53,13 +53,13 @@ def test_a_kernel_in_a_comment_is_none() -> None:
 
 
 def used(text: bytes, names: Collection[str], *, more: bytes = b"") -> object:
-    return ptx.used(text, ptx.read(text + more, Budget()), names, Budget())
+    return ptx_symbols.used(text, ptx_symbols.read(text + more, Budget()), names, Budget())
 
 
 @given(programs)
 def test_names_are_found_in_use_as_by_taking_the_text_to_pieces(program: Program) -> None:
     text = ptx.without_comments(program.text().encode(), Budget())
-    names = ptx.read(text, Budget()).bodiless
+    names = ptx_symbols.read(text, Budget()).bodiless
     # With an alias it is not searched for names.
     assert used(text, names) == used(text, names, more=b"\n.alias no, one;")
 

@@ -31,7 +31,6 @@ from ltocompat.model.image import (
 from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.watchdog import watched
-from ltocompat.scan.device_symbols import undefined_in_ptx
 from ltocompat.scan.makers import cubin_makers, ltoir_makers, ptx_makers, tool_role
 
 # The marks of a cubin lie behind its names and symbols, of which every section has some: these
@@ -387,6 +386,8 @@ def _ptx(stored: StoredImage, detail: Detail) -> _Facts:
     )
     if not (detail.kernels or detail.any_kernel):
         return facts
+    from ltocompat.scan.device_symbols import undefined_in_ptx  # late: most runs read no symbols
+
     prefix.grow(stored.payload.budget.limits.image_bytes)
     budget = stored.payload.budget
     first, empty = ptx.first_kernel(prefix.data, budget)

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ltocompat.facts import is_provided
-from ltocompat.files.images import cubin_symbols, ptx
+from ltocompat.files.images import cubin_symbols, ptx_symbols
 from ltocompat.files.images.cubin import Cubin
+from ltocompat.files.images.ptx import without_comments
 from ltocompat.model.limits import Budget
 from ltocompat.model.symbols import DeviceSymbols
 
 
 def of_ptx(data: bytes, budget: Budget) -> DeviceSymbols:
     """The symbols of PTX text, comments and all."""
-    text = ptx.without_comments(data, budget)
-    found = ptx.read(text, budget)
+    text = without_comments(data, budget)
+    found = ptx_symbols.read(text, budget)
     absent = _sorted(found.bodiless)
-    functions, needed = ptx.used(text, found, absent, budget) if absent else ((), ())
+    functions, needed = ptx_symbols.used(text, found, absent, budget) if absent else ((), ())
     return DeviceSymbols(
         undefined_functions=functions,
         needed_by_kernels=needed,

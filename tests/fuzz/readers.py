@@ -45,7 +45,7 @@ from ltocompat.files.archives.tar import TarFormat
 from ltocompat.files.archives.zip import ZipFormat
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload, zstd_frame
-from ltocompat.files.images import cubin, cubin_symbols, ltoir, ptx, tileir
+from ltocompat.files.images import cubin, cubin_symbols, ltoir, ptx, ptx_symbols, tileir
 from ltocompat.files.images.cubin_notes import Notes
 from ltocompat.files.objects import ObjectFile
 from ltocompat.files.objects.coff import read_coff
@@ -334,8 +334,8 @@ def _notes() -> Iterator[bytes]:
 def _ptx(data: bytes) -> object:
     budget = _budget()
     data = ptx.without_comments(data, budget)
-    symbols = ptx.read(data, budget)
-    used = ptx.used(data, symbols, (*symbols.kernels, *symbols.bodiless), budget)
+    symbols = ptx_symbols.read(data, budget)
+    used = ptx_symbols.used(data, symbols, (*symbols.kernels, *symbols.bodiless), budget)
     kernels = ptx.kernels(data, budget), ptx.only_empty_kernels(data, budget)
     return ptx.parse(data), kernels, used
 

@@ -1,0 +1,259 @@
+"""The functions and variables of PTX text: what it defines, and what it leaves to others.
+
+Measured with ptxas 13.0.88: a call of a function that has no body in the text is refused, even in a
+function that nobody calls, and whether or not its declaration says ``.extern``; a declaration that
+nothing uses is not. A variable that is declared ``.extern`` counts in a link even where nothing
+uses it; without a link it is a warning.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterator
+
+from msgspec import Struct
+
+from ltocompat.files.images.ptx import SPEED
+from ltocompat.model.limits import KIB, Budget
+
+# Attributes, what is returned and the name stand in front of the parameters.
+_BEFORE_NAME = 64 * KIB
+
+_IDENTIFIER = rb"[A-Za-z_$%][\w$]*"
+_NAME = re.compile(_IDENTIFIER)
+_FUNC = re.compile(rb"(?:\.(visible|weak|extern)\s+)?\.(func|entry)\b")
+_HEAD = re.compile(
+    # .attribute(.unified(1, 2)) and .noreturn stand in front of the name, and what is returned.
+    rb"(?:\s*+\.noreturn\b|\s*+\.attribute\s*+\((?:[^()]|\([^()]*+\))*+\))*+"
+    rb"\s*+(?:\([^()]*+\))?\s*+(" + _IDENTIFIER + rb")"
+)
+_END_OF_HEAD = re.compile(rb"[;{]")
+_ALIAS = re.compile(rb"\.alias\s+(" + _IDENTIFIER + rb")\s*,\s*(" + _IDENTIFIER + rb")")
+_VARIABLE = re.compile(rb"\.(visible|weak|common|extern)\s+\.(global|const|shared)\b")
+_BRACKET_OR_STOP = re.compile(rb"[(){}=,;]")
+
+
+_FEW = 16  # names that are searched for one by one
+
+
+class PtxFunction(Struct, frozen=True):
+    """A declaration or definition of a function or a kernel.
+
+    Attributes:
+        name: its name.
+        linkage: ``visible``, ``weak``, ``extern``, or nothing for one that no other object sees.
+        is_kernel: it is an ``.entry``.
+        head: where its name and parameters stand in the text, from and to.
+        body: the same of its body; None for a declaration.
+    """
+
+    name: str
+    linkage: str
+    is_kernel: bool
+    head: tuple[int, int]
+    body: tuple[int, int] | None
+
+
+class PtxSymbols(Struct, frozen=True):
+    """The symbols of PTX text, in the order of the text.
+
+    Attributes:
+        functions: every declaration and definition.
+        aliases: other names of functions, and whose they are.
+        undefined_variables: declared ``.extern``; not those in shared memory, whose size the launch
+            decides.
+        defined: what is ``.visible``.
+        weak: what is ``.weak`` or ``.common``.
+    """
+
+    functions: tuple[PtxFunction, ...]
+    aliases: dict[str, str]
+    undefined_variables: tuple[str, ...]
+    defined: tuple[str, ...]
+    weak: tuple[str, ...]
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Kernels that are defined."""
+        return tuple(f.name for f in self.functions if f.is_kernel and f.body)
+
+    @property
+    def bodiless(self) -> tuple[str, ...]:
+        """Functions that are declared and nowhere defined."""
+        there = {function.name for function in self.functions if function.body} | {*self.aliases}
+        names = dict.fromkeys(function.name for function in self.functions)
+        return tuple(name for name in names if name not in there)
+
+
+def read(text: bytes, budget: Budget) -> PtxSymbols:
+    """The symbols of PTX text, of which the comments were taken away."""
+    budget.check_call(len(text), SPEED)
+    seen: dict[str, dict[str, None]] = {"visible": {}, "weak": {}, "extern": {}, "common": {}}
+    named = budget.timed(_ALIAS.finditer(text))
+    aliases = {alias[1].decode(): alias[2].decode() for alias in named}
+    functions = tuple(_functions(text, budget))
+    for function in functions:
+        if function.linkage in ("visible", "weak") and (function.body or function.name in aliases):
+            seen[function.linkage][function.name] = None
+    for linkage, space, name in _variables(text, budget):
+        if linkage != "extern" or space != "shared":
+            seen[linkage][name] = None
+    return PtxSymbols(
+        functions,
+        aliases,
+        tuple(name for name in seen["extern"] if name not in seen["visible"]),
+        tuple(seen["visible"]),
+        (*seen["weak"], *seen["common"]),
+    )
+
+
+def used(
+    text: bytes, symbols: PtxSymbols, names: Collection[str], budget: Budget
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Those of the names that the text uses, and those of them that its kernels reach by calls."""
+    found = _used_by_kernels(text, symbols, names, budget)
+    return _used_by_calls(text, symbols, names, budget) if found is None else found
+
+
+def _used_by_kernels(
+    text: bytes, symbols: PtxSymbols, names: Collection[str], budget: Budget
+) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The same where kernels themselves, and nothing else, use these few names; else None.
+
+    Names are searched for: to take a text to pieces takes twenty times as long.
+    """
+    functions = symbols.functions
+    bodies = [function.name for function in functions if function.body]
+    if len(names) > _FEW or symbols.aliases or len(set(bodies)) < len(bodies):
+        return None
+    starts = [function.head[0] for function in functions]
+    anywhere: list[str] = []
+    reached: list[str] = []
+    for name in names:
+        users = set()
+        for at in _occurrences(text, name.encode(), budget):
+            nearest = bisect_right(starts, at) - 1
+            function = functions[nearest] if nearest >= 0 else None
+            if function is None or at >= (function.body or function.head)[1]:
+                users.add("outside")
+            elif at >= function.head[1]:
+                users.add("kernel" if function.is_kernel else "function")
+        if "function" in users and "kernel" not in users:
+            return None  # which kernels may call, or not
+        anywhere += [name] if users else []
+        reached += [name] if "kernel" in users else []
+    return tuple(anywhere), tuple(reached)
+
+
+def _occurrences(text: bytes, name: bytes, budget: Budget) -> Iterator[int]:
+    """Where a text has a name, as a whole word."""
+    line, at = 0, text.find(name)
+    while at >= 0:
+        start = text.rfind(b"\n", line, at) + 1 or line
+        line = text.find(b"\n", at) + 1 or len(text)
+        words = budget.timed(_NAME.finditer(text, start, line))
+        yield from (word.start() for word in words if word[0] == name)
+        at = text.find(name, line)
+
+
+def _used_by_calls(
+    text: bytes, symbols: PtxSymbols, names: Collection[str], budget: Budget
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    bodies = {function.name: function.body for function in symbols.functions if function.body}
+    wanted = {*names, *bodies, *symbols.aliases}
+    uses = {name: _named(text, *body, budget) & wanted for name, body in bodies.items()}
+    uses.update((name, {other}) for name, other in symbols.aliases.items())
+    reached: set[str] = set()
+    waiting = [function.name for function in symbols.functions if function.is_kernel]
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += uses.get(name, ())
+    everywhere = set().union(*uses.values()) | _outside(text, symbols.functions, budget)
+    return (
+        tuple(name for name in names if name in everywhere),
+        tuple(name for name in names if name in reached),
+    )
+
+
+def _outside(text: bytes, functions: tuple[PtxFunction, ...], budget: Budget) -> set[str]:
+    """The names that stand outside of functions, as those in initial values do."""
+    found: set[str] = set()
+    position = 0
+    for function in functions:
+        found |= _named(text, position, function.head[0], budget)
+        position = (function.body or function.head)[1]
+    return found | _named(text, position, len(text), budget)
+
+
+def _named(text: bytes, start: int, end: int, budget: Budget) -> set[str]:
+    found = budget.timed(_NAME.finditer(text, start, end))
+    return {name.decode() for name in {match[0] for match in found}}
+
+
+def _functions(text: bytes, budget: Budget) -> Iterator[PtxFunction]:
+    """Every function and kernel, declared or defined.
+
+    What was read is never read again, so that hostile text takes no longer than other.
+    """
+    position = 0
+    while (start := _FUNC.search(text, position)) is not None:
+        budget.check_time()
+        end = _END_OF_HEAD.search(text, start.end())
+        if end is None:
+            return
+        position = end.end() if end[0] == b";" else _behind_body(text, end.end(), budget)
+        named = min(end.start(), start.end() + _BEFORE_NAME)
+        head = _HEAD.match(text, start.end(), named)
+        if head is not None:
+            yield PtxFunction(
+                head[1].decode(),
+                (start[1] or b"").decode(),
+                start[2] == b"entry",
+                (start.start(), end.end()),
+                None if end[0] == b";" else (end.end(), position),
+            )
+
+
+def _behind_body(text: bytes, position: int, budget: Budget) -> int:
+    """Behind the brace that closes one which was opened in front of a position."""
+    depth = 1
+    while depth:
+        budget.check_time()
+        closing = text.find(b"}", position)
+        if closing < 0:
+            return len(text)
+        depth += text.count(b"{", position, closing) - 1
+        position = closing + 1
+    return position
+
+
+def _variables(text: bytes, budget: Budget) -> Iterator[tuple[str, str, str]]:
+    """Linkage, state space and name of each variable that others see; a line may hold several."""
+    position = 0
+    while (start := _VARIABLE.search(text, position)) is not None:
+        position, stop = start.end(), b","
+        while stop == b",":
+            budget.check_time()
+            before = position
+            position, stop = _next_stop(text, position, budget)
+            words = text[before : position - 1].split(b"[", 1)[0].split()
+            if words and _NAME.fullmatch(words[-1]):
+                yield start[1].decode(), start[2].decode(), words[-1].decode()
+            if stop == b"=":
+                position, stop = _next_stop(text, position, budget)
+
+
+def _next_stop(text: bytes, position: int, budget: Budget) -> tuple[int, bytes]:
+    """Behind the next ``=``, ``,`` or ``;`` outside of brackets; at the end of text, ``;``."""
+    depth = 0
+    for found in budget.timed(_BRACKET_OR_STOP.finditer(text, position)):
+        if found[0] in b"({":
+            depth += 1
+        elif found[0] in b")}":
+            depth -= 1
+        elif depth <= 0:
+            return found.end(), found[0]
+    return len(text) + 1, b";"
