@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import html
 import json
@@ -10,7 +11,7 @@ import threading
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -33,6 +34,7 @@ class Index:
         metadata: it has METADATA apart from wheels (PEP 658).
         faults: file name -> what is wrong with it: ``stall``, ``cut``, ``cut always``, ``sum``,
             ``busy``, ``gone``, ``changes``.
+        asked: is called with the name of each wheel that is asked for, before it is sent.
         requests: what was asked for: method and path, and the header ``Range``.
         sent: bytes of bodies by path.
         at_once: the most requests that were answered at the same time.
@@ -44,6 +46,7 @@ class Index:
     ranges: bool = True
     metadata: bool = True
     faults: dict[str, str] = field(default_factory=dict)
+    asked: Callable[[str], None] | None = None
     requests: list[tuple[str, str | None]] = field(default_factory=list)
     sent: Counter[str] = field(default_factory=Counter)
     at_once: int = 0
@@ -139,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _sum(self, path: Path) -> str:
         if self.index.faults.get(path.name) == "sum":
             return "0" * 64
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return _sha256(path, path.stat().st_mtime_ns)
 
     def _link(self, path: Path) -> str:
         metadata = ""
@@ -172,46 +175,55 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, _metadata(paths[0]), {})
             return
         self.index.met[name] += 1
-        self._with_fault(name, paths[0].read_bytes(), self.index.faults.get(name, ""))
+        if self.index.asked is not None:
+            self.index.asked(name)
+        self._with_fault(name, paths[0], self.index.faults.get(name, ""))
 
-    def _with_fault(self, name: str, data: bytes, fault: str) -> None:
+    def _with_fault(self, name: str, path: Path, fault: str) -> None:
         times = self.index.met[name]
-        etag = f'"{times if fault == "changes" else len(data)}"'
+        size = path.stat().st_size
+        etag = f'"{times if fault == "changes" else size}"'
         if fault == "gone":
             self._send(404, b"", {})
         elif fault == "busy" and times < 3:
             self._send(503, b"later", {"Retry-After": "1"})
         elif fault == "stall":
-            self._begin(200, {"Content-Length": str(len(data))})
-            self.wfile.write(data[:10])
+            self._begin(200, {"Content-Length": str(size)})
+            self.wfile.write(b"PK")
             self.wfile.flush()
             time.sleep(3)
             self.close_connection = True
         else:
             cut = fault == "cut always" or (fault == "cut" and times < 4)
-            self._ranged(data, etag, cut=cut)
+            self._ranged(path, size, etag, cut=cut)
 
-    def _ranged(self, data: bytes, etag: str, *, cut: bool) -> None:
+    def _ranged(self, path: Path, size: int, etag: str, *, cut: bool) -> None:
         span = self.headers.get("Range")
         same = self.headers.get("If-Range") in (None, etag)
         match = re.fullmatch(r"bytes=(\d*)-(\d*)", span or "")
         if not self.index.ranges or match is None or not same:
-            self._body(200, data, {"ETag": etag}, cut=cut)
+            self._begin(200, {"ETag": etag, "Content-Length": str(size)})
+            self._body(path, 0, size, cut=cut)
             return
         if match[1]:
-            start, end = int(match[1]), int(match[2] or len(data) - 1)
+            start, end = int(match[1]), int(match[2] or size - 1)
         else:
-            start, end = max(len(data) - int(match[2]), 0), len(data) - 1
-        end = min(end, len(data) - 1)
-        said = {"ETag": etag, "Content-Range": f"bytes {start}-{end}/{len(data)}"}
-        self._body(206, data[start : end + 1], said, cut=cut)
+            start, end = max(size - int(match[2]), 0), size - 1
+        count = min(end, size - 1) + 1 - start
+        span = f"bytes {start}-{start + count - 1}/{size}"
+        headers = {"ETag": etag, "Content-Range": span, "Content-Length": str(count)}
+        self._begin(206, headers)
+        self._body(path, start, count, cut=cut)
 
-    def _body(self, status: int, data: bytes, headers: dict[str, str], *, cut: bool) -> None:
-        self._begin(status, headers | {"Content-Length": str(len(data))})
-        half = data[: len(data) // 2] if cut else data
-        for start in range(0, len(half), 65536):
-            self.wfile.write(half[start : start + 65536])
-            self.index.sent[self.path] += len(half[start : start + 65536])
+    def _body(self, path: Path, start: int, count: int, *, cut: bool) -> None:
+        """Send bytes of a file; half of them and no more, where the connection is to be cut."""
+        left = count // 2 if cut else count
+        with path.open("rb") as file:
+            file.seek(start)
+            while data := file.read(min(left, 1 << 20)):
+                self.wfile.write(data)
+                self.index.sent[self.path] += len(data)
+                left -= len(data)
         if cut:
             self.wfile.flush()
             self.close_connection = True
@@ -226,6 +238,13 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
+
+
+@functools.cache
+def _sha256(path: Path, changed: int) -> str:
+    del changed
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _metadata(path: Path) -> bytes:

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import unquote, urljoin
 
 import msgspec
 
@@ -121,7 +121,7 @@ def _names_of_html(chunks: Iterable[bytes]) -> Iterator[str]:
     for chunk in chunks:
         parser.feed(chunk.decode("utf-8", "replace"))  # names are ASCII
         for attributes, text in parser.links:
-            name = text.strip() or urlsplit(attributes.get("href", "")).path.strip("/")
+            name = text.strip() or attributes.get("href", "").strip("/")
             if name:
                 yield normalized(name.rpartition("/")[2])
         parser.links.clear()
@@ -156,7 +156,7 @@ def _of_json(raw: _JsonFile, url: str) -> IndexFile | None:
     yanked = raw.yanked if isinstance(raw.yanked, str) else ""
     return _file(
         raw.filename,
-        urljoin(url, raw.url),
+        _joined(url, raw.url),
         sha256=raw.hashes.get("sha256"),
         requires_python=raw.requires_python,
         has_metadata=bool(metadata),
@@ -168,11 +168,11 @@ def _of_json(raw: _JsonFile, url: str) -> IndexFile | None:
 
 
 def _of_link(attributes: dict[str, str], text: str, url: str) -> IndexFile | None:
-    address, _, fragment = urljoin(url, attributes.get("href", "")).partition("#")
+    address, _, fragment = _joined(url, attributes.get("href", "")).partition("#")
     sha256 = fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None
     metadata = attributes.get("data-core-metadata", attributes.get("data-dist-info-metadata"))
     return _file(
-        text.strip() or unquote(urlsplit(address).path.rpartition("/")[2]),
+        text.strip() or unquote(address.rpartition("/")[2]),
         address,
         sha256=sha256,
         requires_python=attributes.get("data-requires-python"),
@@ -197,7 +197,7 @@ def _file(
     upload_time: datetime | None,
 ) -> IndexFile | None:
     """The file; None where it is none that could be fetched, or kept under its name."""
-    if urlsplit(url).scheme not in ("http", "https") or not filename:
+    if not url.startswith(("http://", "https://")) or not filename:
         return None
     if "/" in filename or "\\" in filename or filename.startswith("."):
         return None
@@ -214,6 +214,14 @@ def _file(
         size=size,
         upload_time=upload_time,
     )
+
+
+def _joined(url: str, link: str) -> str:
+    """Where a link of a page leads; nowhere, where it has no meaning."""
+    try:
+        return urljoin(url, link)
+    except ValueError:
+        return ""
 
 
 def _sum(text: str | None) -> str | None:

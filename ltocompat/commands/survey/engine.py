@@ -149,11 +149,12 @@ def require_tls(address: str) -> None:
     Raises:
         UsageError: the address means neither TLS nor this machine.
     """
-    parts = urlsplit(address if "://" in address else f"tcp://{address}")
-    if parts.scheme in ("tls", "wss"):
-        return
-    if parts.scheme in ("tcp", "ws") and _is_loopback(parts.hostname or ""):
-        return
+    with contextlib.suppress(ValueError):  # an address without a meaning
+        parts = urlsplit(address if "://" in address else f"tcp://{address}")
+        if parts.scheme in ("tls", "wss"):
+            return
+        if parts.scheme in ("tcp", "ws") and _is_loopback(parts.hostname or ""):
+            return
     raise UsageError(
         f"the scheduler {address!r} is reached without TLS over a network, and whoever reaches a "
         "cluster runs code on it; start it with TLS and name it by tls://HOST:PORT"

@@ -397,19 +397,28 @@ def _etag(headers: Mapping[str, str]) -> str | None:
 
 def without_credentials(url: str) -> str:
     """An address without the user's name and password."""
+    if not _is_sound(url):
+        return url
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
+def _is_sound(url: str) -> bool:
+    try:
+        urlsplit(url)
+    except ValueError:
+        return False
+    return True
+
+
 def _host(url: str) -> tuple[str, str]:
     """What credentials are for: scheme and host, with its port."""
-    parts = urlsplit(url)
-    return parts.scheme, parts.netloc.rpartition("@")[2].lower()
+    parts = urlsplit(without_credentials(url)) if _is_sound(url) else urlsplit("")
+    return parts.scheme, parts.netloc.lower()
 
 
 def _credentials(url: str) -> str | None:
-    parts = urlsplit(url)
-    if parts.username is None:
+    if not _is_sound(url) or (parts := urlsplit(url)).username is None:
         return None
     return f"{unquote(parts.username)}:{unquote(parts.password or '')}"
 

@@ -62,8 +62,7 @@ class Index:
     """
 
     def __init__(self, url: str, http: Http) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        if not _is_address(url):
             raise UsageError(
                 f"{without_credentials(url)!r} is no address of a package index; write "
                 "https://HOST/simple"
@@ -116,6 +115,14 @@ class Index:
             has_metadata=file.has_metadata,
             metadata_sha256=file.metadata_sha256,
         )
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def chosen(

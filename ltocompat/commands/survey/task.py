@@ -121,7 +121,7 @@ class _Task:
 
     def _kept(self, sha256: str) -> Surveyed | None:
         """The rows that an earlier run kept, with what is new about them."""
-        cache = _cache() if self._options.cache else None
+        cache = kept_rows() if self._options.cache else None
         asked = self._options.asked(self._distribution.filename)
         kept = None if cache is None else cache.get(sha256, asked)
         if kept is None:
@@ -130,7 +130,7 @@ class _Task:
         return self._make.again(kept, self._measures(looked_at))
 
     def _keep(self, sha256: str, found: Surveyed) -> Surveyed:
-        cache = _cache() if self._options.cache else None
+        cache = kept_rows() if self._options.cache else None
         if cache is not None:
             cache.keep(sha256, self._options.asked(self._distribution.filename), found)
         return found
@@ -224,7 +224,8 @@ def _http(settings: IndexSettings) -> Http:
 
 
 @functools.cache
-def _cache() -> SurveyCache | None:
+def kept_rows() -> SurveyCache | None:
+    """The rows of earlier runs on this machine."""
     return SurveyCache.of()
 
 

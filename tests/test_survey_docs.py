@@ -1,0 +1,48 @@
+"""What docs/survey.md says, tried."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from surveys_made import example
+
+from ltocompat.commands.survey.default_targets import default_targets
+from ltocompat.targets import parse
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGE = (DOCS / "survey.md").read_text("utf-8")
+
+
+def test_the_page_of_the_tables_is_current() -> None:
+    command = [sys.executable, str(DOCS / "generate_survey.py"), "--check"]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stdout, process.stderr) == (0, "", "")
+
+
+def test_the_line_of_pandas_finds_the_wheels_without_ptx(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    example(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(compile(code, "survey.md", "exec"), {})  # noqa: S102 - the page's own
+    shown = capsys.readouterr().out
+    assert "only-sass" in shown
+    assert "only-ptx" not in shown
+
+
+def test_the_default_targets_are_those_of_the_page_and_can_be_judged() -> None:
+    assert [line.strip() for line in PAGE.splitlines() if line.startswith("    driver=")] == list(
+        default_targets(())
+    )
+    for platforms in ((), ("win_amd64",), ("manylinux_2_28_aarch64",)):
+        targets = parse(list(default_targets(platforms)))
+        assert [str(target.driver.values[0].branch) for target in targets if target.driver] == [
+            *(["535", "550", "570", "580", "595", "615"] if platforms != ("win_amd64",) else ()),
+            *(["537", "551", "572", "580", "595", "615"] if platforms == ("win_amd64",) else ()),
+        ]
+        assert all(target.gpus for target in targets)

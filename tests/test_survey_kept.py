@@ -1,0 +1,203 @@
+"""What a survey keeps: a dataset that is stopped at any moment, and rows that nobody forges."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from surveys_made import packages, survey
+
+from ltocompat.cli import run as run_line
+from ltocompat.commands.survey import dataset
+from ltocompat.commands.survey.cache import SurveyCache
+from ltocompat.commands.survey.dataset import Dataset, DatasetWriter
+from ltocompat.commands.survey.tables import TABLES, Surveyed, columns
+from ltocompat.targets.seal import Seal
+
+TARGET = "driver=535.104.05,gpu=a100"
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing happens behind it."""
+
+
+class Killer:
+    """Lets so many changes of files happen, and none behind them."""
+
+    def __init__(self, changes: int) -> None:
+        self.left = changes
+
+    def wrapped(self, change: Any) -> Any:  # noqa: ANN401 - any function
+        def call(*args: Any, **named: Any) -> Any:  # noqa: ANN401
+            self.left -= 1
+            if self.left < 0:
+                raise Killed
+            return change(*args, **named)
+
+        return call
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Dataset, list[Surveyed]]:
+    """A dataset, and its rows by distribution; one of them failed for the time being."""
+    folder = tmp_path_factory.mktemp("made")
+    packages(folder / "packages")
+    survey(folder / "packages", folder / "out", TARGET)
+    whole = Dataset(str(folder / "out"))
+    tables = {name: list(whole.rows(name)) for name in TABLES}
+    found = []
+    for distribution in tables["distributions"]:
+        of_one = {
+            name: tuple(row for row in rows if row.sha256 == distribution.sha256)
+            for name, rows in tables.items()
+        }
+        found.append(msgspec.convert(of_one, Surveyed, from_attributes=True))
+    return whole, found
+
+
+def test_a_run_that_is_stopped_at_any_change_loses_and_doubles_no_row(
+    made: tuple[Dataset, list[Surveyed]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, found = made
+    assert whole.manifest is not None
+    question = whole.manifest.runs[-1]
+    passing = msgspec.structs.replace(
+        found[0],
+        errors=tuple(
+            msgspec.structs.replace(error, passing=True) for each in found for error in each.errors
+        )[:1],
+    )
+    assert passing.passing
+    expected = {name: sorted(map(repr, whole.rows(name))) for name in TABLES}
+
+    def write(folder: Path) -> None:
+        """Add what is missing, in three parts; the first distribution fails at its first time."""
+        with DatasetWriter(str(folder), question, distributions=4) as writer:
+            known = set(writer.known().values())
+            first = not (folder / "tried").exists()
+            for each in found:
+                if each.distributions[0].sha256 not in known:
+                    writer.add(passing if first and each is found[0] else each)
+            (folder / "tried").touch()
+
+    changes = 0
+    while True:
+        folder = tmp_path / str(changes)
+        killer = Killer(changes)
+        with monkeypatch.context() as patch:
+            for name in ("replace", "unlink"):
+                patch.setattr(dataset.os, name, killer.wrapped(getattr(os, name)))
+            try:
+                write(folder)
+                write(folder)  # which tries again what may pass
+            except Killed:
+                pass
+        if killer.left >= 0:
+            break
+        write(folder)
+        write(folder)
+        found_now = {name: sorted(map(repr, Dataset(str(folder)).rows(name))) for name in TABLES}
+        assert found_now == expected, changes
+        changes += 1
+    assert changes > 30
+
+
+def test_a_forged_cut_or_foreign_entry_of_the_cache_is_a_miss(
+    made: tuple[Dataset, list[Surveyed]], tmp_path: Path
+) -> None:
+    _, found = made
+    sha256 = found[1].distributions[0].sha256
+    assert sha256 is not None
+    ours = SurveyCache(str(tmp_path / "kept"), Seal(b"a" * 32))
+    ours.keep(sha256, "asked", found[1])
+    assert ours.get(sha256, "asked") == found[1]
+    assert ours.get(sha256, "something else") is None
+    assert ours.get("0" * 64, "asked") is None
+    assert SurveyCache(str(tmp_path / "kept"), Seal(b"b" * 32)).get(sha256, "asked") is None
+    (entry,) = (path for path in (tmp_path / "kept").iterdir() if not path.name.startswith("."))
+    data = entry.read_bytes()
+    forgeries = (
+        data[:-1],
+        data[:32],
+        b"",
+        data[:40] + b"x" + data[41:],
+        data.replace(b"ok", b"no"),
+    )
+    for forged in forgeries:
+        entry.write_bytes(forged)
+        assert forged == data or ours.get(sha256, "asked") is None
+
+
+def test_sealed_bytes_of_another_type_are_a_miss(tmp_path: Path) -> None:
+    seal = Seal(b"a" * 32)
+    cache = SurveyCache(str(tmp_path / "kept"), seal)
+    cache.keep("0" * 64, "asked", Surveyed())
+    (entry,) = (path for path in (tmp_path / "kept").iterdir() if not path.name.startswith("."))
+    for value in ([], {"distributions": [{"sha256": 1}]}, {"distributions": 3}):
+        data = msgspec.msgpack.encode(value)
+        entry.write_bytes(seal.seal(entry.name.encode(), data) + data)
+        assert cache.get("0" * 64, "asked") is None
+
+
+def test_nobody_else_reads_the_cache(tmp_path: Path) -> None:
+    cache = SurveyCache(str(tmp_path / "kept"), Seal(b"a" * 32))
+    cache.keep("0" * 64, "asked", Surveyed())
+    assert stat.S_IMODE((tmp_path / "kept").stat().st_mode) == 0o700
+
+
+def test_kept_rows_are_those_of_the_same_question_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    from ltocompat.commands.survey import task
+
+    task.kept_rows.cache_clear()
+    packages(tmp_path / "packages")
+    for number, target in enumerate((TARGET, "driver=580.65.06,gpu=h100", TARGET)):
+        survey(tmp_path / "packages", tmp_path / str(number), target, cache=True)
+    task.kept_rows.cache_clear()
+    first, other, again = (_rows(tmp_path / str(number)) for number in range(3))
+    assert first == again != other
+
+
+def test_two_runs_never_write_at_once(tmp_path: Path, made: tuple[Dataset, list[Surveyed]]) -> None:
+    from ltocompat.model.errors import UsageError
+
+    assert made[0].manifest is not None
+    question = made[0].manifest.runs[-1]
+    with (
+        DatasetWriter(str(tmp_path), question),
+        pytest.raises(UsageError, match="another survey is writing"),
+    ):
+        DatasetWriter(str(tmp_path), question)
+
+
+@pytest.mark.parametrize("missing", ["pyarrow", "urllib3"])
+def test_without_the_extra_one_sentence_says_what_to_install(
+    missing: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    code = run_line(["survey", "http://127.0.0.1:9/simple", "-o", str(tmp_path), "--jobs", "1"])
+    assert code == 4
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "pip install 'ltocompat[survey]'" in line
+
+
+def _rows(folder: Path) -> dict[str, list[str]]:
+    found = {}
+    for name in TABLES:
+        measured = {column.name for column in columns(name) if column.measured}
+        kept = Dataset(str(folder)).table(name).to_pylist()
+        found[name] = sorted(
+            repr({key: value for key, value in row.items() if key not in measured}) for row in kept
+        )
+    return found
