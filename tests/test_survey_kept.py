@@ -13,7 +13,6 @@ import pytest
 from surveys_made import packages, survey
 
 from ltocompat.cli import run as run_line
-from ltocompat.commands.survey import dataset
 from ltocompat.commands.survey.cache import SurveyCache
 from ltocompat.commands.survey.dataset import Dataset, DatasetWriter
 from ltocompat.commands.survey.tables import TABLES, Surveyed, columns
@@ -91,7 +90,7 @@ def test_a_run_that_is_stopped_at_any_change_loses_and_doubles_no_row(
         killer = Killer(changes)
         with monkeypatch.context() as patch:
             for name in ("replace", "unlink"):
-                patch.setattr(dataset.os, name, killer.wrapped(getattr(os, name)))
+                patch.setattr(os, name, killer.wrapped(getattr(os, name)))
             try:
                 write(folder)
                 write(folder)  # which tries again what may pass
@@ -138,7 +137,8 @@ def test_sealed_bytes_of_another_type_are_a_miss(tmp_path: Path) -> None:
     cache = SurveyCache(str(tmp_path / "kept"), seal)
     cache.keep("0" * 64, "asked", Surveyed())
     (entry,) = (path for path in (tmp_path / "kept").iterdir() if not path.name.startswith("."))
-    for value in ([], {"distributions": [{"sha256": 1}]}, {"distributions": 3}):
+    others: tuple[object, ...] = ([], {"distributions": [{"sha256": 1}]}, {"distributions": 3})
+    for value in others:
         data = msgspec.msgpack.encode(value)
         entry.write_bytes(seal.seal(entry.name.encode(), data) + data)
         assert cache.get("0" * 64, "asked") is None
