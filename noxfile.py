@@ -44,6 +44,14 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def audit_ourselves(session: nox.Session) -> None:
+    """Our workflow files and our dependencies, by zizmor and pip-audit."""
+    session.install("-q", "-e", ".", "pip-audit", "zizmor")
+    session.run("zizmor", "--offline", ".github")
+    session.run("pip-audit", "--skip-editable", "--progress-spinner", "off")
+
+
+@nox.session
 def wild(session: nox.Session) -> None:
     """Tests on real wheels of hundreds of MB and real nvJitLinks, which they download."""
     _install(session)
