@@ -46,3 +46,14 @@ def test_a_stream_that_takes_nothing_changes_no_exit_code(
 def test_a_reader_that_goes_away_ends_the_run_quietly() -> None:
     done = shell(["inspect", "--images", str(FOLDER / "fatbin")], "| true; exit 0")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_no_room_for_what_comes_through_a_pipe_is_told_in_one_sentence() -> None:
+    # -B: Python would leave the half of a compiled module that still finds room.
+    line = 'ulimit -f 8; head -c 1000000 /dev/zero | "$0" -B -m ltocompat inspect -'
+    command = ["sh", "-c", line, sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    (sentence,) = done.stderr.splitlines()
+    assert "what is read can't be kept in" in sentence
+    assert "set TMPDIR to a folder with more room" in sentence

@@ -285,8 +285,14 @@ def spooled(read: Callable[[int], bytes], name: str, limits: Limits) -> Iterator
                     f"{name} is over the limit of {limits.spool_bytes} bytes; save it to a "
                     "file and name that"
                 )
-            spool.write(data)
-        spool.flush()
+            try:
+                spool.write(data)
+                spool.flush()
+            except OSError as error:
+                raise UnreadableInput(
+                    f"what is read can't be kept in {tempfile.gettempdir()!r}: {error.strerror}; "
+                    "set TMPDIR to a folder with more room"
+                ) from error
         yield ByteView(FileSource(spool.fileno()))
 
 
