@@ -14,7 +14,7 @@ from msgspec import Struct
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import Malformed
 from ltocompat.model.image import Compression
-from ltocompat.model.limits import Budget
+from ltocompat.model.limits import WORK, Budget
 
 if TYPE_CHECKING:
     import zstandard
@@ -94,16 +94,31 @@ class Prefix:
         before = len(self.data)
         if self.complete or before >= size:
             return
-        match self._payload.compression:
-            case Compression.NONE:
-                self.data = self._payload.stored.peek(0, size)
-                self.complete = len(self.data) == self._payload.stored.size
-            case Compression.LZ4:
-                self.data = _lz4(self._payload)
-                self.complete = True
-            case Compression.ZSTD:
-                self._grow_zstd(size)
+        if self._payload.compression is Compression.NONE:
+            self.data = self._payload.stored.peek(0, size)
+            self.complete = len(self.data) == self._payload.stored.size
+        elif not self._is_recent():
+            self._decode(size)
+            WORK.decoded += len(self.data) - before
         self._payload.budget.spend(len(self.data) - before)
+
+    def _is_recent(self) -> bool:
+        """Whether all of it was decoded a moment ago, and is taken from there."""
+        stored = self._payload.stored
+        recent = self._payload.budget.recent.get(stored.source, stored.start)
+        if recent is not None and len(recent) == self._payload.declared:
+            self.data, self.complete = recent, True
+        return self.complete
+
+    def _decode(self, size: int) -> None:
+        stored = self._payload.stored
+        if self._payload.compression is Compression.LZ4:
+            self.data = _lz4(self._payload)
+            self.complete = True
+        else:
+            self._grow_zstd(size)
+        if self.complete:
+            self._payload.budget.recent.keep(stored.source, stored.start, self.data)
 
     def _grow_zstd(self, size: int) -> None:
         declared = self._payload.declared

@@ -10,7 +10,7 @@ from typing import IO, Protocol, cast
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import ZSTD_MAGIC, zstd_frame
 from ltocompat.model.errors import LimitExceeded, Malformed
-from ltocompat.model.limits import Budget
+from ltocompat.model.limits import WORK, Budget
 
 _READ = 64 << 10
 # Larger ones come as fresh pages from the system each time.
@@ -272,6 +272,7 @@ def unpacked(source: Input, packing: Packing, budget: Budget) -> Iterator[bytes]
         budget.check_unpacked(source.position, total)
         budget.check_room(len(chunk))
         budget.unpacked += len(chunk)
+        WORK.unpacked += len(chunk)
         if chunk:
             yield chunk
 

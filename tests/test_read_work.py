@@ -1,0 +1,61 @@
+"""A package is inflated once for each question, and an image decoded at most once."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from package_writer import zip_of
+from samples import FOLDER
+
+import ltocompat
+from ltocompat.commands.policy.values import NO_POLICY
+from ltocompat.model.limits import WORK
+
+# No verdict is bad there, so that no kernels are read once more to be named.
+TARGET = "driver=615,gpu=h100,nvjitlink=13.5"
+METADATA = b"Metadata-Version: 2.1\nName: x\nVersion: 1.0\n\n"
+QUESTIONS: dict[str, Callable[[str], Iterator[object]]] = {
+    "inspect": lambda path: ltocompat.inspect(path, jobs=1),
+    "check": lambda path: ltocompat.check(path, TARGET),
+    "require": ltocompat.require,
+    "matrix": ltocompat.matrix,
+    "audit": lambda path: ltocompat.audit(path, NO_POLICY),
+    "weigh": lambda path: ltocompat.weigh(path, jobs=1),
+    "read": lambda path: ltocompat.read(path, jobs=1),
+}
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every fatbin of the samples that works there."""
+    path = tmp_path_factory.mktemp("work") / "x-1.0-py3-none-any.whl"
+    fine = [
+        piece
+        for piece in sorted((FOLDER / "fatbin").iterdir())
+        if all(r.verdict < ltocompat.Verdict.UNKNOWN for r in ltocompat.check(piece, TARGET))
+    ]
+    members = [(f"x/{piece.name}", piece.read_bytes()) for piece in fine]
+    path.write_bytes(zip_of(*members, ("x-1.0.dist-info/METADATA", METADATA)))
+    return path
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_nothing_is_decompressed_twice(question: str, package: Path) -> None:
+    modules = [r for r in ltocompat.inspect(package) if isinstance(r, ltocompat.Module)]
+    packed = [
+        image
+        for module in modules
+        for image in module.images
+        if image.compression is not ltocompat.Compression.NONE
+    ]
+    assert len(packed) >= 10
+    with zipfile.ZipFile(package) as archive:
+        inside = sum(member.file_size for member in archive.infolist())
+    decoded, unpacked = WORK.decoded, WORK.unpacked
+    assert list(QUESTIONS[question](str(package)))
+    # Metadata are read apart, and for some verdicts twice.
+    assert inside - len(METADATA) <= WORK.unpacked - unpacked <= inside + 2 * len(METADATA)
+    assert 0 < WORK.decoded - decoded <= sum(image.size or 0 for image in packed)
