@@ -1,7 +1,7 @@
 """What each question to a package decompresses, and its processor time beside plain inflation.
 
 Run by hand: python tests/benchmarks/read_work.py FILE...
-One process for each question, so that nothing is remembered; bytes are those that were decompressed.
+One process for each question, so that nothing is remembered.
 """
 
 from __future__ import annotations
