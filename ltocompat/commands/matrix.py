@@ -119,8 +119,7 @@ def _grid(
 
 def _cells(summary: ArtifactSummary, target: Target, route: Route) -> Iterator[Result]:
     """What ``check`` says on the target: its line of this route, or its only one."""
-    found = results(summary, target, why=False)
-    return (result for result in found if result.route in (route, None))
+    return (result for result in results(summary, target) if result.route in (route, None))
 
 
 def _gpus() -> tuple[Gpu, ...]:

@@ -15,7 +15,7 @@ class Matrix(Struct, frozen=True):
         what: what its rows are: ``nvJitLink`` (links) or ``driver`` (loads).
         rows: their names, oldest first: ``12.0`` .. or ``525`` ...
         columns: architectures: ``sm_75`` ...
-        cells: a result for each row and column, without its reasoning (``why``).
+        cells: a result for each row and column.
         tried: trial links were asked.
     """
 
