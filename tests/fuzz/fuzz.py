@@ -142,7 +142,7 @@ class _Pool:
         self._grown: list[bytes] = []
         self._slow: list[bytes] = []
         self._slowest = _SLOW
-        self._material = Material(self._sound, target.words, target.text, target.wraps)
+        self._material = Material(self._sound, target.words, target.text, target.wraps, target.form)
         self._dice = dice
 
     def inputs(self) -> Iterator[bytes]:

@@ -31,12 +31,14 @@ class Material:
         words: what its inputs are made of.
         text: whether they are lines of words.
         wraps: whether they may be put into containers.
+        form: theirs, where no bytes of them tell it.
     """
 
     others: Sequence[bytes]
     words: Sequence[bytes] = ()
     text: bool = False
     wraps: bool = False
+    form: Form | None = None
 
 
 Change = Callable[[bytearray, Material, random.Random], None]
@@ -46,7 +48,7 @@ def mutated(data: bytes, material: Material, dice: random.Random, depth: int = 0
     """A copy with one to eight changes."""
     if material.text:
         return _changed(data, material, dice, _TEXT)[:_MOST_TEXT]
-    forms = forms_of(data)
+    forms = [material.form] if material.form and not depth else forms_of(data)
     if forms and dice.random() < 0.75:
         data = _structured(data, dice.choice(forms), material, dice, depth)
     else:
@@ -75,7 +77,7 @@ def _structured(
     data: bytes, form: Form, material: Material, dice: random.Random, depth: int
 ) -> bytes:
     """Fields of the format changed, or something that lies inside."""
-    if depth < 4 and dice.random() < 0.5:
+    if depth < 4 and dice.random() < 0.65:
         parts = list(form.parts(data, dice))
         if parts:
             part = dice.choice(parts)
@@ -234,7 +236,7 @@ def _series(line: bytes, dice: random.Random) -> list[bytes]:
 def _nest(copy: bytearray, _: Material, dice: random.Random) -> None:
     """Brackets in brackets."""
     opening, closing = dice.choice(_NESTED)
-    at, count = _position(copy, dice), dice.choice((1, 3, 100, 3000))
+    at, count = _position(copy, dice), dice.choice((3, 100, 3000, 90_000))
     copy[at:at] = opening * count + b"x" + closing * count
 
 

@@ -144,26 +144,28 @@ def put_back(bug: Bug, folder: Path) -> None:
     path.write_text(text, "utf-8")
 
 
-def found_after(bug: Bug, minutes: float, seed: int) -> tuple[float | None, str]:
-    """Minutes until the first find, None where there was none; and what it is."""
+def found_after(bug: Bug, minutes: float, seed: int) -> tuple[float, float, str | None]:
+    """Minutes of wall clock and of CPU until the first find, and what it is; None for none."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         put_back(bug, folder)
         words = ["--only", bug.target, "--minutes", str(minutes), "--jobs", "1", "--first"]
         words += ["--seed", str(seed), "--found", str(folder / "found")]
         begun = time.monotonic()
-        done = subprocess.run(
-            [sys.executable, str(folder / "tests" / "fuzz" / "fuzz.py"), *words],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-        )
-        spent = (time.monotonic() - begun) / 60
-    lines = [line for line in done.stdout.splitlines() if line.startswith(f"{bug.target}: ")]
-    if not lines:
-        return None, done.stderr.strip().rpartition("\n")[2]
-    return spent, lines[0].removeprefix(f"{bug.target}: ").partition(": kept")[0]
+        with open(folder / "output", "w+", encoding="utf-8") as output:
+            process = subprocess.Popen(
+                [sys.executable, str(folder / "tests" / "fuzz" / "fuzz.py"), *words],
+                stdout=output,
+                stderr=output,
+                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+            )
+            _, _, used = os.wait4(process.pid, 0)
+            process.returncode = 0  # it was waited for
+            output.seek(0)
+            lines = [line for line in output if line.startswith(f"{bug.target}: ")]
+        spent, cpu = (time.monotonic() - begun) / 60, (used.ru_utime + used.ru_stime) / 60
+    what = lines[0].removeprefix(f"{bug.target}: ").partition(": kept")[0] if lines else None
+    return spent, cpu, what
 
 
 def main() -> int:
@@ -178,10 +180,10 @@ def main() -> int:
     missed = 0
     with ThreadPoolExecutor(words.jobs) as pool:
         results = pool.map(lambda bug: found_after(bug, words.minutes, words.seed), bugs)
-        for bug, (spent, what) in zip(bugs, results, strict=True):
-            missed += spent is None
-            told = "not found" if spent is None else f"{spent:.1f} minutes"
-            print(f"{bug.name} ({bug.target}): {told}: {what}", flush=True)
+        for bug, (spent, cpu, what) in zip(bugs, results, strict=True):
+            missed += what is None
+            told = f"{what or 'not found'}: {spent:.1f} minutes, {cpu:.1f} of CPU"
+            print(f"{bug.name} ({bug.target}): {told}", flush=True)
     return 1 if missed > 2 else 0
 
 

@@ -16,6 +16,7 @@ import json
 import lzma
 import os
 import pkgutil
+import random
 import struct
 import tarfile
 import tomllib
@@ -33,7 +34,7 @@ from reading import records_of
 from samples import ALL, FOLDER
 
 from fuzz.files import folder, written
-from fuzz.structure import WRAPPERS
+from fuzz.structure import WRAPPERS, Form, Part
 from ltocompat.commands.env import problems_of
 from ltocompat.commands.explain import explain
 from ltocompat.commands.policy.reading import read_policy
@@ -98,6 +99,7 @@ class Reader:
         words: what its inputs are made of, for insertions.
         text: whether its inputs are lines of words.
         wraps: whether it enters containers.
+        form: of its inputs, where no bytes of them tell it.
         seconds: of CPU that an input may take.
     """
 
@@ -107,6 +109,7 @@ class Reader:
     words: tuple[bytes, ...] = ()
     text: bool = False
     wraps: bool = False
+    form: Form | None = None
     seconds: float = 2.0
 
     def files(self) -> set[str]:
@@ -630,6 +633,19 @@ _ENVIRON = {
 }
 
 
+def _files_of_machine(data: bytes, _: random.Random) -> Iterator[Part]:
+    position = 0
+    for _name in _ROOT_FILES:
+        size = int.from_bytes(data[position : position + 2], "little")
+        before, after = data[:position], data[position + 2 + size :]
+        yield Part(data[position + 2 : position + 2 + size], _put_file(before, after))
+        position += 2 + size
+
+
+def _put_file(before: bytes, after: bytes) -> Callable[[bytes], bytes]:
+    return lambda new: before + min(len(new), 0xFFFF).to_bytes(2, "little") + new[:0xFFFF] + after
+
+
 def _root(data: bytes) -> object:
     machine = Machine(machine_in(data), _ENVIRON, python="/usr/bin/python3")
     found = probe(machine)
@@ -775,7 +791,16 @@ READERS: dict[str, Reader] = {
         ("commands.explain", "rules.messages", "rules.message_values"),
         text=True,
     ),
-    "root": Reader(_root, roots, _MACHINE, (_LINK, b"/", b"..", b"include ", b"580.95.05")),
+    "root": Reader(
+        _root,
+        roots,
+        _MACHINE,
+        (
+            *(_LINK, b"/", b"..", b"include ", b"580.95.05", b"{", b"[", b"\n"),
+            *(_LINK + os.path.basename(name).encode() for name in _ROOT_FILES),
+        ),
+        form=Form(lambda _: True, parts=_files_of_machine),
+    ),
 }
 if importlib.util.find_spec("yaml") is None:  # an extra of the package, as of this fuzzer
     del READERS["yaml lock"]
