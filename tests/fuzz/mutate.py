@@ -99,8 +99,8 @@ def _inside(data: bytes, material: Material, dice: random.Random, depth: int) ->
         return dice.choice(material.others)
     if what < 0.98:
         return b""
-    many = dice.choice((1 << 14, 1 << 16, 1 << 20, 1 << 22, 60 << 20))
-    return data + dice.choice((b"\0", b"a", b"\n")) * (many if dice.random() < 0.1 else 1 << 14)
+    many = dice.choice((1 << 16, 1 << 20, 60 << 20))
+    return data + dice.choice((b"\0", b"a", b"\n")) * (many if dice.random() < 0.2 else 1 << 14)
 
 
 def _position(copy: bytearray, dice: random.Random) -> int:
