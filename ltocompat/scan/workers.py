@@ -13,6 +13,7 @@ import select
 import signal
 import struct
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -49,9 +50,17 @@ def available(jobs: int | None = None) -> int:
     if sys.platform != "linux" or _inside or jobs == 1:
         return 1
     # A fork copies no thread but its own, and what another one holds stays locked.
-    if len(os.listdir("/proc/self/task")) > 1 or _is_worker_of_others():
+    if _threads() > 1 or _is_worker_of_others():
         return 1
     return jobs or _cores()
+
+
+def _threads() -> int:
+    """Threads of this process, those of libraries too; without /proc only those of Python."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return threading.active_count()
 
 
 def _is_worker_of_others() -> bool:
