@@ -34,7 +34,8 @@ class Index:
         metadata: it has METADATA apart from wheels (PEP 658).
         faults: file name -> what is wrong with it: ``stall``, ``cut``, ``cut always``, ``sum``,
             ``busy``, ``gone``, ``changes``.
-        asked: is called with the name of each wheel that is asked for, before it is sent.
+        asked: is called with the name of each wheel that is asked for, before it is sent, and with
+            the port of whoever asks.
         requests: what was asked for: method and path, and the header ``Range``.
         sent: bytes of bodies by path.
         at_once: the most requests that were answered at the same time.
@@ -46,7 +47,7 @@ class Index:
     ranges: bool = True
     metadata: bool = True
     faults: dict[str, str] = field(default_factory=dict)
-    asked: Callable[[str], None] | None = None
+    asked: Callable[[str, int], None] | None = None
     requests: list[tuple[str, str | None]] = field(default_factory=list)
     sent: Counter[str] = field(default_factory=Counter)
     at_once: int = 0
@@ -176,7 +177,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.index.met[name] += 1
         if self.index.asked is not None:
-            self.index.asked(name)
+            self.index.asked(name, self.client_address[1])
         self._with_fault(name, paths[0], self.index.faults.get(name, ""))
 
     def _with_fault(self, name: str, path: Path, fault: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from surveys_made import example
 
 from ltocompat.commands.survey.default_targets import default_targets
+from ltocompat.packages.requested import read_list
 from ltocompat.targets import parse
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -46,3 +47,8 @@ def test_the_default_targets_are_those_of_the_page_and_can_be_judged() -> None:
             *(["537", "551", "572", "580", "595", "615"] if platforms == ("win_amd64",) else ()),
         ]
         assert all(target.gpus for target in targets)
+
+
+def test_the_list_of_projects_can_be_surveyed() -> None:
+    projects = read_list(str(DOCS.parent / "tests" / "data" / "survey_names.txt"))
+    assert len({requested.project for requested in projects}) >= 80

@@ -10,6 +10,7 @@ import contextlib
 import ipaddress
 import logging
 import os
+import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -26,6 +27,8 @@ from ltocompat.model.errors import LtocompatError, UsageError
 
 _AHEAD = 4  # tasks for each worker that wait or run
 _CONNECT_SECONDS = 30
+_WITHOUT_WORKERS = 300.0  # seconds that a cluster may take to start new ones
+_POLL_SECONDS = 0.1
 
 
 class Engine(Protocol):
@@ -74,9 +77,27 @@ class OnDask:
             waiting[future.key] = distribution
             done.add(future)
             while len(waiting) >= _AHEAD * max(len(self._client.nthreads()), 1):
-                yield self._rows(next(done), waiting, options)
+                yield self._rows(self._next(done), waiting, options)
         while waiting:
-            yield self._rows(next(done), waiting, options)
+            yield self._rows(self._next(done), waiting, options)
+
+    def _next(self, done: Any) -> Any:  # noqa: ANN401 - distributed.as_completed, and a Future
+        """The next task that ended.
+
+        Raises:
+            LtocompatError: no worker has been there for minutes; a cluster would wait for ever.
+        """
+        last_seen = time.monotonic()
+        while not done.has_ready():
+            time.sleep(_POLL_SECONDS)
+            now = time.monotonic()
+            if self._client.nthreads():
+                last_seen = now
+            elif now > last_seen + _WITHOUT_WORKERS:
+                raise LtocompatError(
+                    "no worker is left; run the same command again, which goes on from here"
+                )
+        return next(done)
 
     def _rows(
         self,
