@@ -48,6 +48,6 @@ nitpick_ignore_regex = [("py:.*", ".*")]
 smartquotes = False  # quotation marks of commands are copied as they are
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
-suppress_warnings = ["myst.header", "toc.not_included"]
+suppress_warnings = ["myst.header"]
 pygments_style = "default"
 pygments_dark_style = "github-dark"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ltocompat.model.version import VERSION
+from ltocompat.model.version import SITE_URL, VERSION
 
 ROOT = Path(__file__).parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -37,6 +37,28 @@ def test_the_recipe_for_conda_forge_asks_for_what_the_package_asks_for() -> None
 def test_the_recipe_has_the_version_of_the_code() -> None:
     assert recipe()["context"]["version"] == VERSION
     assert PROJECT["dynamic"] == ["version"]
+
+
+def test_pages_have_one_address() -> None:
+    urls = dict(PROJECT["urls"])
+    source = urls.pop("Source")
+    assert urls["Documentation"] == SITE_URL
+    for url in urls.values():
+        page = url.removeprefix(SITE_URL)
+        assert page != url
+        assert not page or (ROOT / "docs" / page).with_suffix(".md").exists(), url
+    assert recipe()["about"]["repository"] == source
+
+
+def test_the_code_has_one_address() -> None:
+    owner = PROJECT["urls"]["Source"].removeprefix("https://github.com/")
+    names = ("README.md", "docs/ci.md", ".conda/recipe.yaml")
+    lines = ROOT / "ltocompat" / "report" / "verbs" / "init_lines"
+    for path in (*(ROOT / name for name in names), lines / "github.txt", lines / "pre-commit.txt"):
+        found = set(
+            re.findall(r"(?:github\.com/|uses: )(\w+/ltocompat)\b", path.read_text("utf-8"))
+        )
+        assert found == {owner}, path
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
