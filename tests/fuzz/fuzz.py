@@ -106,7 +106,7 @@ class Done:
 def work(task: Task, show: Callable[[bytes], None] = lambda _: None) -> Done:
     """Read inputs; those that reach new lines, or take longer than all before, are changed on."""
     target, dice, watch, done = TARGETS[task.name], random.Random(task.seed), Watch(), Done()  # noqa: S311 - no secret
-    pool = _Pool(target, dice)
+    pool = _Pool(task.name, dice)
     lines = Lines(_all_files() if task.lines else ())
     bound = target.seconds * (1 if _MONITORED or not task.lines else 10)
     begun = time.process_time()
@@ -132,11 +132,17 @@ def work(task: Task, show: Callable[[bytes], None] = lambda _: None) -> Done:
     return done
 
 
+@functools.cache
+def _sound(name: str) -> tuple[bytes, ...]:
+    """The sound inputs of a target."""
+    return tuple(TARGETS[name].seeds())
+
+
 class _Pool:
     """What inputs are made from: sound ones, those that reached new lines, and slow ones."""
 
-    def __init__(self, target: Reader, dice: random.Random) -> None:
-        sound = list(target.seeds())
+    def __init__(self, name: str, dice: random.Random) -> None:
+        target, sound = TARGETS[name], list(_sound(name))
         dice.shuffle(sound)  # every share begins with others of them
         self._sound = tuple(sound)
         self._grown: list[bytes] = []
@@ -253,28 +259,30 @@ def spread(tasks: Iterable[Task], jobs: int) -> Iterator[tuple[str, Done]]:
             os.waitpid(number, 0)
 
 
-def tasks_of(names: Sequence[str], words: argparse.Namespace) -> Iterator[Task]:
-    """Shares of a number of inputs, or turns until the time is up."""
+def turns(names: Sequence[str], words: argparse.Namespace) -> Iterator[Task]:
+    """Turns of all targets until the time is up."""
     end = time.monotonic() + 60 * words.minutes
-    lines = words.coverage or _MONITORED
     turn = max(_SHORTEST_TURN, 60 * words.minutes * words.jobs / len(names) / 2)
-    if words.inputs is None:
-        for number in itertools.count():
-            for name in names:
-                now = time.monotonic()
-                if now > end:
-                    return
-                stop = min(end, now + turn)
-                seed = f"{words.seed}-{name}-{number}"
-                yield Task(name, sys.maxsize, stop, seed, lines, words.first)
+    for number, name in ((n, name) for n in itertools.count() for name in names):
+        now = time.monotonic()
+        if now > end:
+            return
+        seed = f"{words.seed}-{name}-{number}"
+        yield Task(name, sys.maxsize, min(end, now + turn), seed, words.lines, words.first)
+
+
+def shares(names: Sequence[str], words: argparse.Namespace) -> Iterator[Task]:
+    """Shares of a number of inputs for each target; none begins when the time is up."""
+    end = time.monotonic() + 60 * words.minutes
     for name in names:
-        many = words.inputs
-        if name == VERBS and words.verb_inputs is not None:
-            many = words.verb_inputs
-        shares = 4 * _SHARES if name == VERBS else _SHARES
-        for number in range(shares):
-            share = many * (number + 1) // shares - many * number // shares
-            yield Task(name, share, end, f"{words.seed}-{name}-{number}", lines, words.first)
+        many, parts = words.inputs, _SHARES
+        if name == VERBS:
+            many, parts = words.verb_inputs, 4 * _SHARES
+        for number in range(parts):
+            if time.monotonic() > end:
+                return
+            share = many * (number + 1) // parts - many * number // parts
+            yield Task(name, share, end, f"{words.seed}-{name}-{number}", words.lines, words.first)
 
 
 def keep(name: str, data: bytes, where: Path) -> str:
@@ -342,7 +350,18 @@ def _words() -> argparse.Namespace:
     words = parser.parse_args()
     if words.minutes is None:
         words.minutes = 600.0 if words.inputs else 5.0
+    if words.verb_inputs is None:
+        words.verb_inputs = words.inputs
+    words.lines = words.coverage or _MONITORED
     return words
+
+
+def _prepare(names: Sequence[str], *, lines: bool) -> None:
+    """Make once here what no process has to make again."""
+    for name in names:
+        _sound(name)
+    if lines:
+        Lines(_all_files())
 
 
 def main() -> int:
@@ -351,11 +370,11 @@ def main() -> int:
     names = words.only or [VERBS, *READERS]  # what takes longest comes first
     print(f"seed {words.seed}", flush=True)
     results = {name: Done() for name in names}
-    for name in names:
-        next(iter(TARGETS[name].seeds()))  # what it imports and makes once, no process makes again
+    _prepare(names, lines=words.lines)
+    tasks = (turns if words.inputs is None else shares)(names, words)
     begun = time.monotonic()
     with contextlib.suppress(KeyboardInterrupt):
-        for name, done in spread(tasks_of(names, words), words.jobs):
+        for name, done in spread(tasks, words.jobs):
             for what, data in done.found.items():
                 if what not in results[name].found:
                     kept = keep(name, data, words.found)
@@ -363,8 +382,7 @@ def main() -> int:
             results[name].add(done)
             if words.first and done.found:
                 break
-    lines = words.coverage or _MONITORED
-    print(report(results, lines=lines, seconds=time.monotonic() - begun))
+    print(report(results, lines=words.lines, seconds=time.monotonic() - begun))
     if words.coverage:
         for name in results:
             share, missed = _coverage(name, _hit(results))

@@ -5,6 +5,7 @@ Only lines inside functions count: those of modules and classes run when they ar
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 from collections.abc import Iterable, Iterator
@@ -71,10 +72,11 @@ class Lines:
         return line
 
 
-def lines_of(path: Path) -> set[int]:
+@functools.cache
+def lines_of(path: Path) -> frozenset[int]:
     """Lines of a file that are in functions."""
     module = compile(path.read_text("utf-8"), str(path), "exec")
-    return {line for code in _functions(module) for line in _own_lines(code)}
+    return frozenset(line for code in _functions(module) for line in _own_lines(code))
 
 
 def _functions(code: CodeType) -> Iterator[CodeType]:
