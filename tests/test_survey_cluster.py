@@ -1,11 +1,17 @@
-"""Surveys by workers: of one machine, or of a cluster by its address."""
+"""Surveys by workers: of one machine or of a cluster by its address, and killed at any moment."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from index_server import Index, serving
 from surveys_made import packages
@@ -18,6 +24,17 @@ from ltocompat.commands.survey.tables import TABLES, columns
 from ltocompat.model.errors import UsageError
 
 TARGET = "driver=535.104.05,gpu=a100"
+SASS = "only_sass-2.0-py3-none-manylinux_2_28_x86_64.whl"
+MOMENTS = 10
+# Every distribution is a part of its own, so that a moment falls between any two of them.
+COMMAND = """
+import sys
+import ltocompat.commands.survey.dataset as dataset
+from ltocompat.cli import main
+if __name__ == "__main__":
+    dataset._LONGEST = -1.0
+    sys.exit(main())
+"""
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +83,27 @@ def rows(out: Path) -> dict[str, list[str]]:
     return found
 
 
+def workers_of(process: psutil.Process) -> list[psutil.Process]:
+    """The worker processes that a survey started."""
+    found = []
+    for child in process.children(recursive=True):
+        try:
+            if "spawn_main" in " ".join(child.cmdline()):
+                found.append(child)
+        except psutil.Error:
+            continue
+    return found
+
+
+def worker_at(port: int) -> psutil.Process:
+    """The worker whose end of a connection has this port."""
+    return next(
+        worker
+        for worker in workers_of(psutil.Process())
+        if any(each.laddr.port == port for each in worker.net_connections() if each.laddr)
+    )
+
+
 @pytest.mark.slow
 def test_two_workers_have_the_rows_of_one_process(index: Index, tmp_path: Path) -> None:
     survey(index.url, tmp_path / "one", jobs=1)
@@ -95,6 +133,80 @@ def test_a_cluster_by_its_address_with_tls_has_the_same_rows(index: Index, tmp_p
         with dask.config.set(ours):
             survey(index.url, tmp_path / "cluster", scheduler=address)
     assert rows(tmp_path / "cluster") == rows(tmp_path / "one")
+
+
+@pytest.mark.slow
+def test_workers_that_are_killed_at_ten_moments_cost_no_row(index: Index, tmp_path: Path) -> None:
+    survey(index.url, tmp_path / "sound", jobs=1)
+    killed: list[str] = []
+    index.met.clear()
+
+    def kill(name: str, port: int) -> None:
+        """Kill the worker that asks for a wheel for the first time."""
+        if index.met[name] == 1:
+            worker_at(port).kill()
+            killed.append(name)
+
+    index.asked = kill
+    survey(index.url, tmp_path / "killed", jobs=2)
+    assert len(killed) == MOMENTS
+    assert rows(tmp_path / "killed") == rows(tmp_path / "sound")
+
+
+@pytest.mark.slow
+def test_a_package_that_kills_every_worker_costs_one_row(index: Index, tmp_path: Path) -> None:
+    def kill(name: str, port: int) -> None:
+        if name == SASS:
+            worker_at(port).kill()
+
+    index.asked = kill
+    tally = survey(index.url, tmp_path / "out", jobs=2, match="only-sass", choice=Choice())
+    assert tally.statuses == {"failed": 1}
+    (error,) = Dataset(str(tmp_path / "out")).table("errors").to_pylist()
+    assert (error["filename"], error["step"], error["passing"]) == (SASS, "worker", True)
+    assert "died" in error["reason"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_command_that_is_killed_at_ten_moments_loses_and_doubles_no_row(
+    jobs: int, index: Index, tmp_path: Path
+) -> None:
+    survey(index.url, tmp_path / "sound", jobs=1)
+    script = tmp_path / "command.py"
+    script.write_text(COMMAND)
+    out = tmp_path / "out"
+    words = ["survey", index.url, "-o", str(out), "--jobs", str(jobs), "--no-cache"]
+    words += ["--releases", "9", "--every-python", "--deploy-target", TARGET]
+    moments = range(1, MOMENTS + 1) if jobs == 1 else (2, 5)
+    for moment in moments:
+        index.requests.clear()
+        # By the output of nobody: a pipe would be kept open by workers that end a moment later.
+        command = subprocess.Popen(
+            [sys.executable, str(script), *words],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        workers = kill_at(command, index, moment)
+        gone, alive = psutil.wait_procs(workers, timeout=60)
+        assert not alive, gone
+    done = subprocess.run([sys.executable, str(script), *words], check=False, capture_output=True)
+    assert done.returncode == 3, done.stderr  # one wheel is broken
+    assert rows(out) == rows(tmp_path / "sound")
+
+
+def kill_at(command: subprocess.Popen[bytes], index: Index, moment: int) -> list[psutil.Process]:
+    """Kill a command once it asked for so many files, or ended; its workers."""
+    deadline = time.monotonic() + 120
+    workers: list[psutil.Process] = []
+    while command.poll() is None and time.monotonic() < deadline:
+        if sum(path.startswith("/files/") for path, _ in index.requests) >= moment:
+            workers = workers_of(psutil.Process(command.pid))
+            os.kill(command.pid, signal.SIGKILL)
+            break
+        time.sleep(0.001 * moment)
+    command.wait(60)
+    return workers
 
 
 @pytest.mark.parametrize(

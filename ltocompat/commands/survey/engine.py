@@ -97,7 +97,12 @@ class OnDask:
                 raise LtocompatError(
                     "no worker is left; run the same command again, which goes on from here"
                 )
-        return next(done)
+        future = next(done)
+        if future.status in ("finished", "error", "cancelled"):
+            return future
+        # It was done, and its worker died with the answer: Dask has it done again.
+        done.add(future)
+        return self._next(done)
 
     def _rows(
         self,
@@ -111,7 +116,7 @@ class OnDask:
                 return msgspec.msgpack.decode(future.result(), type=Surveyed)
             except msgspec.MsgspecError as error:
                 return _lost(distribution, options, f"its worker's answer has no meaning: {error}")
-        if future.status in ("lost", "cancelled"):
+        if future.status == "cancelled":
             raise LtocompatError(
                 "the cluster is gone; run the same command again, which goes on from here"
             )
@@ -216,6 +221,7 @@ def _local_cluster(workers: int, *, dashboard: bool) -> Iterator[Any]:
         "distributed.worker.memory.target": False,  # there is nothing to spill
         "distributed.worker.memory.spill": False,
         "distributed.comm.timeouts.connect": "60s",
+        **({} if dashboard else {"distributed.scheduler.http.routes": []}),
     }
     with (
         dask.config.set(settings),
