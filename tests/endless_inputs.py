@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fatbin_writer import KINDS, EntrySpec, entry
 from msgspec.structs import replace
-from package_writer import tar_of, zip_of, zstd
+from package_writer import CENTRAL, tar_of, zip_of, zstd
 from packages_made import metadata
 from samples import FOLDER
 from verdict_values import required
@@ -32,6 +32,7 @@ from ltocompat.model.place import Place
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.resolving import not_at_hand
 from ltocompat.packages.values import Dependency, Kind, Package, Shipped
+from ltocompat.packages.zip_members import zip_members
 from ltocompat.rules.engine.judge_package import problems
 from ltocompat.scan.describe import Detail
 from ltocompat.scan.device_symbols import of_ptx
@@ -186,6 +187,15 @@ def record_of_site_packages(folder: Path) -> Reading:
     (info / "RECORD").write_bytes(b"a,\n" * (4 * MIB))
     (site / "y.so").write_bytes(b"")
     return lambda limits: package_of(str(site / "y.so"), limits)
+
+
+@attack
+def zip_of_a_long_directory(_: Path) -> Reading:
+    name = b"n" * 60_000
+    row = CENTRAL.pack(b"PK\1\2", 20, 20, 0, 0, 0, 33, 0, 0, 0, len(name), 0, 0, 0, 0, 0, 0)
+    rows = (row + name) * 2_000
+    end = struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, 2_000, 2_000, len(rows), 0, 0)
+    return lambda limits: zip_members(ByteView.of(rows + end), Budget(limits))
 
 
 # Fatbins and images
