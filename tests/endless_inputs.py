@@ -176,7 +176,13 @@ def record_of_blank_lines(folder: Path) -> Reading:
     info.mkdir()
     (info / "RECORD").write_bytes(b"\n" * (16 * MIB - 1))
     (info / "METADATA").write_bytes(b"Name: x\nVersion: 1\n")
-    return lambda limits: (package_of(str(info), limits), list(files(Place(str(info)), limits)))
+    return lambda limits: package_of(str(info), limits)
+
+
+@attack
+def record_of_blank_lines_in_a_folder(folder: Path) -> Reading:
+    record_of_blank_lines(folder)
+    return lambda limits: list(files(Place(str(folder / "x-1.dist-info")), limits))
 
 
 @attack

@@ -122,6 +122,7 @@ def describe(stored: StoredImage, detail: Detail) -> tuple[Image, Skipped | None
     """
     unread = sha256 = None
     try:
+        stored.payload.budget.check_time()
         facts = _READERS[stored.kind](stored, detail)
         if detail.hashes:
             import hashlib
