@@ -19,6 +19,9 @@ OPTIONS_DIFFER = "LTO-12"
 BYTES_UNREAD = "IMG-02"
 """Places that could not be read may hold device code."""
 
+OLD_LINKER_ADMITTED = "NJL-06"
+"""Metadata admit an nvJitLink that is older than the LTO-IR; a survey counts who does."""
+
 NO_KERNELS = "IMG-03"
 """Modules without kernels: nothing of them runs by itself."""
 

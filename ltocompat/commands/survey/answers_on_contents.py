@@ -195,7 +195,7 @@ def compression(survey: SurveyRows) -> Answer:
         (
             (
                 f"{of_newest(len(zstd), survey)} have images that are stored with "
-                "Zstandard, which drivers before 550.54.14 can't read (FB-01)."
+                "Zstandard, which drivers before 550.54.14 can't read."
             ),
             (
                 f"{stored['none'] / total:.0%} of all bytes of device code are not compressed "

@@ -29,11 +29,7 @@ from ltocompat.commands.survey.survey_rows import SurveyRows
 from ltocompat.model.arch import SmArch
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Verdict
-
-_METADATA_RULES = (
-    *("NJL-06", "PKG-01", "PKG-02", "PKG-04", "PKG-05", "PKG-10", "PKG-13"),
-    *("PKG-14", "PKG-15", "PKG-16"),
-)
+from ltocompat.rules.emitted import BYTES_UNREAD, OLD_LINKER_ADMITTED
 
 
 def loads(survey: SurveyRows) -> Answer:
@@ -162,15 +158,17 @@ def metadata(survey: SurveyRows) -> Answer:
             "findings", "sha256", "target", "rule", "verdict", "message", "remedy"
         )
         if row["target"] == ANY_TARGET.name
-        and row["rule"] in _METADATA_RULES
+        and row["rule"] != BYTES_UNREAD
         and row["sha256"] in survey.with_code
         and Verdict[row["verdict"].upper()] > Verdict.JIT
     ]
-    too_old = {row["sha256"] for row in rows if row["rule"] == "NJL-06"} & set(survey.newest)
-    by_rule = {
-        rule: {row["sha256"] for row in rows if row["rule"] == rule} & set(survey.newest)
-        for rule in _METADATA_RULES
-    }
+    too_old = {row["sha256"] for row in rows if row["rule"] == OLD_LINKER_ADMITTED} & set(
+        survey.newest
+    )
+    by_rule: defaultdict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        if row["sha256"] in survey.newest:
+            by_rule[row["rule"]].add(row["sha256"])
     rows_shown = [
         (
             *named(survey.with_code[row["sha256"]]),
@@ -187,7 +185,7 @@ def metadata(survey: SurveyRows) -> Answer:
         (
             (
                 f"{of_newest(len(too_old), survey)} admit an nvJitLink that is older "
-                "than their LTO-IR, or may be (NJL-06)."
+                f"than their LTO-IR, or may be ({OLD_LINKER_ADMITTED})."
             ),
             (
                 f"{of_newest(len(set().union(*by_rule.values())), survey)} have a "
@@ -197,9 +195,9 @@ def metadata(survey: SurveyRows) -> Answer:
         Bars(
             "Packages with a finding, by rule: newest of each project and platform",
             ("packages",),
-            tuple(Bar(rule, (len(found),)) for rule, found in by_rule.items() if found),
+            tuple(Bar(rule, (len(found),)) for rule, found in sorted(by_rule.items())),
         ),
         table((*NAMED, "rule", "verdict", "what", "ask again"), rows_shown),
         "f = pandas.read_parquet('OUT/findings'); f[(f.target == 'any target') & (f.rule == "
-        "'NJL-06')][['sha256', 'message']]",
+        f"'{OLD_LINKER_ADMITTED}')][['sha256', 'message']]",
     )
