@@ -266,7 +266,7 @@ def test_help_imports_nothing_slow() -> None:
 
 
 COMMANDS: dict[str, Any] = {name: verb_command(name) for name in VERBS}
-GROUPS = {"linkers", "survey"}
+GROUPS = ("linkers", "survey")
 
 
 def test_the_list_of_verbs_says_of_each_what_its_own_help_does() -> None:
