@@ -169,7 +169,7 @@ def _out() -> str:
 
 
 def _hold(line: str, code: int, answer: str, messages: str) -> None:
-    if code not in _EXIT_CODES or "internal error" in messages or "Traceback" in messages:
+    if code not in _EXIT_CODES or "internal error" in messages or "Traceback (most" in messages:
         last = messages.strip().rpartition("\n")[2][:60]
         raise Broken(f"exit code {code} of {line}: {last}")
     wrong = _CONTROL.search(answer) or _CONTROL.search(messages)

@@ -25,8 +25,8 @@ SPEED = 16 * MIB
 _BLANK = rb"(?>\s|//[^\n]*\n|/\*.*?\*/)*+"
 _VERSION = re.compile(rb"^\.version\s+(\d{1,9})\.(\d{1,9})", re.MULTILINE)
 _SNIFF = re.compile(_BLANK + rb"\.version\s+\d{1,9}\.\d{1,9}\s", re.DOTALL)
-_TARGET = re.compile(rb"^\s*+\.target\s+([^\n;/]+)", re.MULTILINE)
-_ADDRESS_SIZE = re.compile(rb"^\s*+\.address_size\s+(\S+)", re.MULTILINE)
+_TARGET = re.compile(rb"^[^\S\n]*+\.target\s+([^\n;/]+)", re.MULTILINE)
+_ADDRESS_SIZE = re.compile(rb"^[^\S\n]*+\.address_size\s+(\S+)", re.MULTILINE)
 _ENTRY = re.compile(rb"\.entry\s+([A-Za-z_$%][\w$]*)")
 # Nothing but labels, declarations, places in the source, and returns.
 _EMPTY_BODY = re.compile(

@@ -18,6 +18,7 @@ _MOST_LINKS = 40  # symbolic links followed on one path, as Linux allows
 _NOWHERE = os.path.join(os.devnull, "behind too many links")  # which no system has
 _LONGEST_PATH = 4096  # characters, as Linux takes them; a text of the machine may name any
 _MOST_TEXT = 16 << 20  # bytes of a text file; a list of a distribution's packages has 5 MB
+_LONGEST_PATTERN = 1_000
 _SECONDS = 10.0  # for one command
 
 
@@ -95,16 +96,25 @@ class Machine(Struct, frozen=True):
             fd = os.open(self.on_disk(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
         except (OSError, ValueError):
             return None
-        with os.fdopen(fd, "rb") as file:
-            try:
+        try:
+            with os.fdopen(fd, "rb", closefd=False) as file:
                 return file.read(most) if stat.S_ISREG(os.fstat(fd).st_mode) else None
-            except OSError:
-                return None
+        except OSError:  # a folder is none that fdopen takes
+            return None
+        finally:
+            os.close(fd)
 
     def files(self, folder: str, *patterns: str) -> list[str]:
-        """Paths in ``folder`` that match one of the patterns (``*`` and so on), sorted."""
+        """Paths in ``folder`` that match one of the patterns (``*`` and so on), sorted.
+
+        What an odd file of a machine asks for in a thousand characters is passed over: to read a
+        pattern takes the square of its length.
+        """
         where = self.on_disk(folder)
-        found = {hit for pattern in patterns for hit in glob.glob(pattern, root_dir=where)}
+        if "\0" in where:  # of which glob can't say that there is no such folder
+            return []
+        short = [pattern for pattern in patterns if len(pattern) <= _LONGEST_PATTERN]
+        found = {hit for pattern in short for hit in glob.glob(pattern, root_dir=where)}
         return [os.path.join(folder, hit) for hit in sorted(found)]
 
     def text(self, path: str) -> str | None:

@@ -123,10 +123,14 @@ def _hwcaps(view: ByteView, extension: int) -> tuple[str, ...]:
 
 def conf_folders(machine: Machine) -> tuple[tuple[str, str], ...]:
     """(folder, file that lists it) in the order in which ldconfig puts them into the cache."""
-    return tuple(dict.fromkeys(_listed(machine, CONF, 0)))
+    return tuple(dict.fromkeys(_listed(machine, CONF, 0, set())))
 
 
-def _listed(machine: Machine, path: str, depth: int) -> Iterator[tuple[str, str]]:
+def _listed(machine: Machine, path: str, depth: int, met: set[str]) -> Iterator[tuple[str, str]]:
+    """The folders of a file and of those that it includes; one that was met adds none."""
+    if path in met:
+        return
+    met.add(path)
     for line in (machine.text(path) or "").splitlines():
         words = line.partition("#")[0].split()
         if not words or words[0] == "hwcap":
@@ -138,4 +142,4 @@ def _listed(machine: Machine, path: str, depth: int) -> Iterator[tuple[str, str]
             for pattern in words[1:]:
                 folder, name = os.path.split(os.path.join(os.path.dirname(path), pattern))
                 for included in machine.files(folder, name):
-                    yield from _listed(machine, included, depth + 1)
+                    yield from _listed(machine, included, depth + 1, met)
