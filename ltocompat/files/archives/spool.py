@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from typing import IO
 from weakref import WeakSet
 
 from ltocompat.files.byteview import ByteView, FileSource
@@ -48,12 +48,13 @@ class Spool:
         start = self._free(size)
         try:
             if self._file is None:
-                self._file = _File(tempfile.TemporaryFile(buffering=0))  # noqa: SIM115 - it does
+                with tempfile.TemporaryFile(buffering=0) as file:
+                    self._file = _File(os.dup(file.fileno()))
             end = start
             for part in (first, rest):
                 for chunk in part:
-                    self._file.stream.seek(end)
-                    end += _write(self._file.stream, chunk)
+                    os.lseek(self._file.descriptor, end, os.SEEK_SET)
+                    end += _write(self._file.descriptor, chunk)
         except OSError as error:
             raise Malformed(
                 f"its bytes can't be kept in {tempfile.gettempdir()!r}: {error.strerror}; set "
@@ -74,15 +75,18 @@ class Spool:
 
 
 class _File:
-    """The temporary file, which closes itself with the spool and the last view of it."""
+    """The temporary file, which closes itself with the spool and the last view of it.
 
-    __slots__ = ("stream",)
+    No file of Python's: in a cycle with an exception, that would close itself before, and warn.
+    """
 
-    def __init__(self, stream: IO[bytes]) -> None:
-        self.stream = stream
+    __slots__ = ("descriptor",)
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
 
     def __del__(self) -> None:
-        self.stream.close()
+        os.close(self.descriptor)
 
 
 class _Kept(FileSource):
@@ -91,15 +95,15 @@ class _Kept(FileSource):
     __slots__ = ("__weakref__", "_file", "end", "start")
 
     def __init__(self, file: _File, start: int, end: int) -> None:
-        super().__init__(file.stream.fileno())
+        super().__init__(file.descriptor)
         self._file = file
         self.start = start
         self.end = end
 
 
-def _write(file: IO[bytes], data: bytes) -> int:
-    """Write all of ``data``; a file without a buffer may take a part at a time."""
+def _write(descriptor: int, data: bytes) -> int:
+    """Write all of ``data``, of which the system may take a part at a time."""
     written = 0
     while written < len(data):
-        written += file.write(memoryview(data)[written:])
+        written += os.write(descriptor, memoryview(data)[written:])
     return written
