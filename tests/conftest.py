@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Callable
 
@@ -29,6 +30,10 @@ LEAST = 4
 # Tests start Python hundreds of times: compiled anew in each, ltocompat takes longer than they do.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started behind an &: processes that tests interrupt would inherit that they can't be.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 gc.disable()  # while modules are read and tests collected, next to nothing is freed
 
