@@ -367,7 +367,7 @@ def in_conda(folder: Path, needs: str, *depends: str, limits: str = "") -> dict[
 def test_packages_of_conda_forge_bring_their_libraries(
     case: tuple[str, str], tmp_path: Path
 ) -> None:
-    """Their names, versions and files: anaconda.org/conda-forge, nvidia redistributables."""
+    """Their names, versions and files: packages of conda-forge, NVIDIA's redistributables."""
     assert in_conda(tmp_path, *case) == {}
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -290,4 +293,8 @@ def test_settings_are_read_as_pip_reads_them(tmp_path: Path) -> None:
     environ = {"PIP_INDEX_URL": "https://e/simple", "PIP_CERT": "/certs.pem"}
     found = IndexSettings.of(environ, files)
     assert (found.urls[0], found.cert) == ("https://e/simple", "/certs.pem")
-    assert IndexSettings.of({"PIP_CONFIG_FILE": "/dev/null"}).urls == ("https://pypi.org/simple",)
+    environ = {"PIP_CONFIG_FILE": os.devnull}
+    words = [sys.executable, "-I", "-m", "pip", "install", "--help"]
+    run_pip = subprocess.run(words, env=environ, capture_output=True, check=True, text=True)
+    (default,) = IndexSettings.of(environ).urls
+    assert f"(default {default})" in " ".join(run_pip.stdout.split())

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import MIB
 
-DEFAULT_INDEX = "https://pypi.org/simple"
 _MOST_BYTES = MIB
 _SECTIONS = ("global", "download")
 _KEYS = ("index-url", "extra-index-url", "cert", "proxy")
@@ -44,6 +44,9 @@ class IndexSettings(Struct, frozen=True):
         Args:
             environ: the variables; None: those of this process.
             files: where settings are, weakest first; None: where pip looks.
+
+        Raises:
+            UsageError: they name no index, and there is no pip that knows one.
         """
         known = os.environ if environ is None else environ
         values: dict[str, str] = {}
@@ -53,10 +56,22 @@ class IndexSettings(Struct, frozen=True):
             text = known.get(f"PIP_{key.upper().replace('-', '_')}", "")
             if text:
                 values[key] = text
-        main = values.get("index-url", "").strip() or DEFAULT_INDEX
+        main = values.get("index-url", "").strip() or _default_index()
         urls = (main, *values.get("extra-index-url", "").split())
         cert = values.get("cert") or known.get("REQUESTS_CA_BUNDLE") or None
         return cls(tuple(dict.fromkeys(urls)), cert, values.get("proxy") or None)
+
+
+def _default_index() -> str:
+    """The index that pip takes where no setting names one; it tells that nowhere in public."""
+    try:
+        from pip._internal.models.index import PyPI
+    except ImportError as error:
+        raise UsageError(
+            "no package index is named, and there is no pip here that knows one; put the address "
+            "of one into PIP_INDEX_URL"
+        ) from error
+    return str(PyPI.simple_url)
 
 
 def _files(environ: Mapping[str, str]) -> Iterator[str]:
