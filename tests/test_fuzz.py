@@ -20,11 +20,11 @@ FATBIN = (FOLDER / "fatbin" / "nvcc-13.0-default.fatbin").read_bytes()
 
 
 def test_what_was_found_is_mended() -> None:
-    watch = Watch()
-    for path in KEPT:
-        name, _, _ = path.name.rpartition("-")
-        target = READ_BY[name]
-        assert watch.failure(target.read, path.read_bytes(), target.seconds) is None, path.name
+    with Watch() as watch:
+        for path in KEPT:
+            name, _, _ = path.name.rpartition("-")
+            target = READ_BY[name]
+            assert watch.failure(target.read, path.read_bytes(), target.seconds) is None, path.name
 
 
 @pytest.mark.slow
@@ -57,7 +57,8 @@ def breaks(data: bytes) -> None:
     ],
 )
 def test_a_failure_is_seen(data: bytes, what: str | None) -> None:
-    found = Watch().failure(breaks, data, seconds=0.05 if data == b"e" else 2.0)
+    with Watch() as watch:
+        found = watch.failure(breaks, data, seconds=0.05 if data == b"e" else 2.0)
     assert found == what if what is None else (found or "").startswith(what)
 
 

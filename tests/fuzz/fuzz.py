@@ -105,27 +105,28 @@ class Done:
 
 def work(task: Task, show: Callable[[bytes], None] = lambda _: None) -> Done:
     """Read inputs; those that reach new lines, or take longer than all before, are changed on."""
-    target, dice, watch, done = TARGETS[task.name], random.Random(task.seed), Watch(), Done()  # noqa: S311 - no secret
+    target, dice, done = TARGETS[task.name], random.Random(task.seed), Done()  # noqa: S311 - no secret
     pool = _Pool(task.name, dice)
     lines = Lines(_all_files() if task.lines else ())
     bound = target.seconds * (1 if _MONITORED or not task.lines else 10)
     begun = time.process_time()
     if task.lines:
         lines.start()
-    for data in itertools.islice(pool.inputs(), task.inputs):
-        if time.monotonic() > task.end:
-            break
-        show(data)
-        before = len(lines.hit)
-        what = watch.failure(target.read, data, bound)
-        done.inputs += 1
-        if what is None:
-            pool.learn(data, watch.spent, reached_more=len(lines.hit) > before)
-        elif what not in done.found:
-            if task.first:
-                done.found[what] = data
+    with Watch() as watch:
+        for data in itertools.islice(pool.inputs(), task.inputs):
+            if time.monotonic() > task.end:
                 break
-            done.found[what] = _minimised(watch, target, data, what, show)
+            show(data)
+            before = len(lines.hit)
+            what = watch.failure(target.read, data, bound)
+            done.inputs += 1
+            if what is None:
+                pool.learn(data, watch.spent, reached_more=len(lines.hit) > before)
+            elif what not in done.found:
+                if task.first:
+                    done.found[what] = data
+                    break
+                done.found[what] = _minimised(watch, target, data, what, show)
     if task.lines:
         lines.stop()
     done.seconds, done.hit = time.process_time() - begun, lines.hit

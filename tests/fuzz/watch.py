@@ -9,9 +9,10 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import FrameType, TracebackType
+from typing import Self
 
 import ltocompat
 from ltocompat.model.errors import LtocompatError
@@ -28,18 +29,28 @@ class TooLong(BaseException):
 
 
 class Watch:
-    """Watches what inputs do to this process; made once in each that reads some.
+    """Watches what inputs do to this process, while it is open.
 
     Attributes:
         spent: seconds of CPU that the last input took.
     """
 
     def __init__(self) -> None:
-        warnings.simplefilter("always", ResourceWarning)  # they go to standard error, and are seen
-        signal.signal(signal.SIGVTALRM, _too_long)
-        _forget_highest()
         self._armed = 0.0
         self.spent = 0.0
+        self._before = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._before.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("always", ResourceWarning)  # they go to standard error, and are seen
+        handler = signal.signal(signal.SIGVTALRM, _too_long)
+        self._before.callback(signal.signal, signal.SIGVTALRM, handler)
+        self._before.callback(faulthandler.cancel_dump_traceback_later)
+        _forget_highest()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._before.close()
 
     def failure(
         self, read: Callable[[bytes], object], data: bytes, seconds: float = 2.0
