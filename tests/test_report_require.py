@@ -105,7 +105,7 @@ def test_quiet_is_a_line_an_artifact() -> None:
         ),
         (
             {"nvjitlink": None, "services": (replace(served(90, None), how="none"),)},
-            "Nothing in it is for any GPU that is known",
+            "It serves no GPU that is known",
         ),
     ],
 )

@@ -152,7 +152,7 @@ def _runs_with(required: Required) -> str:
         if service.how != "none":
             alike.setdefault(_driver_of(service), []).append(service)
     if not alike:
-        return "Nothing in it is for any GPU that is known" + _links(required)
+        return "It serves no GPU that is known" + _links(required)
     # Where some GPU has a driver, those without one are exceptions.
     most = max(alike, key=lambda driver: (driver != _BEYOND, len(alike[driver])))
     others = [
