@@ -522,8 +522,9 @@ def _judged(
 
 def _read_and_judged(path: Path) -> Reading:
     def read(limits: Limits) -> object:
-        package = package_of(str(path), limits)
-        return None if package is None else _judged(package, limits)
+        each = replace(limits, seconds=limits.seconds / 2)
+        package = package_of(str(path), each)
+        return None if package is None else _judged(package, each)
 
     return read
 
@@ -570,9 +571,12 @@ def libraries_that_nothing_brings(_: Path) -> Reading:
         libraries=(library,),
         needed=("libnvJitLink.so.12",),
     )
-    return lambda limits: (
-        not_at_hand(package, (), Budget(limits)) and [_judged(package, limits, hosts=(host,))]
-    )
+
+    def read(limits: Limits) -> object:
+        each = replace(limits, seconds=limits.seconds / 2)
+        return not_at_hand(package, (), Budget(each)) and [_judged(package, each, hosts=(host,))]
+
+    return read
 
 
 # Targets

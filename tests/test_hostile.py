@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -13,8 +14,13 @@ from fatbin_writer import KINDS, EntrySpec, entry, region
 from reading import images_of, records_of, skipped_of
 from samples import Sample
 
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.fatbin import StoredModule
+from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.model.image import Artifact, Skipped
-from ltocompat.model.limits import Limits
+from ltocompat.model.limits import Budget, Limits
+from ltocompat.model.place import Place
+from ltocompat.scan.describe import Detail, describe_module
 
 SMALL = [s for s in samples.ALL if s.path.stat().st_size <= 4096]
 LARGE = [s for s in samples.ALL if s.path.stat().st_size > 4096]
@@ -150,6 +156,21 @@ def test_a_region_with_too_many_entries_is_not_walked_to_its_end() -> None:
 def test_time_is_limited() -> None:
     data = region([entry(EntrySpec(KINDS["ptx"], b".version 8.4\n.target sm_80\n"))])
     assert limit_hit(data, Limits(seconds=-1.0)) == "seconds"
+
+
+def test_once_the_time_is_used_up_the_images_left_keep_their_entries_and_share_one_reason() -> None:
+    spec = EntrySpec(KINDS["ptx"], b".version 8.4\n.target sm_80\n".ljust(32), sm=80)
+    budget = Budget()
+    (module,) = FatbinWalk(ByteView.of(region([entry(spec)] * 9)), Place("x"), None, budget)
+    assert isinstance(module, StoredModule)
+    budget.deadline = time.monotonic() - 1.0
+    described, (skipped,) = describe_module(module, Detail())
+    assert [str(image.place) for image in described.images] == [f"x@0x0.{n}" for n in range(9)]
+    assert {str(image.arch) for image in described.images} == {"compute_80"}
+    assert all("time limit" in problem for image in described.images for problem in image.problems)
+    assert str(skipped.place) == "x@0x0"
+    assert skipped.reason.startswith("9 of its 9 images are not read: the time limit of 600 s")
+    assert (skipped.limit, skipped.size) == ("seconds", 9 * len(spec.payload))
 
 
 def test_a_flood_of_skipped_places_is_folded() -> None:

@@ -64,16 +64,35 @@ class Detail(Struct, frozen=True):
 
 
 def describe_module(module: StoredModule, detail: Detail) -> tuple[Module, list[Skipped]]:
-    """The module with all its images, and those among them whose bytes can't be read."""
+    """The module with all its images, and those among them whose bytes can't be read.
+
+    Once the time is used up, those that are left stand in it as their entry headers say, and in one
+    ``Skipped`` together: there may be a million.
+    """
     images: list[Image] = []
     skipped: list[Skipped] = []
-    for stored in module.images:
+    for number, stored in enumerate(module.images):
         with watched(stored.payload.budget):
             image, unread = describe(stored, detail)
         images.append(image)
-        if unread is not None:
-            skipped.append(unread)
+        if unread is None:
+            continue
+        left = module.images[number + 1 :]
+        if unread.limit == "seconds" and left:
+            facts = image.problems[len(stored.problems) :]
+            images += [_image(rest, replace(_of_entry(rest), problems=facts)) for rest in left]
+            skipped.append(_rest_unread(module, number, unread))
+            break
+        skipped.append(unread)
     return Module(module.place, module.section, module.registered, tuple(images)), skipped
+
+
+def _rest_unread(module: StoredModule, first: int, unread: Skipped) -> Skipped:
+    """Why all images from this number on were not read; ``unread`` says it of the first one."""
+    rest = module.images[first:]
+    size = sum(image.stored_size or 0 for image in rest)
+    reason = f"{len(rest)} of its {len(module.images)} images are not read: {unread.reason}"
+    return Skipped(module.place, reason, size, unread.limit)
 
 
 class Headers:
@@ -132,7 +151,12 @@ def describe(stored: StoredImage, detail: Detail) -> tuple[Image, Skipped | None
         limit = error.limit if isinstance(error, LimitExceeded) else None
         facts = replace(_of_entry(stored), problems=(str(error),))
         unread = Skipped(stored.place, str(error), stored.stored_size, limit)
-    image = Image(
+    return _image(stored, facts, sha256), unread
+
+
+def _image(stored: StoredImage, facts: _Facts, sha256: str | None = None) -> Image:
+    """What its entry header and its own bytes say together."""
+    return Image(
         stored.place,
         stored.kind,
         stored.stored_size,
@@ -158,7 +182,6 @@ def describe(stored: StoredImage, detail: Detail) -> tuple[Image, Skipped | None
         sha256,
         (*stored.problems, *facts.problems),
     )
-    return image, unread
 
 
 def _of_entry(stored: StoredImage) -> _Facts:

@@ -16,7 +16,7 @@ from ltocompat.model.image import Image, ImageKind, Skipped
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.place import Place
 from ltocompat.scan import walk
-from ltocompat.scan.describe import Detail, describe
+from ltocompat.scan.describe import Detail, describe, describe_module
 from ltocompat.scan.extract_bytes import Cut, cut, images_at
 from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.walk import ScanSettings
@@ -132,7 +132,7 @@ def _pieces(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Li
         if isinstance(stored, Skipped):
             yield stored
         elif isinstance(stored, StoredModule) and kind is not None:
-            images += [describe(image, Detail())[0] for image in stored.images]
+            images += describe_module(stored, Detail())[0].images
         elif isinstance(stored, StoredModule):
             yield from _module(stored, place)
     if kind is not None and images:
@@ -156,5 +156,5 @@ def _module(module: StoredModule, wanted: Place) -> Iterator[Linkable | Skipped]
         yield from map(linkable, module.images)
         return
     trial = TrialInput(str(module.place), InputKind.FATBIN, module.region.all())
-    images = tuple(describe(image, Detail())[0] for image in module.images)
-    yield Linkable(module.place, trial, images)
+    described, _ = describe_module(module, Detail())
+    yield Linkable(module.place, trial, described.images)
