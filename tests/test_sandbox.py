@@ -48,6 +48,7 @@ EVERYTHING = (
     *OTHERS,
     *NETWORK,
 )
+ON_LOAD = ("write", "unlink", "chmod", "tcp", "shell", "mkdir")
 REFUSED = {"EPERM", "EACCES", "ENOSYS", "ENOENT"}  # nothing tried here is absent
 
 
@@ -117,7 +118,10 @@ def test_without_a_sandbox_it_could(library: Path, secret: Path) -> None:
     assert done(came) == {"read", "fork", "tcp", "chmod"}
 
 
-@pytest.mark.parametrize("what", ["read", "write", "unlink", "chmod", "tcp", "shell", "mkdir"])
+@pytest.mark.parametrize(
+    "what",
+    ["read", *(pytest.param(w, marks=pytest.mark.slow) for w in ON_LOAD)],
+)
 def test_nor_can_it_when_it_is_loaded(what: str, tmp_path: Path, secret: Path) -> None:
     library = build(tmp_path, f"{what} {secret}")
     assert done(attempts(library, what)) == set()

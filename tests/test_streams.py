@@ -31,9 +31,17 @@ def test_a_full_disk_is_told_in_one_sentence(words: list[str]) -> None:
     )
 
 
-@pytest.mark.parametrize("redirection", [">&-", "2>&-", "2>/dev/full", "<&- >&- 2>&-"])
+ENDS = ((GONE, 3), (FAILS, 1), (["inspect", FATBIN], 0), (["chekc"], 2))
+REDIRECTIONS = ("2>&-", ">&-", "<&- >&- 2>&-", "2>/dev/full")
+
+
 @pytest.mark.parametrize(
-    ("words", "code"), [(GONE, 3), (FAILS, 1), (["inspect", FATBIN], 0), (["chekc"], 2)]
+    ("words", "code", "redirection"),
+    [
+        pytest.param(*end, redirection, marks=() if row == column else pytest.mark.slow)
+        for row, end in enumerate(ENDS)
+        for column, redirection in enumerate(REDIRECTIONS)
+    ],
 )
 def test_a_stream_that_takes_nothing_changes_no_exit_code(
     words: list[str], code: int, redirection: str

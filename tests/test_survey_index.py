@@ -49,7 +49,9 @@ def own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name in ("PIP_EXTRA_INDEX_URL", "PIP_CERT", "PIP_PROXY", "REQUESTS_CA_BUNDLE"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(http, "_READ_SECONDS", 1.0)
+    defaults = {**(http.Http.__init__.__kwdefaults__ or {}), "read_seconds": 0.3}
+    monkeypatch.setattr(http.Http.__init__, "__kwdefaults__", {**defaults, "longest_wait": 0.05})
+    monkeypatch.setattr(http, "_LONGEST_WAIT", 0.05)
 
 
 @pytest.fixture
