@@ -42,7 +42,7 @@ def test_a_small_sample_cut_at_every_byte(sample: Sample) -> None:
         end(data[:size])
 
 
-@every("sample", samples.ALL)
+@every("sample", samples.ALL[::4])
 def test_a_sample_cut_around_every_structure(sample: Sample) -> None:
     _cut(sample, step=16)
 
@@ -94,7 +94,7 @@ def _mutate(sample: Sample, count: int) -> None:
 NOT_EMPTY = [s for s in samples.ALL if s.path.stat().st_size]
 
 
-@every("sample", NOT_EMPTY)
+@every("sample", NOT_EMPTY[::2])
 def test_half_a_dozen_mutations(sample: Sample) -> None:
     _mutate(sample, 4)
 

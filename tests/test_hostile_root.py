@@ -80,6 +80,7 @@ def test_pipes_are_no_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "internal error" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_file_of_many_gigabytes_is_read_in_part(tmp_path: Path) -> None:
     for path in ASKED:
         file = tmp_path / path.lstrip("/")

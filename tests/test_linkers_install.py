@@ -516,6 +516,7 @@ def test_relative_paths_in_the_settings_of_pip_and_uv_still_mean_the_users_folde
     assert "PYTHONPATH" not in environment
 
 
+@pytest.mark.slow
 def test_the_verb_install_runs_nothing_of_the_current_folder(planted: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-m", "ltocompat", "nvjitlink", "install", "12.4.127"]
     environ = {

@@ -28,22 +28,26 @@ INSTALLED = [
 ]
 
 
-@every("theirs", INSTALLED)
-def test_installed_distributions_say_what_importlib_reads(
+@every("theirs", INSTALLED[::12])
+def test_an_installed_distribution_says_what_importlib_reads(
     theirs: importlib.metadata.Distribution,
 ) -> None:
-    info = Path(str(theirs.locate_file(""))) / f"{theirs.name}-{theirs.version}.dist-info"
+    says_what_importlib_reads(theirs)
+
+
+@pytest.mark.slow
+@every("theirs", INSTALLED)
+def test_every_installed_distribution_says_what_importlib_reads(
+    theirs: importlib.metadata.Distribution,
+) -> None:
+    says_what_importlib_reads(theirs)
+
+
+def says_what_importlib_reads(theirs: importlib.metadata.Distribution) -> None:
     folder = next(
-        (
-            path
-            for path in info.parent.glob("*.dist-info")
-            if path.name.lower() == info.name.lower()
-        ),
-        next(
-            each_path
-            for each_path in info.parent.glob("*.dist-info")
-            if canonicalize_name(each_path.name.partition("-")[0]) == canonicalize_name(theirs.name)
-        ),
+        path
+        for path in Path(str(theirs.locate_file(""))).glob("*.dist-info")
+        if canonicalize_name(path.name.partition("-")[0]) == canonicalize_name(theirs.name)
     )
     ours = package_of(str(folder))
     assert ours is not None

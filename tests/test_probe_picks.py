@@ -97,17 +97,13 @@ def loaded(tree: Path, environ: Mapping[str, str]) -> dict[str, str | None]:
     return dict(json.loads(line) for line in done.stdout.splitlines())
 
 
-OF_THE_SLOW_TIER = (
-    "nothing",
-    "wheel before LD_LIBRARY_PATH",
-    "13 before 12 wherever dlopen finds them",
-)
+OF_THE_QUICK_TIER = ("wheels of both majors", "LD_LIBRARY_PATH before CUDA_HOME")
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow) if name in OF_THE_SLOW_TIER else name
+        name if name in OF_THE_QUICK_TIER else pytest.param(name, marks=pytest.mark.slow)
         for name in WORLDS
     ],
 )

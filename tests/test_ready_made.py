@@ -85,8 +85,8 @@ def outputs(project: Project) -> dict[str, str]:
     ("pattern", "args", "code", "outcome"),
     [
         ("dist/*-1.[01]-*.whl", "--strict --no-cache", 0, "passed"),
-        ("dist/*.conda", "", 2, "error"),
-        ("dist/*.conda", "--allow-empty", 0, "passed"),
+        pytest.param("dist/*.conda", "", 2, "error", marks=pytest.mark.slow),
+        pytest.param("dist/*.conda", "--allow-empty", 0, "passed", marks=pytest.mark.slow),
     ],
 )
 def test_the_action_expands_patterns_and_says_how_it_ended(

@@ -38,6 +38,7 @@ needs_nvcc = pytest.mark.skipif(
     not NVCC or not NVLINK or not GPLUSPLUS, reason="needs nvcc and nvlink"
 )
 AXPY, SCALE = "nvcc-13.0-rdc-axpy.o", "nvcc-13.0-rdc-scale.o"
+SCALE_13_5 = "nvcc-13.5-rdc-scale.o"
 LINKED = "nvcc-13.0-dlink.o"
 _MISSING = re.compile(r"undefined reference to `((?:__cudaRegisterLinkedBinary|__fatbinwrap)_\w+)'")
 
@@ -95,13 +96,15 @@ def predicted(*names: str) -> set[str]:
 @pytest.mark.parametrize(
     ("objects", "links"),
     [
-        (("nvcc-13.0-plain.o",), True),
-        ((AXPY, SCALE), False),
-        ((AXPY,), False),
         ((AXPY, SCALE, LINKED), True),
         ((AXPY, LINKED), False),  # the device link saw another object, too
-        (("nvcc-13.5-lto.o", "nvcc-13.5-rdc-scale.o"), False),
-        (("nvcc-13.5-lto+sass.o", "nvcc-13.5-rdc-scale.o", "nvcc-13.5-dlink.o"), True),
+        pytest.param(("nvcc-13.0-plain.o",), True, marks=pytest.mark.slow),
+        pytest.param((AXPY, SCALE), False, marks=pytest.mark.slow),
+        pytest.param((AXPY,), False, marks=pytest.mark.slow),
+        pytest.param(("nvcc-13.5-lto.o", SCALE_13_5), False, marks=pytest.mark.slow),
+        pytest.param(
+            ("nvcc-13.5-lto+sass.o", SCALE_13_5, "nvcc-13.5-dlink.o"), True, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_the_rule_speaks_where_the_linker_fails(
@@ -114,7 +117,10 @@ def test_the_rule_speaks_where_the_linker_fails(
 
 
 @needs_linker
-@pytest.mark.parametrize("name", [AXPY, SCALE, LINKED, "nvcc-13.5-lto.o"])
+@pytest.mark.parametrize(
+    "name",
+    [AXPY, *(pytest.param(n, marks=pytest.mark.slow) for n in (SCALE, LINKED, "nvcc-13.5-lto.o"))],
+)
 def test_an_object_waits_for_its_device_link_with_a_note(tmp_path: Path, name: str) -> None:
     (host,) = hosts(OBJECTS / name)
     (found,) = required(host)

@@ -15,7 +15,10 @@ IDS = {rule.id for rule in RULES}
 
 
 def rule_ids(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    source = path.read_text(encoding="utf-8")
+    if not any(rule in source for rule in IDS):  # to parse every module takes seconds
+        return set()
+    tree = ast.parse(source)
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     return {text for text in texts if isinstance(text, str)} & IDS
 

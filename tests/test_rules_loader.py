@@ -147,13 +147,18 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {minor: nvjitlink(folder / minor, minor) for minor in minors}
 
 
+OTHER_SYMBOLS = (
+    ["__nvJitLinkCreate_12_4"],
+    ["__nvJitLinkCreate_12_4", "__nvJitLinkAddData_12_4", "__nvJitLinkComplete_12_4"],
+    ["__nvJitLinkDestroy_12_3", "__nvJitLinkGetLinkedCubin_12_3", "__nvJitLinkAddData_12_3"],
+)
+
+
 @pytest.mark.parametrize(
     "names",
     [
-        ["__nvJitLinkCreate_12_4"],
-        ["__nvJitLinkCreate_12_4", "__nvJitLinkAddData_12_4", "__nvJitLinkComplete_12_4"],
         ["__nvJitLinkComplete_12_6", "__nvJitLinkAddData_12_4", "__nvJitLinkCreate_12_1"],
-        ["__nvJitLinkDestroy_12_3", "__nvJitLinkGetLinkedCubin_12_3", "__nvJitLinkAddData_12_3"],
+        *(pytest.param(names, marks=pytest.mark.slow) for names in OTHER_SYMBOLS),
     ],
 )
 def test_the_symbol_that_is_missing_is_the_one_that_the_loader_names(
