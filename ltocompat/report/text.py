@@ -16,6 +16,9 @@ _UNITS = ("KiB", "MiB", "GiB", "TiB")
 _LONGEST = 2_000
 _CLAUSE_END = re.compile(r": |; |\. |, (?:or|so that|which|and|but) ")
 
+# The first character of what CI systems obey. GitHub's runner passes over blanks before ``::``.
+_OBEYED = re.compile(r"#(?=#)|(?:^|(?<=\s)):(?=:)")
+
 T = TypeVar("T")
 
 
@@ -54,12 +57,10 @@ def escape(text: str, also: str = "") -> str:
 
     That covers control characters, bidirectional marks, line breaks and lone surrogates (bytes
     that are not UTF-8), each character of ``also``, and what CI systems obey in any output:
-    ``##[``, and ``::`` where a line begins.
+    ``##[``, ``##vso[`` and the like, and ``::`` where a line begins or may be broken.
     """
-    if "##[" in text:
-        text = text.replace("##[", f"{_code_of('#')}#[")
-    if text.startswith("::"):
-        text = _code_of(":") + text[1:]
+    if "##" in text or "::" in text:
+        text = _OBEYED.sub(lambda found: _code_of(found[0]), text)
     if text.isprintable() and not (also and any(char in text for char in also)):
         return text
     return "".join(

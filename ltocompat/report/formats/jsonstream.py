@@ -18,6 +18,7 @@ from ltocompat.report.text import escape
 # the dicts that msgspec makes of a record, and escapes all that is not ASCII.
 _json = json.JSONEncoder(default=to_builtins).encode
 _SURROGATE = re.compile(r"\\ud[89a-f]")
+_OBEYED = re.compile("#(?=#)")  # of ``##[``, ``##vso[`` and the like
 
 
 def write(report: Report[Any], records: Iterable[Any], stream: Writable, options: Options) -> None:
@@ -33,7 +34,7 @@ def encode(value: object) -> str:
         # Half a pair is no Unicode and many readers refuse it: show it as its byte instead.
         text = _json(_without_surrogates(json.loads(text)))
     # A command to CI systems, wherever they see it; as JSON it is the same text.
-    return text.replace("##[", "\\u0023#[") if "##[" in text else text
+    return _OBEYED.sub(r"\\u0023", text) if "##" in text else text
 
 
 def _without_surrogates(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can say
