@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,6 +71,53 @@ static long attempt(const char *what, const char *path) {
     return prlimit(getppid(), RLIMIT_NOFILE, NULL, &limit);
   }
   if (!strcmp(what, "shm")) return shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+  if (!strcmp(what, "signal-by-pipe")) {
+    int ends[2];
+    if (pipe(ends) || fcntl(ends[0], F_SETOWN, getppid()) || fcntl(ends[0], F_SETSIG, SIGCONT))
+      return -1;
+    return fcntl(ends[0], F_SETFL, O_ASYNC);
+  }
+  if (!strcmp(what, "renice")) return setpriority(PRIO_PROCESS, getppid(), 0);
+  if (!strcmp(what, "pin")) {
+    cpu_set_t all;
+    if (sched_getaffinity(getppid(), sizeof all, &all)) return -1;
+    return sched_setaffinity(getppid(), sizeof all, &all);
+  }
+  if (!strcmp(what, "schedule")) {
+    struct sched_param none = {0};
+    return sched_setscheduler(getppid(), SCHED_OTHER, &none);
+  }
+  if (!strcmp(what, "io-priority")) return syscall(SYS_ioprio_set, 1, getppid(), 2 << 13 | 4);
+  if (!strcmp(what, "parent-memory")) {
+    char file[64];
+    snprintf(file, sizeof file, "/proc/%d/mem", getppid());
+    return open(file, O_RDONLY);
+  }
+  if (!strcmp(what, "parent-memory-at-once")) {
+    char byte;
+    struct iovec here = {&byte, 1}, there = {(void *)0x400000, 1};
+    return process_vm_readv(getppid(), &here, 1, &there, 1, 0);
+  }
+  if (!strcmp(what, "parent-descriptor")) return syscall(SYS_pidfd_open, getppid(), 0);
+  if (!strcmp(what, "own-memory")) return open("/proc/self/mem", O_RDWR);
+  if (!strcmp(what, "terminal")) return open("/dev/tty", O_RDONLY);
+  if (!strcmp(what, "shell-in-memory-at")) {
+    int copy = memfd_create("sh", 0);
+    return syscall(SYS_execveat, copy, "", (char *[]){"sh", NULL}, (char *[]){NULL}, AT_EMPTY_PATH);
+  }
+  if (!strcmp(what, "abstract")) return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (!strcmp(what, "pair")) return socketpair(AF_UNIX, SOCK_DGRAM, 0, (int[2]){0});
+  if (!strcmp(what, "netlink")) return socket(AF_NETLINK, SOCK_RAW, 0);
+  if (!strcmp(what, "user")) return setuid(getuid());
+  if (!strcmp(what, "group")) return setgid(getgid());
+  if (!strcmp(what, "namespace")) return unshare(CLONE_NEWUSER);
+  if (!strcmp(what, "file-attributes")) return syscall(469, AT_FDCWD, path, path, 24L, 0L);
+  if (!strcmp(what, "connect")) {
+    struct sockaddr_in local = {AF_INET, htons(9), {htonl(INADDR_LOOPBACK)}};
+    return connect(socket(AF_INET, SOCK_STREAM, 0), (void *)&local, sizeof local);
+  }
+  if (!strcmp(what, "watch")) return syscall(SYS_inotify_init1, 0);
+  if (!strcmp(what, "io_uring-enter")) return syscall(SYS_io_uring_enter, 0, 0, 0, 0, 0);
 #ifdef __x86_64__
   if (!strcmp(what, "x32")) return syscall(0x40000000 | SYS_open, path, O_RDONLY);
 #endif

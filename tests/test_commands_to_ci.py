@@ -38,9 +38,7 @@ OBEYED = re.compile(
     r"|^::[^\n]*%0[AD]::",
     re.MULTILINE,
 )
-HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
-)
+HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 
 @pytest.fixture

@@ -35,8 +35,10 @@ BOTH = (LANDLOCK, SECCOMP)
 
 FILES = ("read", "read-openat2", "list", "write", "make", "truncate", "unlink", "rename", "link")
 CHILDREN = ("fork", "vfork", "clone3", "leave-group")
-OTHERS = ("kill", "ptrace", "limits", "shm")
-NETWORK = ("tcp", "udp", "unix", "io_uring")
+OTHERS = ("kill", "ptrace", "limits", "shm", "signal-by-pipe", "renice", "pin", "schedule")
+MEMORY = ("parent-memory", "parent-memory-at-once", "parent-descriptor", "own-memory")
+NETWORK = ("tcp", "udp", "unix", "abstract", "pair", "netlink", "io_uring", "io_uring-enter")
+RIGHTS = ("user", "group", "namespace", "io-priority")
 EVERYTHING = (
     *FILES,
     "chmod",
@@ -44,9 +46,15 @@ EVERYTHING = (
     "x32",
     "shell",
     "shell-in-memory",
+    "shell-in-memory-at",
+    "terminal",
+    "watch",
+    "file-attributes",
     *CHILDREN,
     *OTHERS,
+    *MEMORY,
     *NETWORK,
+    *RIGHTS,
 )
 ON_LOAD = ("write", "unlink", "chmod", "tcp", "shell", "mkdir")
 REFUSED = {"EPERM", "EACCES", "ENOSYS", "ENOENT"}  # nothing tried here is absent
@@ -112,10 +120,27 @@ def test_a_linker_that_was_taken_over_can_do_nothing(library: Path, secret: Path
     assert secret.stat().st_mode & 0o777 == 0o600
 
 
+SIX = ("read", "write", "connect", "shell", "fork", "unlink")
+
+
+@pytest.mark.parametrize(
+    ("mechanisms", "could"),
+    [(BOTH, set()), ((SECCOMP,), set()), ((LANDLOCK,), {"fork"}), ((), set(SIX))],
+)
+def test_what_each_mechanism_holds_alone(
+    mechanisms: tuple[str, ...], could: set[str], library: Path, secret: Path
+) -> None:
+    came = attempts(library, *with_path(secret, *SIX[:-1]), mechanisms=mechanisms)
+    came |= attempts(library, *with_path(secret, SIX[-1]), mechanisms=mechanisms)
+    unlinked = set() if secret.exists() else {"unlink"}  # which can be done only once
+    assert done(came) | unlinked == could
+
+
 def test_without_a_sandbox_it_could(library: Path, secret: Path) -> None:
     # What proves that the attempts above are real ones.
-    came = attempts(library, *with_path(secret, "read", "fork", "tcp", "chmod"), mechanisms=())
-    assert done(came) == {"read", "fork", "tcp", "chmod"}
+    what = ("read", "fork", "tcp", "chmod", *OTHERS[4:], *MEMORY, *RIGHTS, "watch", "pair")
+    came = attempts(library, *with_path(secret, *what), mechanisms=())
+    assert done(came) == set(what)
 
 
 @pytest.mark.parametrize(
@@ -149,9 +174,11 @@ def test_it_sees_no_variable_of_the_user(monkeypatch: pytest.MonkeyPatch, librar
         (child,) = children_of(os.getpid(), str(library))
         environment = (child / "environ").read_bytes()
         folder = os.readlink(child / "cwd")
+        session = os.getsid(int(child.name))
         assert pool.sandbox == BOTH
     assert b"token" not in environment
     assert folder.endswith(" (deleted)")
+    assert session != os.getsid(0)  # and so no terminal
 
 
 @pytest.mark.parametrize(("value", "required"), [("1", True), ("0", False), ("", False)])

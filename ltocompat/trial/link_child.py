@@ -12,7 +12,16 @@ from ltocompat.trial.nvjitlink_calls import load
 from ltocompat.trial.protocol import Message
 from ltocompat.trial.sandbox import Files
 from ltocompat.trial.serving import Reply
-from ltocompat.trial.system_calls import CHANGING, NETWORK, OPENING, PROCESSES, QUEUES, SYSTEM
+from ltocompat.trial.system_calls import (
+    CHANGING,
+    NETWORK,
+    OPENING,
+    OTHERS,
+    OWNERS,
+    PROCESSES,
+    QUEUES,
+    SYSTEM,
+)
 from ltocompat.trial.values import TrialLimits
 
 
@@ -32,7 +41,7 @@ class _LinkRequest(Struct, frozen=True):
     keep_output: bool
 
 
-_NEVER = NETWORK | QUEUES | CHANGING | SYSTEM | OPENING
+_NEVER = NETWORK | QUEUES | CHANGING | SYSTEM | OPENING | OTHERS | OWNERS
 
 
 class LinkServer:

@@ -23,7 +23,7 @@ from ltocompat.trial.load_values import (
 from ltocompat.trial.protocol import NOTE_INPUT, NOTE_STEP, Message
 from ltocompat.trial.sandbox import UNIX_SOCKETS, Files
 from ltocompat.trial.serving import Reply
-from ltocompat.trial.system_calls import CHANGING, NETWORK, PROCESSES, QUEUES, SYSTEM
+from ltocompat.trial.system_calls import CHANGING, NETWORK, OTHERS, PROCESSES, QUEUES, SYSTEM
 from ltocompat.trial.values import TrialLimits
 
 _NO_DEVICE = 100
@@ -37,7 +37,7 @@ _TOLD_BY_THE_SYSTEM = (
     *(f"/proc/{name}" for name in ("devices", "driver", "meminfo", "modules", "sys/vm", "version")),
     *("/sys/bus/pci", "/sys/devices", "/sys/module/nvidia", "/etc/nvidia", "/usr/share/nvidia"),
 )
-_NEVER = (NETWORK & {"socket", "accept", "accept4"}) | QUEUES | CHANGING | SYSTEM
+_NEVER = (NETWORK & {"socket", "accept", "accept4"}) | QUEUES | CHANGING | SYSTEM | OTHERS
 
 
 class _Cuda:

@@ -22,7 +22,7 @@ from ltocompat.trial import outputs, protocol, sandbox, serving
 from ltocompat.trial.protocol import Message
 from ltocompat.trial.sandbox import Files
 from ltocompat.trial.serving import Reply
-from ltocompat.trial.system_calls import NETWORK, QUEUES, SYSTEM
+from ltocompat.trial.system_calls import NETWORK, OTHERS, OWNERS, QUEUES, SYSTEM
 from ltocompat.trial.values import InputKind, TrialImpossible, TrialLimits
 
 _ENDINGS = {
@@ -66,7 +66,8 @@ class NvlinkServer:
         libraries = [os.path.realpath(path) for path in self._libraries()]
         # nvlink starts no other program (strace of 13.0.88 and 13.5.37).
         files = Files(tuple(libraries), (self._folder,), (self._program, *serving.mapped("/ld-")))
-        held = sandbox.enter(limits, files, NETWORK | QUEUES | SYSTEM)
+        never = NETWORK | QUEUES | SYSTEM | OTHERS | OWNERS
+        held = sandbox.enter(limits, files, never)
         log = os.path.join(self._folder, f"version-{os.getpid()}")
         try:
             _, version = self._run(["--version"], self._folder, log)

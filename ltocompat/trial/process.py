@@ -121,7 +121,7 @@ class Process:
             stderr=self._printed,
             bufsize=0,
             pass_fds=(notes,),
-            process_group=0,
+            start_new_session=True,  # which has no terminal that could be typed into
             env={**_environment(), **environ},
         )
 

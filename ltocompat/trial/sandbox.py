@@ -81,6 +81,14 @@ FOR_READING: Mapping[str, OnlyIf] = {
     "openat": OnlyIf(2, _WRITING, os.O_RDONLY),
 }
 UNIX_SOCKETS: Mapping[str, OnlyIf] = {"socket": OnlyIf(0, _WHOLE, 1)}
+# 0 stands for the thread itself. F_SETOWN, F_SETSIG and F_SETOWN_EX are 8, 10 and 15.
+_ALWAYS: Mapping[str, OnlyIf] = {
+    **dict.fromkeys(
+        ("sched_setaffinity", "sched_setparam", "sched_setscheduler", "sched_setattr"),
+        OnlyIf(0, _WHOLE, 0),
+    ),
+    "fcntl": OnlyIf(1, 8, 0),
+}
 # What is not answered with EPERM. The flags of two calls lie in memory, which no filter can read:
 # libc then takes the older call. libcuda 580 unlinks the empty name of its abstract socket, and
 # starts only where that is not there (strace on an H100).
@@ -186,7 +194,10 @@ def _allow(rules: int, path: str, allowed: int) -> None:
 
 
 def refuse(calls: Iterable[str], conditions: Mapping[str, OnlyIf]) -> bool:
-    """Let these system calls fail, but for those that meet their condition; whether seccomp did."""
+    """Let these system calls fail, but for those that meet their condition; whether seccomp did.
+
+    A call that came with a later Linux is answered as by an earlier one: there is none.
+    """
     processor = platform.machine()
     if processor not in _AUDIT:
         return False
@@ -198,7 +209,10 @@ def refuse(calls: Iterable[str], conditions: Mapping[str, OnlyIf]) -> bool:
         _INSTRUCTION.pack(_LOAD, 0, 0, _NUMBER),
         _INSTRUCTION.pack(_JUMP_IF_AT_LEAST, 0, 1, _X32),
         _INSTRUCTION.pack(_RETURN, 0, 0, _REFUSE | errno.EPERM),
+        _INSTRUCTION.pack(_JUMP_IF_AT_LEAST, 0, 1, system_calls.NEWEST + 1),
+        _INSTRUCTION.pack(_RETURN, 0, 0, _REFUSE | errno.ENOSYS),
     ]
+    conditions = {**_ALWAYS, **conditions}
     for call in sorted(known.keys() & set(calls)):
         program += _refusal(call, known[call], conditions.get(call))
     program.append(_INSTRUCTION.pack(_RETURN, 0, 0, _ALLOW))

@@ -7,6 +7,8 @@ Linux 6.18; a call keeps its number for ever. ``-`` where a processor lacks the 
 from __future__ import annotations
 
 PROCESSORS = ("x86_64", "aarch64")
+NEWEST = 466
+"""The last call, on both, of which it was decided whether a trial may use it."""
 _NUMBERS: dict[str, tuple[int | None, ...]] = {}
 
 
@@ -28,14 +30,26 @@ def _group(text: str) -> frozenset[str]:
 PROCESSES = _group(
     """
     execve 59 221, execveat 322 281, fork 57 -, vfork 58 -, clone 56 220, clone3 435 435,
-    ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271,
-    process_madvise 440 440, pidfd_open 434 434, pidfd_getfd 438 438,
-    pidfd_send_signal 424 424, kcmp 312 272, setsid 112 157, setpgid 109 154,
-    prlimit64 302 261, kill 62 129, tkill 200 130, tgkill 234 131, rt_sigqueueinfo 129 138,
-    rt_tgsigqueueinfo 297 240
+    setsid 112 157, setpgid 109 154, prlimit64 302 261, kill 62 129, tkill 200 130,
+    tgkill 234 131, rt_sigqueueinfo 129 138, rt_tgsigqueueinfo 297 240
     """
 )
-"""Start, stop or look into other processes, or leave the group that is ended together."""
+"""Start or stop processes, or leave the group that is ended together."""
+
+OTHERS = _group(
+    """
+    ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271,
+    process_madvise 440 440, process_mrelease 448 448, pidfd_open 434 434,
+    pidfd_getfd 438 438, pidfd_send_signal 424 424, kcmp 312 272, get_robust_list 274 100,
+    migrate_pages 256 238, move_pages 279 239, setpriority 141 140, ioprio_set 251 30,
+    sched_setaffinity 203 122, sched_setparam 142 118, sched_setscheduler 144 119,
+    sched_setattr 314 274
+    """
+)
+"""Look into other processes of the user, or slow them down."""
+
+OWNERS = _group("fcntl 72 25")
+"""Let what happens to a descriptor signal another process; among much else."""
 
 NETWORK = _group(
     """
@@ -70,10 +84,12 @@ CHANGING = _group(
     fchmodat2 452 452, chown 92 -, lchown 94 -, fchown 93 55, fchownat 260 54, utime 132 -,
     utimes 235 -, futimesat 261 -, utimensat 280 88, setxattr 188 5, lsetxattr 189 6,
     fsetxattr 190 7, setxattrat 463 463, removexattr 197 14, lremovexattr 198 15,
-    fremovexattr 199 16, removexattrat 466 466
+    fremovexattr 199 16, removexattrat 466 466, inotify_init 253 -, inotify_init1 294 26,
+    inotify_add_watch 254 27
     """
 )
-"""Change files by their names, and what Landlock doesn't hold: owners, modes, times, attributes."""
+"""Change files by their names, and what Landlock doesn't hold: owners, modes, times, attributes,
+and being told what others do with a file."""
 
 SYSTEM = _group(
     """
@@ -86,7 +102,10 @@ SYSTEM = _group(
     ioperm 173 -, unshare 272 97, setns 308 268, mount 165 40, umount2 166 39,
     move_mount 429 429, fsopen 430 430, fsconfig 431 431, fsmount 432 432, fspick 433 433,
     open_tree 428 428, mount_setattr 442 442, pivot_root 155 41, chroot 161 51, swapon 167 224,
-    swapoff 168 225, quotactl 179 60, quotactl_fd 443 443, acct 163 89, fanotify_init 300 262
+    swapoff 168 225, quotactl 179 60, quotactl_fd 443 443, acct 163 89, fanotify_init 300 262,
+    fanotify_mark 301 263, vhangup 153 58, lsm_set_self_attr 460 460, setuid 105 146,
+    setgid 106 144, setreuid 113 145, setregid 114 143, setresuid 117 147, setresgid 119 149,
+    setgroups 116 159, setfsuid 122 151, setfsgid 123 152, capset 126 91
     """
 )
 """The kernel's own affairs, and doors into it that NVIDIA's code has no use for."""
