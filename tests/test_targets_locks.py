@@ -207,7 +207,7 @@ def test_extras_of_a_pylock_are_read_one_at_a_time(tmp_path: Path) -> None:
         ("pixi.lock", "environments: {default: 3}", "of type str stands where a table belongs"),
         ("r.txt", "nvidia-nvjitlink==13.0.88; sys_platform == 'x'", "for linux and Python 3."),
         ("r.txt", "Package Version\n------- -------\n", "r.txt:1: this line is not a requirement"),
-        ("r.txt", "-r none.txt\n", "there is no file"),
+        ("r.txt", "-r none.txt\n", "r.txt:1: there is no file"),
         ("r.txt", "-r https://example.invalid/r.txt\n", "which is not fetched"),
         ("r.txt", "nvidia-nvjitlink-cu12>=13\n", "no nvJitLink that is known is"),
         ("r.txt", "nvidia-nvjitlink-cu12==12.7.1\n", "there is no nvJitLink 12.7"),
@@ -236,6 +236,40 @@ def test_a_lock_that_says_nothing_ends_in_a_sentence(
         locked(name, where=tmp_path)
     assert part in str(caught.value)
     assert name in str(caught.value)
+
+
+SECRET = "c0ffee5ec2e7"
+ELSEWHERE = {
+    "machine h login me password {}": "r.txt uv.lock c.yml",
+    "-r {}": "r.txt",
+    "-c {}.txt": "r.txt",
+    "--requirement={}": "r.txt",
+    "-r https://{}@host/r.txt": "r.txt",
+    "--index-url https://{}@host": "r.txt",
+    '[a."{0}"]\n[a."{0}"]': "uv.lock pylock.toml",
+    "a = {{{0} = 1, {0} = 2}}": "uv.lock pylock.toml",
+    '"{0}" = 1\n"{0}" = 2': "uv.lock pylock.toml",
+    "{} {}": "uv.lock pylock.toml c.yml",
+    "a: *{}": "c.yml pixi.lock",
+    "a: &{0} 1\nb: *{0}\n%{0}": "c.yml pixi.lock",
+    "{}: [": "c.yml pixi.lock",
+    "package: {}": "c.yml pixi.lock",
+}
+
+
+@pytest.mark.parametrize(
+    ("line", "name"), [(line, name) for line, names in ELSEWHERE.items() for name in names.split()]
+)
+def test_a_lock_that_leads_elsewhere_tells_no_line_of_what_is_there(
+    line: str, name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").write_text(line.format(SECRET, SECRET))
+    (tmp_path / name).symlink_to("elsewhere")
+    (tmp_path / "includes.txt").write_text("-c elsewhere\n")
+    for lock in (name, "includes.txt"):
+        with pytest.raises(UsageError) as caught:
+            locked(lock, where=tmp_path)
+        assert SECRET not in str(caught.value)
 
 
 _PIECES = (

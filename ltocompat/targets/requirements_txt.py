@@ -39,7 +39,7 @@ def read_requirements(path: str, environment: MarkerEnvironment, budget: Budget)
         UsageError: a file can't be read, or a line is no requirement.
     """
     specifiers: dict[str, list[str]] = {}
-    for pin in _walk(path, environment, budget, seen=[]):
+    for pin in _walk(path, read_text(path, budget), environment, budget, seen=[]):
         specifiers.setdefault(pin.package, []).append(pin.specifiers)
     return tuple(
         Pin(package, ",".join(text for text in dict.fromkeys(texts) if text))
@@ -48,31 +48,42 @@ def read_requirements(path: str, environment: MarkerEnvironment, budget: Budget)
 
 
 def _walk(
-    path: str, environment: MarkerEnvironment, budget: Budget, seen: list[str]
+    path: str, text: str, environment: MarkerEnvironment, budget: Budget, seen: list[str]
 ) -> Iterator[Pin]:
-    text = read_text(path, budget)
     real = os.path.realpath(path)
     if real in seen:
         return
     seen.append(real)
-    if len(seen) > _DEPTH:
-        raise UsageError(f"{path} is one of more than {_DEPTH} files included; give one by itself")
     for number, line in budget.timed(_lines(text, budget), every=16):
         included = _INCLUDE.fullmatch(line)
+        place = f"{os.path.basename(path) if len(seen) == 1 else 'a file included'}:{number}"
         if included is not None:
-            name = (included[1] or included[2]).strip().strip("'\"")
-            yield from _walk(_beside(path, name), environment, budget, seen)
+            if len(seen) > _DEPTH:
+                raise UsageError(f"{place}: over {_DEPTH} files are included; give one by itself")
+            beside = _beside(path, (included[1] or included[2]).strip().strip("'\""), place)
+            yield from _walk(beside, _included(beside, place, budget), environment, budget, seen)
         elif not line.startswith("-"):
-            place = f"{os.path.basename(path)}:{number}"
             if len(line) > budget.limits.line_bytes + _HASHES * line.count("--hash"):
                 raise UsageError(f"{place}: this line is too long; give what pip freeze prints")
             yield from _pin(line, place, environment)
 
 
-def _beside(path: str, name: str) -> str:
+def _beside(path: str, name: str, place: str) -> str:
     if "://" in name:
-        raise UsageError(f"{path} includes {name}, which is not fetched; put it beside {path}")
+        raise UsageError(
+            f"{place}: this line includes an address, which is not fetched; put the file beside it"
+        )
     return os.path.join(os.path.dirname(path), name)
+
+
+def _included(path: str, place: str, budget: Budget) -> str:
+    """The text of an included file, whose name is a line of a file that may lead anywhere."""
+    try:
+        return read_text(path, budget)
+    except UsageError:
+        raise UsageError(
+            f"{place}: there is no file of text that can be read where this line leads; mend it"
+        ) from None
 
 
 def _lines(text: str, budget: Budget) -> Iterator[tuple[int, str]]:

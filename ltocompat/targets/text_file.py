@@ -22,6 +22,8 @@ _ENDLESS_KEY = re.compile(
 )
 # Python writes no number of thousands of digits, as a sentence about it would.
 _ENDLESS_NUMBER = re.compile(r"\b0[xob][0-9a-fA-F_]{1000}")
+# What tomllib says in parentheses and quotes, but for where it is and single characters.
+_QUOTED = re.compile(r"\((?!at ).*\)(?= )|'[^']{2,}'|\"[^\"]{2,}\"")
 
 
 def read_text(path: str, budget: Budget | None = None) -> str:
@@ -81,9 +83,15 @@ def read_toml(path: str, budget: Budget | None = None) -> dict[str, Any]:
         raise UsageError(f"{path} has a number of over 1000 digits; mend it")
     try:
         return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        # The file may lead anywhere: the keys that a reason names are not quoted.
+        reason = _QUOTED.sub("a key", str(error))
+        raise UsageError(f"{path} is not a TOML file: {reason}; mend it") from None
     except (ValueError, RecursionError) as error:
-        reason = str(error) or "nested too deeply"
-        raise UsageError(f"{path} is not a TOML file: {reason}; mend it") from error
+        reason = (
+            "nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
+        )
+        raise UsageError(f"{path} is not a TOML file: {reason}; mend it") from None
 
 
 PYPROJECT = "pyproject.toml"
