@@ -426,8 +426,13 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         put(folder, name, f"open({str(trace)!r}, 'a').write({name!r})\n")
     for name in (*NAMES, *(f"bin/{name}" for name in NAMES)):
         put(folder, name, f"#!/bin/sh\necho {name} >> {trace}\n").chmod(0o755)
+    for name in ("tabulate.py", "encodings/__init__.py", "json/__init__.py", "msgspec.py"):
+        put(folder, name, f"open({str(trace)!r}, 'a').write({name!r})\n")
+    put(folder, "planted.pth", f"import os; open({str(trace)!r}, 'a').write('pth')\n")
+    (tmp_path / "a-link").symlink_to(folder / "bin")
+    inside = f"{folder}:{folder}/bin:{folder}/../checkout/bin:{tmp_path / 'a-link'}"
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("PATH", f".::bin:./bin:../checkout:{tmp_path / 'tools'}:")
+    monkeypatch.setenv("PATH", f".::bin:./bin:../checkout:{inside}:{tmp_path / 'tools'}:")
     monkeypatch.setenv("PYTHONPATH", f".:{folder}")
     return folder
 
@@ -494,8 +499,48 @@ def test_a_tool_in_an_absolute_folder_of_path_runs_in_an_empty_one(
     arguments, folder, seen = Path(f"{tool}.was").read_text().splitlines()
     assert arguments == f"{words.format(python=python, to=to)} --only-binary :all: x==1"
     assert Path(folder).parent == to
-    assert seen.strip() == "*"  # no file, and no PYTHONPATH
+    assert seen.strip() == "uv.toml"  # an empty one, before others are looked for; no PYTHONPATH
     assert not (tmp_path / "trace").exists()
+
+
+def test_a_setting_of_uv_around_the_cache_is_not_read(
+    planted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As uv looks for settings: in the folders around it, up to the first file."""
+    monkeypatch.setattr("sys.executable", without_pip(tmp_path / "venv"))
+    put(planted, "uv.toml", 'index-url = "file:///planted"\n')
+    look = 'while [ ! -f uv.toml ]; do cd ..; done; cat uv.toml > "$0.was"'
+    tool = put(tmp_path / "tools", "uv", f"#!/bin/sh\n{look}\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}:/usr/bin:/bin")
+    fetch("x==1", str(planted / "cache" / "to"))
+    assert Path(f"{tool}.was").read_text() == ""
+
+
+def test_programs_beside_our_own_python_are_found_wherever_it_lies(
+    planted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.executable", str(planted / "bin" / "python"))
+    assert program_path("uv") == f"{planted}/bin/uv"
+    assert program_path("ldconfig") == f"{planted}/bin/ldconfig"
+    monkeypatch.setenv("HOME", str(planted))
+    monkeypatch.setattr("sys.executable", "/usr/bin/python3")
+    assert program_path("uv") == str(planted / "uv")  # the user's own folder is no checkout
+
+
+def test_secrets_of_the_job_are_not_given_to_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (
+        "UPLOAD_TOKEN",
+        "AWS_SECRET_ACCESS_KEY",
+        "PYTHONSTARTUP",
+        "LD_PRELOAD",
+        "GITHUB_X",
+    ):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("LD_LIBRARY_PATH", ":.:lib:/opt/lib")
+    environment = _environment()
+    assert "secret" not in environment.values()
+    assert environment["LD_LIBRARY_PATH"] == "/opt/lib"
 
 
 def test_relative_paths_in_the_settings_of_pip_and_uv_still_mean_the_users_folder(

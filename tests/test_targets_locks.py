@@ -238,7 +238,7 @@ def test_a_lock_that_says_nothing_ends_in_a_sentence(
     assert name in str(caught.value)
 
 
-SECRET = "c0ffee5ec2e7"
+HIDDEN = "c0ffee5ec2e7"
 ELSEWHERE = {
     "machine h login me password {}": "r.txt uv.lock c.yml",
     "-r {}": "r.txt",
@@ -263,13 +263,13 @@ ELSEWHERE = {
 def test_a_lock_that_leads_elsewhere_tells_no_line_of_what_is_there(
     line: str, name: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "elsewhere").write_text(line.format(SECRET, SECRET))
+    (tmp_path / "elsewhere").write_text(line.format(HIDDEN, HIDDEN))
     (tmp_path / name).symlink_to("elsewhere")
     (tmp_path / "includes.txt").write_text("-c elsewhere\n")
     for lock in (name, "includes.txt"):
         with pytest.raises(UsageError) as caught:
             locked(lock, where=tmp_path)
-        assert SECRET not in str(caught.value)
+        assert HIDDEN not in str(caught.value)
 
 
 _PIECES = (

@@ -19,7 +19,7 @@ from ltocompat.model.limits import GIB, MIB
 from ltocompat.targets.linkers.cache import Cache, InstallOrigin
 from ltocompat.targets.linkers.identify import identify
 from ltocompat.targets.linkers.linker import Linker, Tool
-from ltocompat.targets.linkers.machine import program_path
+from ltocompat.targets.linkers.machine import program_folders, program_path
 from ltocompat.targets.linkers.version_request import ALL, VersionRequest, choose, matches
 
 _PIP = ("download", "--quiet", "--no-deps", "--no-input", "--disable-pip-version-check")
@@ -37,6 +37,16 @@ _UNREACHABLE = (
 _UNKNOWN = ("No matching distribution", "there is no version of", "was not found", "no wheels")
 _CAUSES = ((_UNREACHABLE, "no package index can be reached"), (_UNKNOWN, "the index lacks it"))
 _LONGEST = 300
+# The variables that pip and uv are given: their own, those that say where the user's settings,
+# proxies and certificates are, and what a system needs to start a program.
+_VARIABLES = {
+    *("HOME", "LANG", "LANGUAGE", "LOGNAME", "TZ", "USER", "DBUS_SESSION_BUS_ADDRESS"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "FTP_PROXY"),
+    *("ALLUSERSPROFILE", "APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT"),
+    *("PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "USERPROFILE", "WINDIR"),
+}
+_BEGINNINGS = ("LC_", "PIP_", "UV_", "XDG_")
+_FOLDER_LISTS = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 # Variables that name files, one or more with blanks or commas between them. Sources: pip's manual,
 # "Configuration"; uv's manual, "Environment variables".
 _FILES = {
@@ -104,15 +114,17 @@ def _succeeds(command: list[str], folder: str) -> bool:
 
 
 def _run(command: list[str], folder: str) -> subprocess.CompletedProcess[str]:
-    """Run a downloader in an empty folder below ``folder``.
+    """Run a downloader in a folder of its own below ``folder``.
 
     The user's current folder may be one that somebody else wrote, and Python and pip run what they
-    find there.
+    find there. uv reads settings in the folders around it, up to the first that has any.
     """
     # pip that is killed leaves its own temporary files: let them lie where all is removed.
     empty, scratch = (os.path.join(folder, name) for name in (".empty", ".scratch"))
     for place in (empty, scratch):
         os.makedirs(place, exist_ok=True)
+    with open(os.path.join(empty, "uv.toml"), "w", encoding="utf-8"):
+        pass
     return subprocess.run(  # noqa: S603 - the words are ours, and the requirement was parsed
         command,
         capture_output=True,
@@ -126,14 +138,23 @@ def _run(command: list[str], folder: str) -> subprocess.CompletedProcess[str]:
 
 
 def _environment() -> dict[str, str]:
-    """The user's own, so that indexes and proxies apply; without what makes Python run files.
+    """What of the user's own makes indexes, proxies and certificates apply, and nothing else.
 
     Relative paths of files are made absolute, since the downloader runs in another folder.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    known = _VARIABLES | _FILES
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name.upper() in known or name.startswith(_BEGINNINGS)
+    }
     for name in _FILES & kept.keys():
         kept[name] = re.sub(r"[^\s,]+", lambda match: _absolute(match[0]), kept[name])
-    return kept
+    for name in _FOLDER_LISTS:
+        folders = os.environ.get(name, "").split(os.pathsep)
+        kept[name] = os.pathsep.join(filter(os.path.isabs, folders))
+    kept["PATH"] = os.pathsep.join(program_folders())
+    return {name: value for name, value in kept.items() if value}
 
 
 def _absolute(text: str) -> str:

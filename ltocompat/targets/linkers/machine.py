@@ -165,28 +165,48 @@ def _current_folder() -> str:
         return "/"
 
 
-def program_path(name: str) -> str | None:
-    """Where a program lies in PATH, None where it is not there.
+def program_folders() -> list[str]:
+    """The folders of PATH in which programs are looked for; relative ones are left out."""
+    folders = filter(os.path.isabs, os.get_exec_path())
+    return [folder for folder in folders if _is_trusted(os.path.realpath(folder))]
 
-    Empty and relative elements are left out: they mean the current folder, where anything may lie.
+
+def _is_trusted(folder: str) -> bool:
+    """Whether programs in a folder, behind all links, are the user's.
+
+    The current folder may be one that somebody else wrote: nothing in it is run, but for what lies
+    beside this Python, which the user runs already. One that holds the user's own is the user's.
     """
+    current = os.path.realpath(_current_folder())
+    users_own = _is_inside(os.path.realpath(os.path.expanduser("~")), current)
+    beside_python = folder == os.path.realpath(os.path.dirname(sys.executable or ""))
+    return users_own or beside_python or not _is_inside(folder, current)
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return os.path.join(path, "").startswith(os.path.join(folder, ""))
+
+
+def program_path(name: str) -> str | None:
+    """Where a program lies in the folders of PATH, None where it is not there."""
     file = f"{name}.exe" if sys.platform == "win32" else name
-    for folder in os.get_exec_path():
+    for folder in program_folders():
         path = os.path.join(folder, file)
-        if os.path.isabs(folder) and os.path.isfile(path) and os.access(path, os.X_OK):
+        if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
     return None
 
 
 def _output_of(command: Sequence[str]) -> str:
     program = command[0] if os.path.isabs(command[0]) else program_path(command[0])
-    if program is None:
+    if program is None or not _is_trusted(os.path.realpath(os.path.dirname(program))):
         return ""
     try:
         done = subprocess.run(  # noqa: S603 - the commands are fixed words of ours
             [program, *command[1:]],
             capture_output=True,
             check=False,
+            cwd=os.path.abspath(os.sep),  # where no file of somebody else's lies
             stdin=subprocess.DEVNULL,
             timeout=_SECONDS,
         )
