@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -27,16 +28,19 @@ class DriverVersion:
     text: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
-        if self.text is not None:
-            return self.text
-        branch, *rest = self.numbers
-        # NVIDIA writes 525.60.13 and 580.95.05: two digits each behind the branch.
-        return ".".join([str(branch), *(f"{number:02d}" for number in rest)])
+        return _as_written(self.numbers) if self.text is None else self.text
 
     @property
     def branch(self) -> int:
         """550 of 550.54.15."""
         return self.numbers[0]
+
+
+@functools.lru_cache(maxsize=1024)  # every sentence about a driver names one
+def _as_written(numbers: tuple[int, ...]) -> str:
+    """``525.60.13``, ``580.95.05``: as NVIDIA writes it, two digits each behind the branch."""
+    branch, *rest = numbers
+    return ".".join([str(branch), *(f"{number:02d}" for number in rest)])
 
 
 class Quantifier(enum.Enum):
@@ -46,7 +50,7 @@ class Quantifier(enum.Enum):
     ONE_OF = "it has one of them, not known which"
 
 
-class VersionSet(Struct, Generic[T_co], frozen=True):
+class VersionSet(Struct, Generic[T_co], frozen=True, cache_hash=True):
     """The versions that a target can have of one of its parts.
 
     Attributes:
@@ -67,7 +71,7 @@ class VersionSet(Struct, Generic[T_co], frozen=True):
         return self.quantifier is Quantifier.ALL
 
 
-class Gpu(Struct, frozen=True):
+class Gpu(Struct, frozen=True, cache_hash=True):
     """A GPU that device code is to run on.
 
     Attributes:
@@ -83,9 +87,6 @@ class Gpu(Struct, frozen=True):
     arch: SmArch
     data_center: bool | None = None
     tegra: bool = False
-
-    def __hash__(self) -> int:
-        return hash(self.name)  # as Target's
 
     def __str__(self) -> str:
         return self.name
@@ -106,7 +107,7 @@ class System(Struct, frozen=True):
         return self.name if self.machine == "x86_64" else f"{self.name}-{self.machine}"
 
 
-class Target(Struct, frozen=True, kw_only=True):
+class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
     """Where device code is going; None: not known.
 
     Attributes:
@@ -135,10 +136,6 @@ class Target(Struct, frozen=True, kw_only=True):
     sources: tuple[tuple[str, str], ...] = ()
     by_files: bool = False
     windows_driver: VersionSet[DriverVersion] | None = None
-
-    def __hash__(self) -> int:
-        # Asked for tens of thousands of times; equal targets have equal names, and few share one.
-        return hash((self.name, self.driver, self.nvjitlink))
 
     @property
     def on_windows(self) -> Target:

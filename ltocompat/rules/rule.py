@@ -141,7 +141,7 @@ class CompatUse(Struct, frozen=True):
     system: str
 
 
-class Requirement(Struct, frozen=True):
+class Requirement(Struct, frozen=True, cache_hash=True):
     """What an image asks of one part of its target.
 
     Attributes:

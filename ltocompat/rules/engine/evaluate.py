@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from ltocompat.model.verdict import THE_TARGET_HAS, Verdict, worst
 from ltocompat.rules.rule import CompatUse, Component, Requirement
 
 
-class Evaluation(Struct, frozen=True):
+class Evaluation(Struct, frozen=True, cache_hash=True):
     """What a target makes of a requirement.
 
     Attributes:
@@ -52,6 +53,16 @@ def evaluate(
     if known is None:
         in_play = requirement.component is not Component.COMPAT
         return Evaluation(requirement, None if in_play else Verdict.OK)
+    return _held(requirement, known, offline)
+
+
+@functools.lru_cache(maxsize=8192)  # code for many GPUs asks the same of their one driver
+def _held(
+    requirement: Requirement,
+    known: VersionSet[Any],
+    offline: bool,  # noqa: FBT001 - a key of the cache
+) -> Evaluation:
+    """Hold a requirement against all that its component can be."""
     judged = [(value, requirement.constraint.judge(value)) for value in known.values]
     verdicts = {verdict for _, verdict in judged}
     verdict = worst(verdicts)
@@ -131,11 +142,12 @@ def _kernel(target: Target, gpu: Gpu | None, _: Release | None) -> VersionSet[An
 
 
 def _linker(_: Target, __: Gpu | None, linker: Release | None) -> VersionSet[Any] | None:
-    return (
-        None
-        if linker is None
-        else VersionSet(str(linker), (linker,), quantifier=Quantifier.ALL, source="")
-    )
+    return None if linker is None else _only(linker)
+
+
+@functools.lru_cache(maxsize=256)
+def _only(linker: Release) -> VersionSet[Release]:
+    return VersionSet(str(linker), (linker,), quantifier=Quantifier.ALL, source="")
 
 
 def _nvrtc(target: Target, _: Gpu | None, __: Release | None) -> VersionSet[Any] | None:
@@ -157,8 +169,10 @@ def _compat(target: Target, gpu: Gpu | None, _: Release | None) -> VersionSet[An
 
 
 def _nothing(_: Target, __: Gpu | None, ___: Release | None) -> VersionSet[Any] | None:
-    return VersionSet("", (None,), quantifier=Quantifier.ALL, source="")
+    return _NOTHING
 
+
+_NOTHING: VersionSet[Any] = VersionSet("", (None,), quantifier=Quantifier.ALL, source="")
 
 _KNOWN: dict[Component, Callable[[Target, Gpu | None, Release | None], VersionSet[Any] | None]] = {
     Component.DRIVER: _driver,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
-from ltocompat.model.signature import ImageSignature
+from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import (
     LEVELS,
@@ -104,10 +105,10 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
         each for each in judged if each.module_verdict.how != OTHER_ROUTE and not each.neutral
     ]
     for group_verdict in judged:
-        for image in group_verdict.group.signature.images:
-            rule_id, reason = exclusion(image, gpu, group_verdict.way)
+        signature = group_verdict.group.signature
+        for image, rule_id, reason in _exclusions(signature, gpu, group_verdict.way):
             obstacles.add(rule_id)
-            reasons.setdefault(str(image), reason)
+            reasons.setdefault(image, reason)
     (only,) = obstacles if len(obstacles) == 1 else (NOTHING_SERVES,)
     route = judged[0].way
     objects = all(group_verdict.group.signature.needs_device_link for group_verdict in judged)
@@ -137,7 +138,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
         source.source,
         sum(each_group_verdict.group.count for each_group_verdict in judged),
         judged[0].group.example,
-        places=tuple(place for each in judged for place in each.group.places),
+        places=tuple(chain.from_iterable(each.group.places for each in judged)),
     )
 
 
@@ -152,7 +153,16 @@ def _hollow(places: list[Place]) -> str:
     return f"; the kernels of {places[0]} only return" if places else ""
 
 
-@functools.lru_cache(maxsize=4096)  # the same for every driver and linker
+@functools.lru_cache(maxsize=8192)  # the same for every driver and linker
+def _exclusions(
+    signature: ModuleSignature, gpu: Gpu, way: Route
+) -> tuple[tuple[str, str, str], ...]:
+    """Each image of a module in words, and why it is not for a GPU: the rule, and its reason."""
+    found = ((str(image), *exclusion(image, gpu, way)) for image in signature.images)
+    return tuple(dict.fromkeys(found))
+
+
+@functools.lru_cache(maxsize=4096)
 def exclusion(image: ImageSignature, gpu: Gpu, way: Route) -> tuple[str, str]:
     """The rule by which an image is not for a GPU, and its reason in a few words."""
     for each_rule in RULES:

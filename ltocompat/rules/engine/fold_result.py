@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from msgspec.structs import replace
 
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import Host
+from ltocompat.model.place import Place
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import (
     Coverage,
@@ -166,7 +169,7 @@ def _counted(judged: list[GroupVerdict], *, apart: bool) -> list[Finding]:
             finding,
             module_count=sum(group.count for group in groups),
             example=groups[0].example,
-            places=tuple(place for group in groups for place in group.places),
+            places=tuple(chain.from_iterable(group.places for group in groups)),
         )
         for finding, groups in found.values()
     ]
@@ -215,5 +218,9 @@ def _why(group: ModuleGroup, judged: ModuleVerdict) -> str:
     text = "not for this GPU" if judged.verdict is None else str(judged.verdict)
     if judged.not_judged and judged.verdict is None:
         text = "not judged"
-    modules = f"{group.count:,} module{'s' if group.count != 1 else ''}"
-    return f"{modules} (e.g. {group.example}): {text}: {judged.why}"
+    return f"{_modules(group.count, group.example)}: {text}: {judged.why}"
+
+
+@functools.lru_cache(maxsize=8192)  # the same for every target and GPU
+def _modules(count: int, example: Place) -> str:
+    return f"{count:,} module{'s' if count != 1 else ''} (e.g. {example})"

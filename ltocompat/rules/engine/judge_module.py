@@ -15,7 +15,12 @@ from ltocompat.model.verdict import Finding, Route, Verdict, worst
 from ltocompat.rules.catalogue import requirements_of, rule
 from ltocompat.rules.engine.evaluate import Evaluation, evaluate
 from ltocompat.rules.engine.module_verdict import ModuleVerdict, Reasoning, over
-from ltocompat.rules.engine.picked_code import linked_code, loaded_code, seen_by_old_drivers
+from ltocompat.rules.engine.picked_code import (
+    PickedCode,
+    linked_code,
+    loaded_code,
+    seen_by_old_drivers,
+)
 from ltocompat.rules.engine.ways import own_target
 from ltocompat.rules.engine.weigh_trial import with_trial
 from ltocompat.rules.linker_traits import traits_of
@@ -44,17 +49,27 @@ def _loaded(
     signature: ModuleSignature, target: Target, gpu: Gpu | None, trials: Trials
 ) -> ModuleVerdict:
     judged = _loaded_by_rules(signature, target, gpu)
-    tried = None if gpu is None else trials.get(load_key(target.name, gpu.arch))
+    if gpu is None or not trials:
+        return judged
+    tried = trials.get(load_key(target.name, gpu.arch))
     return judged if tried is None else with_trial(judged, tried)
 
 
-@functools.lru_cache(maxsize=8192)  # asked before kernels are counted, and again after
+_NO_GPU = ModuleVerdict(
+    None, "none", not_judged=frozenset({"load"}), why="the target names no GPU"
+)
+
+
 def _loaded_by_rules(signature: ModuleSignature, target: Target, gpu: Gpu | None) -> ModuleVerdict:
     if gpu is None:
-        return ModuleVerdict(
-            None, "none", not_judged=frozenset({"load"}), why="the target names no GPU"
-        )
-    code = loaded_code(signature, gpu)
+        return _NO_GPU
+    judged = _picked_by_driver(loaded_code(signature, gpu), target, gpu)
+    left = seen_by_old_drivers(signature) if judged.blind_to_concatenated else None
+    return judged if left is None else _loaded_by_rules(left, target, gpu)
+
+
+@functools.lru_cache(maxsize=8192)  # modules that differ in what is not picked are judged alike
+def _picked_by_driver(code: PickedCode, target: Target, gpu: Gpu) -> ModuleVerdict:
     if code.subject is None:
         unread = frozenset({"load"}) if code.missed is Missed.OTHER_KIND else frozenset[str]()
         why = f"{code.missed}, and it has no kernels" if code.without_kernels else str(code.missed)
@@ -62,10 +77,7 @@ def _loaded_by_rules(signature: ModuleSignature, target: Target, gpu: Gpu | None
             None, code.how, not_judged=unread, why=why, without_kernels=code.without_kernels
         )
     judged = _ruled(code.subject, target, gpu, None, code.how)
-    if code.without_kernels:
-        judged = replace(judged, without_kernels=True)
-    left = seen_by_old_drivers(signature) if judged.blind_to_concatenated else None
-    return judged if left is None else _loaded_by_rules(left, target, gpu)
+    return replace(judged, without_kernels=True) if code.without_kernels else judged
 
 
 def _linked(
@@ -120,7 +132,7 @@ def _every_linker() -> tuple[Release, ...]:
     return (*known, Release(known[-1].major + 1, 0))
 
 
-@functools.lru_cache(maxsize=8192)  # modules that differ in what is not picked are judged alike
+@functools.lru_cache(maxsize=8192)  # the same for several variants, and for kernels or none
 def _ruled(
     subject: Subject, target: Target, gpu: Gpu | None, linker: Release | None, how: str
 ) -> ModuleVerdict:

@@ -33,15 +33,18 @@ class Reasoning(Struct, frozen=True, eq=False, dict=True):
     def _text(self) -> str:
         subject = self.subject
         picked = ", ".join(dict.fromkeys(map(str, subject.picked))) or str(subject.missed)
-        held = [
-            f"{ruling.requirement.component} {ruling.requirement.constraint} "
-            f"{'not judged' if ruling.verdict is None else ruling.verdict} "
-            f"({ruling.requirement.rule})"
-            for ruling in self.rulings
-            if ruling.requirement.component is not Component.OPTIONS and _in_play(ruling)
-        ]
-        demands = "; ".join(held) or "nothing is asked of the target"
-        return f"{picked}: {demands}"
+        held = "; ".join(filter(None, map(_as_held, self.rulings)))
+        return f"{picked}: {held or 'nothing is asked of the target'}"
+
+
+@functools.lru_cache(maxsize=8192)  # code for many GPUs asks the same of their one driver
+def _as_held(ruling: Evaluation) -> str:
+    """``driver >= 525.60.13 ok (DRV-01)``; empty where nothing was in play."""
+    requirement = ruling.requirement
+    if requirement.component is Component.OPTIONS or not _in_play(ruling):
+        return ""
+    verdict = "not judged" if ruling.verdict is None else ruling.verdict
+    return f"{requirement.component} {requirement.constraint} {verdict} ({requirement.rule})"
 
 
 def _in_play(ruling: Evaluation) -> bool:

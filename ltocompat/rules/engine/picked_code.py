@@ -21,6 +21,8 @@ from ltocompat.rules.selection import Missed, pick_for_driver, pick_for_linkers_
 class PickedCode(Struct, frozen=True, eq=False):
     """What becomes of a module on one route, whatever driver it meets.
 
+    Modules of which the same becomes have the same object, so that it is judged once.
+
     Attributes:
         how: ``sass``, ``ptx``, ``link``, ``without kernels``, ``damaged`` or ``none``.
         subject: what rules look at; None where nothing is left for them.
@@ -51,7 +53,7 @@ def loaded_code(signature: ModuleSignature, gpu: Gpu) -> PickedCode:
         return _ruled(Subject(signature, Route.LOAD, gpu, (), pick.missed), "none")
     if pick.missed:
         empty = pick.missed is Missed.NOT_FOR_GPU and _without_kernels(signature.images)
-        return PickedCode("none", None, (), pick.missed, without_kernels=empty)
+        return _nothing(pick.missed, without_kernels=empty)
     seen = beside_picked(signature, pick.images)
     empty = _without_kernels(pick.images)
     how = "without kernels" if empty else str(pick.images[0].kind)
@@ -88,7 +90,7 @@ def _linked_code(
         subject = Subject(signature, Route.LINK, aim, (), pick.missed, linker, offline)
         return _ruled(subject, "damaged")
     if pick.missed:
-        return PickedCode("none", None, (), pick.missed)
+        return _nothing(pick.missed)
     seen = beside_picked(signature, pick.images)
     return _ruled(Subject(seen, Route.LINK, aim, pick.images, None, linker, offline), "link")
 
@@ -104,6 +106,12 @@ def is_damaged(signature: ModuleSignature) -> bool:
     return any(image.problem is not None for image in signature.images)
 
 
+@functools.cache
+def _nothing(missed: Missed, *, without_kernels: bool = False) -> PickedCode:
+    return PickedCode("none", None, (), missed, without_kernels)
+
+
+@functools.lru_cache(maxsize=8192)
 def _ruled(subject: Subject, how: str, *, without_kernels: bool = False) -> PickedCode:
     return PickedCode(how, subject, requirements_of(subject), subject.missed, without_kernels)
 

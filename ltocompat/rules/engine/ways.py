@@ -43,9 +43,10 @@ def ways_on(signature: ModuleSignature, target: Target) -> tuple[Route, ...]:
     PTX is linked only where something links it: a target without a linker asks for no such line.
     """
     found = ways(signature)
-    if target.nvjitlink is None and all(image.kind is ImageKind.PTX for image in signature.images):
-        return found[:1]
-    return found
+    if len(found) == 1 or target.nvjitlink is not None:
+        return found
+    only_ptx = all(image.kind is ImageKind.PTX for image in signature.images)
+    return found[:1] if only_ptx else found
 
 
 def possible_ways(signature: ModuleSignature) -> tuple[Route, ...]:
