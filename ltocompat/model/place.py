@@ -17,7 +17,7 @@ _TAIL = re.compile(r"@(0x[0-9a-fA-F]{1,16})((?:\.[0-9]{1,9}){0,2})$")
 _UNSAFE = re.compile(r"[^\w./+,:-]+|:(?=:)|(?<=:):|^:|:$")
 
 
-class Place(Struct, frozen=True):
+class Place(Struct, frozen=True, gc=False):
     """A file, a member, a region or an image.
 
     Attributes:

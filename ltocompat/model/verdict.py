@@ -66,7 +66,7 @@ THE_TARGET_HAS = "the target has"
 """How a headline leads to the value there; who names the target puts its name there."""
 
 
-class Finding(Struct, frozen=True):
+class Finding(Struct, frozen=True, gc=False):
     """What a rule finds in modules of an artifact on a target.
 
     Attributes:
@@ -137,7 +137,7 @@ class Finding(Struct, frozen=True):
         return "\n".join(lines)
 
 
-class Coverage(Struct, frozen=True):
+class Coverage(Struct, frozen=True, gc=False):
     """How many modules of an artifact serve a GPU.
 
     Attributes:
@@ -162,7 +162,7 @@ class Coverage(Struct, frozen=True):
         return self.sass + self.ptx + self.link
 
 
-class Extent(Struct, frozen=True):
+class Extent(Struct, frozen=True, gc=False):
     """How much of an artifact has its verdict.
 
     Attributes:
@@ -211,7 +211,7 @@ class VariantVerdict(Struct, frozen=True):
         return f"{self.verdict}{rules}" + ("" if self.serves else ", not for this GPU")
 
 
-class Result(Struct, frozen=True):
+class Result(Struct, frozen=True, gc=False):
     """The verdict on one artifact, target and GPU.
 
     Attributes:

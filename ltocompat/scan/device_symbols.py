@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ltocompat.facts import is_provided
+from ltocompat.files.byteview import contains
 from ltocompat.files.images import cubin_symbols, ptx_symbols
 from ltocompat.files.images.cubin import Cubin
 from ltocompat.files.images.ptx import without_comments
@@ -30,7 +31,8 @@ def of_ptx(data: bytes, budget: Budget) -> DeviceSymbols:
 
 def undefined_in_ptx(data: bytes, budget: Budget) -> DeviceSymbols:
     """What PTX text leaves undefined; most text has no function but kernels, and is not parsed."""
-    return of_ptx(data, budget).without_definitions() if b".func" in data else DeviceSymbols()
+    has_functions = contains(b".func", data)
+    return of_ptx(data, budget).without_definitions() if has_functions else DeviceSymbols()
 
 
 def of_cubin(cubin: Cubin) -> DeviceSymbols:

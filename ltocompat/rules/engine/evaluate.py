@@ -16,7 +16,7 @@ from ltocompat.model.verdict import THE_TARGET_HAS, Verdict, worst
 from ltocompat.rules.rule import CompatUse, Component, Requirement
 
 
-class Evaluation(Struct, frozen=True, cache_hash=True):
+class Evaluation(Struct, frozen=True, cache_hash=True, gc=False):
     """What a target makes of a requirement.
 
     Attributes:

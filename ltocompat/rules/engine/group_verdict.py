@@ -11,7 +11,7 @@ from ltocompat.rules.catalogue import rule
 from ltocompat.rules.engine.module_verdict import ModuleVerdict
 
 
-class GroupVerdict(Struct, frozen=True):
+class GroupVerdict(Struct, frozen=True, gc=False):
     """Equal modules, what is said of each, and the way that they go.
 
     Attributes:

@@ -55,9 +55,7 @@ def _loaded(
     return judged if tried is None else with_trial(judged, tried)
 
 
-_NO_GPU = ModuleVerdict(
-    None, "none", not_judged=frozenset({"load"}), why="the target names no GPU"
-)
+_NO_GPU = ModuleVerdict(None, "none", not_judged=frozenset({"load"}), why="the target names no GPU")
 
 
 def _loaded_by_rules(signature: ModuleSignature, target: Target, gpu: Gpu | None) -> ModuleVerdict:

@@ -54,7 +54,7 @@ def _in_play(ruling: Evaluation) -> bool:
     return not idle and (ruling.verdict is not Verdict.OK or str(requirement.constraint) != "any")
 
 
-class ModuleVerdict(Struct, frozen=True):
+class ModuleVerdict(Struct, frozen=True, gc=False):
     """The verdict on one module.
 
     Attributes:
