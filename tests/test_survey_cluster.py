@@ -126,7 +126,7 @@ def test_a_cluster_by_its_address_with_tls_has_the_same_rows(index: Index, tmp_p
         "distributed.comm.tls.client.key": security.tls_client_key,
     }
     with LocalCluster(  # type: ignore[no-untyped-call]
-        n_workers=3, threads_per_worker=1, security=security, dashboard_address=None
+        n_workers=3, threads_per_worker=1, security=security, dashboard_address="127.0.0.1:0"
     ) as cluster:
         address = cluster.scheduler_address
         assert address.startswith("tls://")

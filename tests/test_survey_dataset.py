@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from surveys_made import example, packages, survey
 
+from ltocompat.cli import run as run_line
 from ltocompat.commands.survey.dataset import Dataset, arrow_schema
 from ltocompat.commands.survey.tables import TABLES, columns
 from ltocompat.model.errors import UnreadableInput, UsageError
@@ -90,6 +91,20 @@ def test_a_second_run_over_the_same_adds_nothing(tmp_path: Path) -> None:
     assert sum(first.statuses.values()) == again.known == 10
     assert not again.statuses
     assert _rows(tmp_path / "out") == before
+
+
+def test_a_rerun_where_failures_last_does_nothing_and_exits_with_0(tmp_path: Path) -> None:
+    packages(tmp_path / "packages")
+    line = ["survey", str(tmp_path / "packages"), "-o", str(tmp_path / "out"), "--jobs", "1"]
+    line += ["--limit-bytes", "1kB", "--no-cache"]  # most packages are larger
+    assert run_line(line) == 3
+    before = _rows(tmp_path / "out")
+    assert before["errors"]
+    assert run_line(line) == 0
+    assert _rows(tmp_path / "out") == before
+    larger = tmp_path / "packages" / "broken-1.0-py3-none-any.whl"
+    larger.write_bytes(larger.read_bytes() + b" more")
+    assert run_line(line) == 3  # other bytes, which fail by themselves
 
 
 def test_another_question_needs_append_which_adds_what_is_new(tmp_path: Path) -> None:

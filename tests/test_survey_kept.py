@@ -81,7 +81,7 @@ def test_a_run_that_is_stopped_at_any_change_loses_and_doubles_no_row(
     def write(folder: Path) -> None:
         """Add what is missing, in three parts; the first distribution fails at its first time."""
         with DatasetWriter(str(folder), question, distributions=4) as writer:
-            known = set(writer.known().values())
+            known = {known.sha256 for known in writer.known().values()}
             first = not (folder / "tried").exists()
             for each in found:
                 if each.distributions[0].sha256 not in known:

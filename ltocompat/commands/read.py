@@ -246,6 +246,22 @@ def read(
             on_error(error)
 
 
+def read_known_file(file: BinaryIO, sha256: str, *, limits: Limits = DEFAULT_LIMITS) -> Reading:
+    """Read an open file, in this process alone, as ``read`` does.
+
+    Args:
+        file: the file, called by its ``name``.
+        sha256: of its bytes, which takes a while to find again.
+        limits: what it may cost.
+
+    Raises:
+        UnreadableInput: it can't be read to its end.
+    """
+    reader = _Reader(ScanSettings(limits=limits, jobs=1))
+    with opened_file(file, limits) as view:
+        return Reading(reader.of_view(view, Place(name_of(file)), sha256))
+
+
 class _Reader:
     """Reads sources in one way."""
 
@@ -262,10 +278,10 @@ class _Reader:
         limits = self._settings.limits
         if not isinstance(source, str | os.PathLike):
             with opened_file(source, limits) as view:
-                yield Reading(self._read(view, Place(name_of(source))))
+                yield Reading(self.of_view(view, Place(name_of(source))))
         elif is_address(text := os.fspath(source)):
             with opened_address(text, limits) as view:
-                yield Reading(self._read(view, Place(text)))
+                yield Reading(self.of_view(view, Place(text)))
         else:
             yield from map(Reading, self._of_place(Place.parse(text)))
 
@@ -282,14 +298,19 @@ class _Reader:
             return
         try:
             with walk.opened(found.path, self._settings.limits) as view:
-                yield self._read(view, found)
+                yield self.of_view(view, found)
         except UnreadableInput as error:
             if found == top:
                 raise
             yield self._unread(Skipped(found, str(error)))
 
-    def _read(self, view: ByteView, place: Place) -> _Kept:
+    def of_view(self, view: ByteView, place: Place, sha256: str | None = None) -> _Kept:
         """What is kept of one file, whose bytes are at hand.
+
+        Args:
+            view: its bytes.
+            place: the file, or something in it.
+            sha256: of its bytes; None to find it.
 
         Raises:
             UnreadableInput: it can't be read to its end.
@@ -300,7 +321,7 @@ class _Reader:
             walk.batches_of_view(view, place, self._settings),
             place,
             size=view.size,
-            sha256=_sha256(view),
+            sha256=sha256 or _sha256(view),
             package=_package(view, place.path, self._settings.limits) if whole else None,
         )
         if not whole and not kept.holds_something:

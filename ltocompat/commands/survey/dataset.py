@@ -19,7 +19,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from msgspec import Struct, convert, json, structs
 
@@ -143,6 +143,18 @@ class Dataset:
                 ) from error
 
 
+class Known(NamedTuple):
+    """What a distribution was when it was surveyed.
+
+    Attributes:
+        sha256: of its file; None where it was never read whole.
+        size: bytes of its file; None where nothing said so.
+    """
+
+    sha256: str | None
+    size: int | None
+
+
 class DatasetWriter:
     """Adds to a dataset, alone; use it as a context manager.
 
@@ -154,6 +166,10 @@ class DatasetWriter:
         append: it may be another question than that of the run before.
         rows: how many rows of all tables make a part.
         distributions: how many distributions make one.
+
+    Attributes:
+        unlisted: projects and indexes that could not be listed by the run before, for a reason that
+            lasts; their rows are gone, since they are asked for again.
 
     Raises:
         UsageError: another question was asked there, and ``append`` is not given; or another run is
@@ -180,6 +196,7 @@ class DatasetWriter:
         try:
             self._manifest = _continued(folder, question, append=append)
             _write_manifest(folder, self._manifest)
+            self.unlisted = self._unlisted()
             self._recover()
         except BaseException:
             self._lock.close()
@@ -197,10 +214,16 @@ class DatasetWriter:
         finally:
             self._lock.close()
 
-    def known(self) -> dict[str, str | None]:
-        """Source -> SHA-256 of each distribution that is there for good."""
-        table = Dataset(self.folder).table(_COMMIT, ("source", "sha256"))
-        return {row["source"]: row["sha256"] for row in table.to_pylist()}
+    def known(self) -> dict[str, Known]:
+        """Source -> what each distribution that is there for good was."""
+        table = Dataset(self.folder).table(_COMMIT, ("source", "sha256", "size"))
+        return {row["source"]: Known(row["sha256"], row["size"]) for row in table.to_pylist()}
+
+    def _unlisted(self) -> frozenset[str]:
+        """Projects and indexes that could not be listed by the run before, for a lasting reason."""
+        table = Dataset(self.folder).table("errors", ("source", "step", "passing"))
+        rows = table.to_pylist()
+        return frozenset(r["source"] for r in rows if r["step"] == "list" and not r["passing"])
 
     def add(self, found: Surveyed) -> None:
         """Add the rows of a distribution, or of a failure."""

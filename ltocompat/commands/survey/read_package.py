@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ltocompat.commands.read import read
+from ltocompat.commands.read import read_known_file
 from ltocompat.commands.survey.default_targets import default_targets
 from ltocompat.commands.survey.image_groups import ImageGroup, ImageGroups
 from ltocompat.model.distribution import Distribution as Package
@@ -47,13 +47,18 @@ class PackageAnswers(Struct, frozen=True):
 
 
 def read_package(
-    file: io.FileIO, filename: str, targets: Sequence[str], limits: Limits = DEFAULT_LIMITS
+    file: io.FileIO,
+    filename: str,
+    sha256: str,
+    targets: Sequence[str],
+    limits: Limits = DEFAULT_LIMITS,
 ) -> PackageAnswers:
     """Read a package and ask all that a survey asks; no other process is started.
 
     Args:
         file: its file, open.
         filename: its name.
+        sha256: of its bytes.
         targets: spellings of deploy targets; none: those of its platforms.
         limits: what reading it may cost.
 
@@ -62,7 +67,7 @@ def read_package(
         UsageError: a target has no meaning.
     """
     file.name = filename  # what places begin with
-    (reading,) = read(file, limits=limits, jobs=1)
+    reading = read_known_file(file, sha256, limits=limits)
     groups, hosts, skipped = ImageGroups(), list[Host](), list[Skipped]()
     for record in reading.records():
         if isinstance(record, Module):

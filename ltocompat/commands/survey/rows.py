@@ -86,7 +86,14 @@ class RowMaker:
         return Surveyed(distributions=(row,))
 
     def failed(
-        self, step: str, reason: str, measures: Measures, *, passing: bool, limit: str | None = None
+        self,
+        step: str,
+        reason: str,
+        measures: Measures,
+        *,
+        passing: bool,
+        limit: str | None = None,
+        sha256: str | None = None,
     ) -> Surveyed:
         """The rows of a package that could not be read.
 
@@ -96,10 +103,12 @@ class RowMaker:
             measures: what its task cost.
             passing: it may be another time.
             limit: name of the limit that was hit.
+            sha256: of its file, where it was found; None: what its source says.
         """
         distribution = self._distribution
+        sha256 = sha256 or distribution.sha256
         error = ErrorRow(
-            sha256=distribution.sha256,
+            sha256=sha256,
             facts=self._facts,
             source=distribution.source,
             filename=distribution.filename,
@@ -110,7 +119,7 @@ class RowMaker:
             place=None,
             limit=limit,
         )
-        row = self._row(distribution.sha256, measures, status="failed")
+        row = self._row(sha256, measures, status="failed")
         return Surveyed(distributions=(row,), errors=(error,))
 
     def again(self, kept: Surveyed, measures: Measures) -> Surveyed:

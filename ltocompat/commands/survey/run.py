@@ -63,7 +63,8 @@ class Tally(Struct):
         folder: of the dataset.
         known: distributions that were there already.
         statuses: how many distributions ended in each status.
-        unlisted: projects or indexes that could not be listed.
+        unlisted: projects or indexes that could not be listed, but those that lastingly could not
+            be by the run before either.
         worst: how many have each verdict as their worst.
         size: bytes of the packages that were surveyed.
         fetched: bytes that came over the network for them.
@@ -142,8 +143,9 @@ class _Run:
         self._sources = sources
         self._task = task
         self._writer = writer
-        self._sums = writer.known()
-        self._met = {sha256 for sha256 in self._sums.values() if sha256 is not None}
+        self._known = writer.known()
+        sums = (known.sha256 for known in self._known.values())
+        self._met = {sha256 for sha256 in sums if sha256 is not None}
         self._tally = Tally(options.folder)
 
     def records(self) -> Iterator[Tally | Note]:
@@ -169,11 +171,13 @@ class _Run:
     def _is_known(self, distribution: Distribution) -> bool:
         if distribution.sha256 is not None:
             return distribution.sha256 in self._met
-        if distribution.source not in self._sums:
+        known = self._known.get(distribution.source)
+        if known is None:
             return False
         # A path may have other bytes by now; what an index gives no sum for stays as it is.
-        sha256 = self._sums[distribution.source]
-        return distribution.remote or sha256_of_path(distribution.source) == sha256
+        if distribution.remote or known.size != distribution.size:
+            return distribution.remote
+        return known.sha256 in (None, sha256_of_path(distribution.source))
 
     def _take(self, found: Surveyed) -> Iterator[Note]:
         """Add the rows of a distribution, but of equal files those of the first."""
@@ -192,8 +196,9 @@ class _Run:
         while self._sources.unlisted:
             missing = self._sources.unlisted.pop(0)
             self._writer.add(Surveyed(errors=(_error_row(missing, self._task.facts),)))
-            self._tally.unlisted += 1
-            yield Note(f"{missing.source}: {missing.reason}")
+            if missing.passing or missing.source not in self._writer.unlisted:
+                self._tally.unlisted += 1
+                yield Note(f"{missing.source}: {missing.reason}")
 
 
 def _error_row(missing: Unlisted, facts: str) -> ErrorRow:

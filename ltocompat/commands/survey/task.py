@@ -76,6 +76,7 @@ class _Task:
         self._make = RowMaker(distribution, options.facts)
         self._traffic = Traffic()
         self._began = time.monotonic(), time.process_time()
+        self._sha256: str | None = None
         self._step = "fetch" if distribution.remote else "read"
 
     def rows(self) -> Surveyed:
@@ -99,7 +100,14 @@ class _Task:
         self, error: Exception, *, passing: bool = False, limit: str | None = None
     ) -> Surveyed:
         measures = self._measures(None)
-        return self._make.failed(self._step, str(error), measures, passing=passing, limit=limit)
+        return self._make.failed(
+            self._step,
+            str(error),
+            measures,
+            passing=passing,
+            limit=limit,
+            sha256=self._sha256,
+        )
 
     def _rows(self) -> Surveyed:
         distribution, options = self._distribution, self._options
@@ -174,6 +182,7 @@ class _Task:
             kept = self._kept(sha256)
             if kept is not None:
                 return kept
+        self._sha256 = sha256
         view = ByteView(FileSource(file.fileno()))
         members = zip_members(view, Budget(limits)) if _is_wheel(distribution) else None
         if members and not may_hold_device_code(members):
@@ -185,7 +194,8 @@ class _Task:
                     classifiers=package.classifiers,
                 )
                 return self._members_only(metadata, sha256, view.size)
-        answers = read_package(file, distribution.filename, self._options.targets, limits)
+        filename, targets = distribution.filename, self._options.targets
+        answers = read_package(file, filename, sha256, targets, limits)
         return self._keep(sha256, self._make.surveyed(answers, self._measures("whole")))
 
     def _http(self) -> Http:
