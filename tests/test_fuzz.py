@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import io
+import json
+import os
 import random
+import tarfile
 import time
+import zipfile
+from pathlib import Path
 
 import pytest
 from fuzz.fuzz import FOUND, TARGETS, Task, work
 from fuzz.mutate import Material, mutated
-from fuzz.structure import FORMS, WRAPPERS, fields_of
+from fuzz.readers import MACHINE, machine_in, seeds
+from fuzz.structure import FORMS, WRAPPERS, fields_of, forms_of
 from fuzz.watch import Watch
-from package_writer import tar_of
+from package_writer import tar_of, zip_of
 from reading import modules_of
 from samples import FOLDER
 
@@ -89,6 +96,50 @@ def test_a_tar_that_was_changed_has_right_sums() -> None:
             block = data[:148] + b" " * 8 + data[156:512]
             whole += data[148:154] == b"%06o" % sum(block)
     assert whole > 60
+
+
+def test_links_among_members_are_links_of_the_archive() -> None:
+    dice = random.Random(1)  # noqa: S311 - the same each time
+    a_tar, a_zip = tar_of(("a/b", b"1"), ("c", b"2")), zip_of(("a/b", b"1"), ("c", b"2"))
+    ends = set()
+    for _ in range(200):
+        with tarfile.open(fileobj=io.BytesIO(FORMS["tar"].rearrange(a_tar, dice))) as tar:
+            ends |= {member.linkname for member in tar if member.issym()}
+        with zipfile.ZipFile(io.BytesIO(FORMS["zip"].rearrange(a_zip, dice))) as archive:
+            links = [info for info in archive.infolist() if info.external_attr >> 16]
+            ends |= {archive.read(info).decode() for info in links}
+    assert ends >= {"c", "/c", "../c", "b", "/a/b"}
+
+
+def test_a_machine_has_links_to_themselves_and_to_folders() -> None:
+    (machine, *_), dice = seeds("root"), random.Random(1)  # noqa: S311 - the same each time
+    ends = set()
+    for _ in range(300):
+        root = Path(machine_in(MACHINE.rearrange(machine, dice)))
+        ends |= {(path, os.readlink(path)) for path in root.glob("usr/lib/*") if path.is_symlink()}
+    assert any(path.name == end for path, end in ends)
+    assert any(end == "/usr/lib" for _, end in ends)
+
+
+def test_values_of_json_become_others_and_come_many_times() -> None:
+    text, dice = b'{"a": [1, {"b": "c"}]}', random.Random(1)  # noqa: S311 - the same each time
+    (form,) = forms_of(text)
+    changed = {part.put(b"[[]]") for _ in range(60) for part in form.parts(text, dice)}
+    assert {b"[[]]", b'{"a": [[]]}', b'{"a": [[[]], {"b": "c"}]}'} <= changed
+    assert max(map(len, changed)) > 3000
+    assert all(json.loads(each) is not None for each in changed)
+
+
+def test_lines_that_grow_together_show_what_each_pair_of_them_costs() -> None:
+    seed, dice = b"Name: x\nProvides: a\nRequires: a b\n", random.Random(1)  # noqa: S311 - the same
+    texts = [mutated(seed, Material([seed], text=True), dice) for _ in range(600)]
+    assert any(min(text.count(b"Provides"), text.count(b"Requires")) > 200 for text in texts)
+
+
+def test_memory_is_counted_from_what_the_process_has_now() -> None:
+    with Watch() as watch:
+        assert watch.failure(lambda _: b"x" * (80 << 20), b"") is None
+        assert watch.failure(lambda _: b"x" * (120 << 20), b"") == "too much memory"
 
 
 def test_every_wrapper_is_a_container_that_is_entered() -> None:

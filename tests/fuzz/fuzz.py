@@ -46,6 +46,7 @@ TARGETS = {
         verbs.read,
         verbs.seeds_of_verbs,
         words=verbs.words_of_verbs(),
+        form=verbs.FORM,
         seconds=10.0,
     ),
 }

@@ -11,6 +11,9 @@ from fuzz.structure import WRAPPERS, Form, fields_of, forms_of
 
 _EDGES = (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 1 << 31, (1 << 32) - 1, (1 << 63) - 1, -1)
 _MOST = 1 << 20
+# What something inside grows to, bytes: mostly little, seldom to just below the bounds that readers
+# here are given (``LIMITS``), where a claim is true and yet too much.
+_GROWN = (*(1 << 14,) * 4, 1 << 16, 1 << 18, 1 << 20, 7 << 20, 15 << 20, 60 << 20)
 _MOST_TEXT = 100_000
 # Texts that readers of text stumble over: other digits, marks of direction, surrogates, controls.
 _ODD = (
@@ -18,8 +21,13 @@ _ODD = (
     "é", "ß", "İ", "{", "}", "{0}", "%s", "$(x)", "\\", "'", '"', "[", "]", "(", ")", "!=", "===",
     "1e999", "nan", "-0", "0x", "1_000", "..", "/", "~", "*", "**", "\t", ",,", "==", "~=",
 )  # fmt: skip
-_NESTED = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"), (b"a.", b""), (b"not ", b""), (b"-", b""))
+_NESTED = (
+    (b"(", b")"), (b"[", b"]"), (b"{", b"}"), (b'{"a":', b"}"), (b"{a=", b"}"), (b"- ", b""),
+    (b"a.", b""), (b"not ", b""), (b"-", b""),
+)  # fmt: skip
+_DEPTHS = (3, 100, 3000, 90_000)
 _WORD = re.compile(rb"[\w.+-]+")
+_PATH = re.compile(rb"(?<![\w.+-])[\w.+-]*/[\w.+/-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +57,10 @@ def mutated(data: bytes, material: Material, dice: random.Random, depth: int = 0
     if material.text:
         return _changed(data, material, dice, _TEXT)[:_MOST_TEXT]
     forms = [material.form] if material.form and not depth else forms_of(data)
-    if forms and dice.random() < 0.75:
+    if forms and dice.random() < 0.8:
         data = _structured(data, dice.choice(forms), material, dice, depth)
     else:
-        looks_like_text = b"\0" not in data[:200] and dice.random() < 0.5
+        looks_like_text = b"\0" not in data[:200] and dice.random() < 0.8
         data = _changed(data, material, dice, _TEXT if looks_like_text else _BYTES)
     if material.wraps and depth < 4 and dice.random() < 0.05:
         data = dice.choice(WRAPPERS)(data)
@@ -76,12 +84,17 @@ def _changed(
 def _structured(
     data: bytes, form: Form, material: Material, dice: random.Random, depth: int
 ) -> bytes:
-    """Fields of the format changed, or something that lies inside."""
-    if depth < 4 and dice.random() < 0.65:
+    """Something that lies inside changed, members among each other, or fields of the format."""
+    what = dice.random()
+    if depth < 5 and what < 0.65:
         parts = list(form.parts(data, dice))
         if parts:
             part = dice.choice(parts)
             return part.put(_inside(part.data, material, dice, depth))[:_MOST]
+    if what < 0.75:
+        changed = form.rearrange(data, dice)
+        if changed:
+            return changed[:_MOST]
     fields = fields_of(data, form)
     copy = bytearray(data)
     for _ in range(dice.choice((1, 1, 1, 2, 3)) if fields else 0):
@@ -91,16 +104,30 @@ def _structured(
 
 
 def _inside(data: bytes, material: Material, dice: random.Random, depth: int) -> bytes:
-    """Another part: changed, another input, something far larger, or nothing."""
+    """Another part: changed, another input, nested, far larger, or nothing."""
     what = dice.random()
-    if what < 0.85:
+    if what < 0.83:
         return mutated(data, material, dice, depth + 1)
-    if what < 0.96:
+    if what < 0.90:
         return dice.choice(material.others)
-    if what < 0.98:
+    if what < 0.92:
         return b""
-    many = dice.choice((1 << 16, 1 << 20, 60 << 20))
-    return data + dice.choice((b"\0", b"a", b"\n")) * (many if dice.random() < 0.2 else 1 << 14)
+    if what < 0.96:
+        return _nested(data, dice)
+    return _larger(data, dice)
+
+
+def _nested(data: bytes, dice: random.Random) -> bytes:
+    """In brackets in brackets, as deep as no reader goes."""
+    (opening, closing), depth = dice.choice(_NESTED), dice.choice(_DEPTHS)
+    return opening * depth + data + closing * depth
+
+
+def _larger(data: bytes, dice: random.Random) -> bytes:
+    """The same again and again, or filled up, to what packs into a thousandth."""
+    size = dice.choice(_GROWN)
+    filling = dice.choice((data or b"a", b"\0", b"a", b"\n"))
+    return data + filling * (size // len(filling))
 
 
 def _position(copy: bytearray, dice: random.Random) -> int:
@@ -219,25 +246,56 @@ def _lines(copy: bytearray, _: Material, dice: random.Random) -> None:
         case 2:
             lines[at:at] = [lines[at]] * dice.choice((10, 300))
         case _:
-            lines[at : at + 1] = _series(lines[at], dice)
+            lines[at : at + 1] = _series(lines[at], dice.choice((10, 100, 400)), dice)
     copy[:] = b"\n".join(lines)
 
 
-def _series(line: bytes, dice: random.Random) -> list[bytes]:
-    """A line many times, with a number in one of its words."""
+def _series(line: bytes, many: int, dice: random.Random) -> list[bytes]:
+    """A line so many times, with a number in one of its words."""
     tokens = list(_WORD.finditer(line[:2000]))
     if not tokens:
         return [line]
     token = dice.choice(tokens)
     head, tail = line[: token.end()], line[token.end() :]
-    return [b"%s%d%s" % (head, n, tail) for n in range(dice.choice((10, 100, 400)))]
+    return [b"%s%d%s" % (head, n, tail) for n in range(many)]
 
 
 def _nest(copy: bytearray, _: Material, dice: random.Random) -> None:
-    """Brackets in brackets."""
-    opening, closing = dice.choice(_NESTED)
-    at, count = _position(copy, dice), dice.choice((3, 100, 3000, 90_000))
-    copy[at:at] = opening * count + b"x" + closing * count
+    """Brackets in brackets, anywhere or around a word."""
+    tokens = _tokens(copy, dice) if dice.random() < 0.7 else []
+    if tokens:
+        start, end = dice.choice(tokens).span()
+        copy[start:end] = _nested(bytes(copy[start:end]), dice)
+    else:
+        at = _position(copy, dice)
+        copy[at:at] = _nested(b"x", dice)
+
+
+def _grow(copy: bytearray, _: Material, dice: random.Random) -> None:
+    """Several lines come many times together, each with a number of its own.
+
+    What costs a little for each pair of them costs too much then.
+    """
+    lines = bytes(copy[:_MOST_TEXT]).split(b"\n")
+    share = dice.choice((0.1, 0.5, 0.5, 1.0))
+    chosen = {number for number in range(len(lines)) if dice.random() < share}
+    size = sum(len(lines[number]) + 4 for number in chosen) or 1
+    many = min(dice.choice((30, 300, 1000, 3000)), _MOST_TEXT // size)
+    grown: list[bytes] = []
+    for number, line in enumerate(lines):
+        grown += _series(line, many, dice) if number in chosen else [line]
+    copy[:] = b"\n".join(grown)
+
+
+def _path(copy: bytearray, _: Material, dice: random.Random) -> None:
+    """A path becomes another of the text, leads up, comes from the top, or has no end."""
+    paths = list(_PATH.finditer(bytes(copy[:_MOST_TEXT])))
+    if paths:
+        path = dice.choice(paths)
+        before, other = path[0], dice.choice(paths)[0]
+        ways = (other, before + b"/" + other, b"../" * dice.choice((1, 50)) + before)
+        odd = (b"/" + before, before.rpartition(b"/")[0], b"a/" * 3000 + before)
+        copy[path.start() : path.end()] = dice.choice((*ways, *odd))
 
 
 _BYTES: tuple[Change, ...] = (
@@ -245,5 +303,5 @@ _BYTES: tuple[Change, ...] = (
 )  # fmt: skip
 _TEXT: tuple[Change, ...] = (
     _bit, _piece, _splice, _word, _word, _digits, _cut, _token, _token, _token, _lines, _lines,
-    _nest,
+    _nest, _grow, _path,
 )  # fmt: skip

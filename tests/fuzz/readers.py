@@ -34,7 +34,8 @@ from reading import records_of
 from samples import ALL, FOLDER
 
 from fuzz.files import folder, written
-from fuzz.structure import WRAPPERS, Form, Part
+from fuzz.members import Entries, Entry
+from fuzz.structure import WRAPPERS, Form, Part, rearranging
 from ltocompat.commands.env import problems_of
 from ltocompat.commands.explain import explain
 from ltocompat.commands.policy.reading import read_policy
@@ -633,17 +634,53 @@ _ENVIRON = {
 }
 
 
-def _files_of_machine(data: bytes, _: random.Random) -> Iterator[Part]:
+def _contents(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where the content of each file begins and ends."""
     position = 0
-    for _name in _ROOT_FILES:
-        size = int.from_bytes(data[position : position + 2], "little")
-        before, after = data[:position], data[position + 2 + size :]
-        yield Part(data[position + 2 : position + 2 + size], _put_file(before, after))
-        position += 2 + size
+    for _ in _ROOT_FILES:
+        start = position + 2
+        position = start + int.from_bytes(data[position:start], "little")
+        yield start, position
+
+
+def _files_of_machine(data: bytes, _: random.Random) -> Iterator[Part]:
+    for start, end in _contents(data):
+        yield Part(data[start:end], _put_file(data[: start - 2], data[end:]))
 
 
 def _put_file(before: bytes, after: bytes) -> Callable[[bytes], bytes]:
-    return lambda new: before + min(len(new), 0xFFFF).to_bytes(2, "little") + new[:0xFFFF] + after
+    return lambda new: before + _sized(new) + after
+
+
+def _sized(content: bytes) -> bytes:
+    return min(len(content), 0xFFFF).to_bytes(2, "little") + content[:0xFFFF]
+
+
+def _entries_of_machine(data: bytes) -> Entries:
+    found = []
+    for name, (start, end) in zip(_ROOT_FILES, _contents(data), strict=True):
+        content = data[start:end]
+        link = content.startswith(_LINK)
+        found.append(Entry(name.encode(), content.removeprefix(_LINK), link=link))
+    return found
+
+
+def _machine_of(entries: Entries, _: random.Random) -> bytes:
+    """Of its files alone: it has no others, and each of them once."""
+    named = {entry.name: entry for entry in reversed(entries)}
+    found = []
+    for name in _ROOT_FILES:
+        entry = named.get(name.encode(), Entry(b"", b""))
+        found.append(_sized(_LINK + entry.data if entry.link else entry.data))
+    return b"".join(found)
+
+
+MACHINE = Form(
+    lambda _: True,
+    parts=_files_of_machine,
+    rearrange=rearranging(_entries_of_machine, _machine_of),
+)
+"""The form of what ``machine_in`` takes."""
 
 
 def _root(data: bytes) -> object:
@@ -675,14 +712,14 @@ def roots() -> Iterator[bytes]:
     library = (FOLDER / "objects" / "libsaxpy.so").read_bytes()
     banner = b"\0Cuda compilation tools, release 12.4, V12.4.127\0NVIDIA UNIX x86_64 580.95.05\0"
     for _ in range(2):
-        yield b"".join(len(text).to_bytes(2, "little") + text for text in files.values())
+        yield b"".join(map(_sized, files.values()))
         for name in ("/usr/lib/libcuda.so.580.95.05", "/usr/lib/libnvJitLink.so.12"):
             files[name] = library[:-600] + banner
     for name in ("/opt/conda/lib/libnvJitLink.so.12", "/usr/bin/python3"):
         files[name] = library
     files["/usr/local/cuda/compat/libcuda.so.1"] = _LINK + b"/usr/lib/libcuda.so.580.95.05"
     files["/usr/local/cuda/lib64/libnvrtc.so.12.4.127"] = _LINK + b"/usr/lib/libnvJitLink.so.12"
-    yield b"".join(len(text).to_bytes(2, "little") + text for text in files.values())
+    yield b"".join(map(_sized, files.values()))
 
 
 _MACHINE = (
@@ -799,7 +836,7 @@ READERS: dict[str, Reader] = {
             *(_LINK, b"/", b"..", b"include ", b"580.95.05", b"{", b"[", b"\n"),
             *(_LINK + os.path.basename(name).encode() for name in _ROOT_FILES),
         ),
-        form=Form(lambda _: True, parts=_files_of_machine),
+        form=MACHINE,
     ),
 }
 if importlib.util.find_spec("yaml") is None:  # an extra of the package, as of this fuzzer

@@ -9,20 +9,35 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import itertools
 import lzma
 import random
+import stat
 import struct
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import lz4.block
 import lz4.frame
 import zstandard
-from package_writer import Raw, raw_zip, tar_member, tar_of, zip_of
+from package_writer import (
+    TAR_END,
+    UTF8,
+    Raw,
+    padded,
+    raw_zip,
+    tar_header,
+    tar_member,
+    tar_of,
+    zip_of,
+)
+
+from fuzz.json_values import looks_like_json, values_in
+from fuzz.members import Entries, Entry, rearranged
 
 Order = Literal["little", "big"]
 Field = tuple[int, int]
@@ -50,13 +65,28 @@ class Form:
         fits: whether bytes are of it.
         fields: where its numbers lie.
         parts: what it holds.
+        rearrange: changes the members of a folder or an archive among each other; empty where it
+            has none.
         finish: makes its sums right again.
     """
 
     fits: Callable[[bytes], bool]
     fields: Callable[[bytes], Iterator[Field]] = lambda _: iter(())
     parts: Callable[[bytes, random.Random], Iterator[Part]] = lambda _, __: iter(())
+    rearrange: Callable[[bytes, random.Random], bytes] = lambda _, __: b""
     finish: Callable[[bytearray], None] = lambda _: None
+
+
+def rearranging(
+    entries: Callable[[bytes], Entries], build: Callable[[Entries, random.Random], bytes]
+) -> Callable[[bytes, random.Random], bytes]:
+    """Take the members out, change them among each other, and build anew of them."""
+
+    def rearrange(data: bytes, dice: random.Random) -> bytes:
+        found = entries(data)
+        return build(rearranged(found, dice), dice) if found else b""
+
+    return rearrange
 
 
 def _row(layout: str, at: int) -> Iterator[Field]:
@@ -312,34 +342,51 @@ def _zip_fields(data: bytes) -> Iterator[Field]:
             at = data.find(magic, at + 1)
 
 
-def _zip_parts(data: bytes, dice: random.Random) -> Iterator[Part]:
+def _zip_entries(data: bytes) -> Entries:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = archive.infolist()[:_MOST_PARTS]
             if sum(info.file_size for info in infos) > _MOST_UNPACKED:
-                return
-            members = [(info, archive.read(info)) for info in infos]
-    except Exception:  # noqa: BLE001 - broken archives have no parts
-        return
-    for number, (_, content) in enumerate(members):
-        yield Part(content, _zip_putter(members, number, dice))
+                return []
+            return [
+                Entry(
+                    info.filename.encode("utf-8", "replace"),
+                    archive.read(info),
+                    link=stat.S_ISLNK(info.external_attr >> 16),
+                )
+                for info in infos
+            ]
+    except Exception:  # noqa: BLE001 - broken archives have no members
+        return []
 
 
-def _zip_putter(
-    members: list[tuple[zipfile.ZipInfo, bytes]], number: int, dice: random.Random
+def _zip_of(entries: Entries, dice: random.Random) -> bytes:
+    return raw_zip(
+        *(
+            Raw(
+                entry.name[:0xFFFF],
+                entry.data,
+                method=dice.choice((0, 8)),
+                mode=stat.S_IFLNK | 0o777 if entry.link else 0,
+                flags=0 if entry.name.isascii() else UTF8,
+            )
+            for entry in entries
+        )
+    )
+
+
+def _zip_parts(data: bytes, dice: random.Random) -> Iterator[Part]:
+    entries = _zip_entries(data)
+    for number, entry in enumerate(entries):
+        yield Part(entry.data, _entry_of_zip_putter(entries, number, dice))
+
+
+def _entry_of_zip_putter(
+    entries: Entries, number: int, dice: random.Random
 ) -> Callable[[bytes], bytes]:
     def put(new: bytes) -> bytes:
-        raws = [
-            Raw(
-                info.filename.encode("utf-8", "replace"),
-                new if n == number else content,
-                method=dice.choice((info.compress_type, info.compress_type, 0, 8)) & 8,
-                mode=info.external_attr >> 16,
-                flags=info.flag_bits & (1 << 11),
-            )
-            for n, (info, content) in enumerate(members)
-        ]
-        return raw_zip(*raws)
+        changed = replace(entries[number], data=new)
+        return _zip_of([*entries[:number], changed, *entries[number + 1 :]], dice)
 
     return put
 
@@ -349,9 +396,7 @@ def _blocks(data: bytes) -> Iterator[int]:
     at = 0
     while at + 512 <= len(data) and data[at + 257 : at + 262] == b"ustar":
         yield at
-        digits = data[at + 124 : at + 136].rstrip(b"\0 ")
-        size = int(digits, 8) if digits.isdigit() and not digits.strip(b"01234567") else 0
-        at += 512 + -(-size // 512) * 512
+        at += 512 + -(-_tar_size(data, at) // 512) * 512
 
 
 def _tar_fields(data: bytes) -> Iterator[Field]:
@@ -361,13 +406,45 @@ def _tar_fields(data: bytes) -> Iterator[Field]:
         yield at + 512, 1
 
 
-def _tar_parts(data: bytes, _: random.Random) -> Iterator[Part]:
+def _tar_size(data: bytes, at: int) -> int:
+    digits = data[at + 124 : at + 136].rstrip(b"\0 ")
+    return int(digits, 8) if digits.isdigit() and not digits.strip(b"01234567") else 0
+
+
+def _tar_parts(data: bytes, dice: random.Random) -> Iterator[Part]:
+    names = dice.random() < 0.2
     for at in list(_blocks(data))[:_MOST_PARTS]:
-        digits = data[at + 124 : at + 136].rstrip(b"\0 ")
-        size = int(digits, 8) if digits.isdigit() and not digits.strip(b"01234567") else 0
+        size = _tar_size(data, at)
         yield Part(data[at + 512 : at + 512 + size], _tar_putter(data, at, size))
-        yield Part(data[at : at + 100], _in_place(data, at, 100))
-        yield Part(data[at + 157 : at + 257], _in_place(data, at + 157, 100))
+        if names:
+            yield Part(data[at : at + 100], _in_place(data, at, 100))
+            yield Part(data[at + 157 : at + 257], _in_place(data, at + 157, 100))
+
+
+def _tar_entries(data: bytes) -> Entries:
+    found = []
+    for at in list(_blocks(data))[:_MOST_PARTS]:
+        name, kind = data[at : at + 100].rstrip(b"\0"), data[at + 156 : at + 157]
+        if kind == b"2":
+            found.append(Entry(name, data[at + 157 : at + 257].rstrip(b"\0"), link=True))
+        elif kind in (b"0", b"\0"):
+            found.append(Entry(name, data[at + 512 : at + 512 + _tar_size(data, at)]))
+    return found
+
+
+def _tar_of(entries: Entries, dice: random.Random) -> bytes:
+    """Links are symbolic ones or, seldom, hard ones; long names have a member of their own."""
+    found = []
+    for entry in entries:
+        target = entry.data if entry.link else b""
+        kind = dice.choice((b"2", b"2", b"2", b"1")) if entry.link else b"0"
+        for text, long in ((entry.name, b"L"), (target, b"K")):
+            if len(text) > 100:
+                found.append(tar_member(b"././@LongLink", text, long))
+        size = 0 if entry.link else len(entry.data)
+        found.append(tar_header(entry.name[:100], size, kind, target[:100]))
+        found.append(b"" if entry.link else padded(entry.data))
+    return b"".join(found) + TAR_END
 
 
 def _tar_putter(data: bytes, at: int, size: int) -> Callable[[bytes], bytes]:
@@ -416,6 +493,29 @@ def _ar_putter(data: bytes, at: int, size: int) -> Callable[[bytes], bytes]:
     return put
 
 
+def _ar_entries(data: bytes) -> Entries:
+    return [
+        Entry(data[at : at + 48], data[at + 60 : at + 60 + size])
+        for at, size in _ar_members(data)
+        if size <= _MOST_UNPACKED
+    ]
+
+
+def _ar_of(entries: Entries, dice: random.Random) -> bytes:
+    found = [dice.choice((b"!<arch>\n", b"!<arch>\n", b"!<thin>\n"))]
+    for entry in entries:
+        head = entry.name[-48:].ljust(48) + str(len(entry.data)).encode().ljust(10) + b"`\n"
+        found.append(head + entry.data + b"\n" * (len(entry.data) % 2))
+    return b"".join(found)
+
+
+# JSON.
+
+
+def _json_parts(data: bytes, dice: random.Random) -> Iterator[Part]:
+    return (Part(value, put) for value, put in itertools.islice(values_in(data, dice), _MOST_PARTS))
+
+
 # Streams of one compressor.
 
 
@@ -445,9 +545,25 @@ FORMS = {
     "pe": Form(lambda d: d.startswith(b"MZ"), _pe_fields),
     "region": Form(lambda d: 0 <= d.find(_REGION) < 4096, _region_fields, _region_parts),
     "ltoir": Form(lambda d: d.startswith(b"\xed\x43\x4e\x7f"), _ltoir_fields),
-    "zip": Form(lambda d: d.startswith((b"PK\3\4", b"PK\5\6")), _zip_fields, _zip_parts),
-    "tar": Form(lambda d: d[257:262] == b"ustar", _tar_fields, _tar_parts, _tar_sums),
-    "ar": Form(lambda d: d.startswith((b"!<arch>\n", b"!<thin>\n")), _ar_fields, _ar_parts),
+    "zip": Form(
+        lambda d: d.startswith((b"PK\3\4", b"PK\5\6")),
+        _zip_fields,
+        _zip_parts,
+        rearranging(_zip_entries, _zip_of),
+    ),
+    "tar": Form(
+        lambda d: d[257:262] == b"ustar",
+        _tar_fields,
+        _tar_parts,
+        rearranging(_tar_entries, _tar_of),
+        _tar_sums,
+    ),
+    "ar": Form(
+        lambda d: d.startswith((b"!<arch>\n", b"!<thin>\n")),
+        _ar_fields,
+        _ar_parts,
+        rearranging(_ar_entries, _ar_of),
+    ),
     "gz": _stream(b"\x1f\x8b", lambda d: gzip.compress(d, 1), _gunzip),
     "bz2": _stream(b"BZh", bz2.compress, lambda d: bz2.BZ2Decompressor().decompress(d, 1 << 20)),
     "xz": _stream(
@@ -456,6 +572,7 @@ FORMS = {
         lambda d: lzma.LZMADecompressor(memlimit=1 << 26).decompress(d, 1 << 20),
     ),
     "zst": _stream(b"\x28\xb5\x2f\xfd", zstd, _unzstd),
+    "json": Form(looks_like_json, parts=_json_parts),
     "coff": Form(_is_coff, _coff_fields),
     "payload": Form(_is_payload, lambda _: iter(((0, 1), (1, 2), (4, 4))), _payload_parts),
     "notes": Form(lambda d: 0 < d.find(b"NVIDIA Corp") < 65536, _note_fields),

@@ -7,16 +7,18 @@ import functools
 import io
 import json
 import os
+import random
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from samples import FOLDER
 
 from fuzz.files import folder, written
-from fuzz.readers import READERS, machine_in, seeds
+from fuzz.readers import MACHINE, READERS, machine_in, seeds
+from fuzz.structure import Form, Part
 from ltocompat.cli import run
 
 _TARGET = ("--deploy-target", "driver=550,gpu=h100+l4,nvjitlink=12.4")
@@ -186,6 +188,32 @@ def _hold_json(line: str, answer: str) -> None:
         json.loads(answer)
     except ValueError as error:
         raise Broken(f"{line} prints no JSON") from error
+
+
+def _is_machine(data: bytes) -> bool:
+    return bool(data) and VERBS[data[0] % len(VERBS)].name == "/"
+
+
+def _parts(data: bytes, dice: random.Random) -> Iterator[Part]:
+    """The file behind the number of its verb; of a machine its files."""
+    verb, content = data[:1], data[1:]
+    if not _is_machine(data):
+        yield Part(content, lambda new: verb + new)
+    else:
+        for part in MACHINE.parts(content, dice):
+            yield Part(part.data, _behind(verb, part.put))
+
+
+def _behind(verb: bytes, put: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    return lambda new: verb + put(new)
+
+
+def _rearrange(data: bytes, dice: random.Random) -> bytes:
+    return data[:1] + MACHINE.rearrange(data[1:], dice) if _is_machine(data) else b""
+
+
+FORM = Form(lambda _: True, lambda _: iter(((0, 1),)), _parts, _rearrange)
+"""The form of what ``read`` takes: a change of its one number is another verb."""
 
 
 def words_of_verbs() -> tuple[bytes, ...]:

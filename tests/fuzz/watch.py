@@ -19,6 +19,7 @@ from ltocompat.model.errors import LtocompatError
 
 MEMORY = 96 << 20
 """What one input may take beyond what the process has, bytes: an image of 64 MiB, and half more."""
+_SOME = 4 << 20
 _MOST_MEMORY = 3 << 30  # of the process; what asks for more gets a MemoryError
 _OURS = Path(ltocompat.__file__).parent
 _ENDLESS = 240  # seconds of wall clock after which a process that C code holds ends with a trace
@@ -76,8 +77,9 @@ class Watch:
             spent = time.process_time() - start
             what = what or ("too long" if spent > seconds else None)
         taken = _highest() - before
-        if taken > MEMORY:
+        if taken > _SOME:  # else what the next one takes below it would not be seen
             _forget_highest()
+        if taken > MEMORY:
             what = what or "too much memory"
         self.spent = spent
         return what
