@@ -261,7 +261,49 @@ def test_a_killed_install_is_swept_a_day_later(cache: Cache) -> None:
     assert not old.exists()
 
 
-@pytest.mark.parametrize("origin", ["", "[]", "{}", '{"version": "12.4"}', "\xff"])
+def test_a_library_of_another_version_does_not_answer_in_its_name(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linker = install_one(known(), cache, bringing(WHEEL))
+    write_anew(Path(linker.path))  # which takes the seal away
+    rows = [row for row in linker_wheels("nvjitlink") if str(row.release) == "12.4"]
+    ours = hashlib.sha256(LIBRARY).hexdigest()
+    for version, trusted in (("12.4.99", False), ("12.4.127", True)):
+        row = next(row for row in rows if row.version == version)
+        table = (row._replace(member_sha256=ours),)
+        monkeypatch.setattr("ltocompat.facts.linker_wheels", lambda _, table=table: table)
+        assert bool(installed(cache)) == trusted
+
+
+def be_a_pipe(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+def be_endless(path: Path) -> None:
+    with path.open("ab") as file:
+        file.truncate(1 << 40)
+
+
+@pytest.mark.parametrize("name", ["origin.json", "seal", "libnvJitLink.so.12"])
+@pytest.mark.parametrize("change", [be_a_pipe, be_endless])
+def test_what_was_put_in_place_of_a_file_is_not_waited_for(
+    name: str, change: Callable[[Path], None], cache: Cache
+) -> None:
+    linker = install_one(known(), cache, bringing(WHEEL))
+    origin = Path(linker.path).with_name("origin.json")
+    change(origin.with_name(name))
+    if name == "libnvJitLink.so.12":  # whose size is compared first
+        size = origin.with_name(name).stat().st_size
+        origin.write_text(json.dumps(json.loads(origin.read_text()) | {"size": size}))
+    began = time.monotonic()
+    assert installed(cache) == (() if name != "seal" or change is be_a_pipe else (linker,))
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize(
+    "origin", ["", "[]", "{}", '{"version": "12.4"}', "\xff", "[" * 50_000, "9" * 5_000]
+)
 def test_a_folder_without_a_good_origin_is_ignored(origin: str, cache: Cache) -> None:
     put(Path(cache.folder), "12.4.127/origin.json", origin)
     put(Path(cache.folder), "12.4.127/libnvJitLink.so.12", LIBRARY)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
+import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -41,19 +42,19 @@ def request(
 
 
 def test_an_answer_is_kept_for_the_next_run(tmp_path: Path) -> None:
-    path = str(tmp_path / "deep" / "trials.sqlite")
+    path = str(tmp_path / "deep" / "trials")
     question = Question.of(LINKER, request())
-    with TrialCache(path, SEAL) as cache:
-        assert cache.get(question) is None
-        cache.keep({question: REFUSED})
-    with TrialCache(path, SEAL) as cache:
-        assert cache.get(question) == REFUSED
+    cache = TrialCache(path, SEAL)
+    assert cache.get(question) is None
+    cache.keep({question: REFUSED})
+    cache = TrialCache(path, SEAL)
+    assert cache.get(question) == REFUSED
 
 
 def test_an_answer_names_the_place_that_is_asked_about(tmp_path: Path) -> None:
-    with TrialCache(str(tmp_path / "t"), SEAL) as cache:
-        cache.keep({Question.of(LINKER, request()): REFUSED})
-        found = cache.get(Question.of(LINKER, request(name="b.whl::c.so@0x80")))
+    cache = TrialCache(str(tmp_path / "t"), SEAL)
+    cache.keep({Question.of(LINKER, request()): REFUSED})
+    found = cache.get(Question.of(LINKER, request(name="b.whl::c.so@0x80")))
     assert found == replace(REFUSED, reason="b.whl::c.so@0x80: it is too new")
 
 
@@ -74,97 +75,116 @@ def test_an_answer_names_the_place_that_is_asked_about(tmp_path: Path) -> None:
 def test_whatever_may_change_an_answer_is_part_of_the_question(
     other: Question, tmp_path: Path
 ) -> None:
-    with TrialCache(str(tmp_path / "t"), SEAL) as cache:
-        cache.keep({Question.of(LINKER, request()): REFUSED})
-        assert cache.get(other) is None
+    cache = TrialCache(str(tmp_path / "t"), SEAL)
+    cache.keep({Question.of(LINKER, request()): REFUSED})
+    assert cache.get(other) is None
 
 
 @pytest.mark.parametrize("outcome", ["crashed", "timed out"])
 def test_a_crash_is_asked_again(outcome: str, tmp_path: Path) -> None:
     question = Question.of(LINKER, request())
-    with TrialCache(str(tmp_path / "t"), SEAL) as cache:
-        cache.keep({question: TrialOutcome("nvJitLink 13.3.33", outcome, None, "SIGSEGV")})
-        assert cache.get(question) is None
+    cache = TrialCache(str(tmp_path / "t"), SEAL)
+    cache.keep({question: TrialOutcome("nvJitLink 13.3.33", outcome, None, "SIGSEGV")})
+    assert cache.get(question) is None
+
+
+def kept(folder: Path) -> tuple[Question, Path]:
+    """A question, and the file in which its answer is kept."""
+    question = Question.of(LINKER, request())
+    TrialCache(str(folder), SEAL).keep({question: REFUSED})
+    (file,) = folder.iterdir()
+    return question, file
 
 
 def test_an_old_answer_is_asked_again(tmp_path: Path) -> None:
-    path = str(tmp_path / "t")
-    question = Question.of(LINKER, request())
-    with TrialCache(path, SEAL) as cache:
-        cache.keep({question: REFUSED})
-    with sqlite3.connect(path) as file:
-        file.execute("UPDATE answers SET day = ?", (int(time.time() // 86400) - 91,))
-    file.close()
-    with TrialCache(path, SEAL) as cache:
-        assert cache.get(question) is None
+    question, file = kept(tmp_path)
+    long_ago = time.time() - 91 * 86400
+    os.utime(file, (long_ago, long_ago))
+    cache = TrialCache(str(tmp_path), SEAL)
+    assert cache.get(question) is None
+    cache.keep({ANOTHER: REFUSED})
+    assert not file.exists()
 
 
-FORGED = '["nvJitLink 13.3.33", "linked", null, ""]'
-ANOTHER = Question.of(LINKER, request(b"other code"))
+def forge(file: Path) -> None:
+    file.write_bytes(file.read_bytes().replace(b"refused", b"linked "))
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-1])
+
+
+def be_empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def be_a_database(file: Path) -> None:
+    file.write_bytes(b"SQLite format 3\0" + bytes(84))
+
+
+def be_endless(file: Path) -> None:
+    os.truncate(file, 1 << 40)
+
+
+def be_a_pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+def be_a_device(file: Path) -> None:
+    file.unlink()
+    file.symlink_to("/dev/zero")
+
+
+def be_a_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
 
 
 @pytest.mark.parametrize(
-    ("column", "value"),
-    [("answer", FORGED), ("answer", b"\xff"), ("answer", ""), ("seal", b""), ("seal", "text")],
+    "change",
+    [forge, cut, be_empty, be_a_database, be_endless, be_a_pipe, be_a_device, be_a_folder],
 )
-def test_an_answer_that_somebody_changed_is_none(
-    column: str, value: str | bytes, tmp_path: Path
+def test_what_is_not_ours_costs_a_miss_and_no_time(
+    change: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    path = str(tmp_path / "t")
-    question = Question.of(LINKER, request())
-    with TrialCache(path, SEAL) as cache:
-        cache.keep({question: REFUSED})
-    with sqlite3.connect(path) as file:
-        file.execute(f"UPDATE answers SET {column} = ?", (value,))  # noqa: S608 - our own names
-    file.close()
-    with TrialCache(path, SEAL) as cache:
-        assert cache.get(question) is None
+    question, file = kept(tmp_path)
+    change(file)
+    cache = TrialCache(str(tmp_path), SEAL)
+    assert cache.get(question) is None
+    cache.keep({question: REFUSED})
+    assert cache.get(question) == (None if file.is_dir() else REFUSED)
+
+
+ANOTHER = Question.of(LINKER, request(b"other code"))
 
 
 def test_an_answer_counts_for_its_own_question_alone(tmp_path: Path) -> None:
-    path = str(tmp_path / "t")
-    question = Question.of(LINKER, request())
-    with TrialCache(path, SEAL) as cache:
-        cache.keep({question: REFUSED})
-    with sqlite3.connect(path) as file:
-        file.execute("UPDATE answers SET question = ?", (ANOTHER.digest,))
-    file.close()
-    with TrialCache(path, SEAL) as cache:
-        assert cache.get(ANOTHER) is None
+    _, file = kept(tmp_path)
+    file.rename(file.with_name(ANOTHER.digest.hex()))
+    assert TrialCache(str(tmp_path), SEAL).get(ANOTHER) is None
 
 
 def test_an_answer_of_somebody_else_is_none(tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     question = Question.of(LINKER, request())
-    with TrialCache(path, Seal(b"another secret")) as cache:
-        cache.keep({question: REFUSED})
-    with TrialCache(path, SEAL) as cache:
-        assert cache.get(question) is None
+    TrialCache(path, Seal(b"another secret")).keep({question: REFUSED})
+    cache = TrialCache(path, SEAL)
+    assert cache.get(question) is None
 
 
-@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + bytes(84)])
-def test_a_damaged_file_is_no_cache_and_no_error(content: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "t"
-    path.write_bytes(content)
+def test_a_folder_that_can_not_be_made_is_no_cache_and_no_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
     question = Question.of(LINKER, request())
-    with TrialCache(str(path), SEAL) as cache:
-        assert cache.get(question) is None
+    for folder in (tmp_path / "file", tmp_path / "file" / "folder"):
+        cache = TrialCache(str(folder), SEAL)
         cache.keep({question: REFUSED})
-
-
-def test_a_path_that_is_no_file_is_no_cache_and_no_error(tmp_path: Path) -> None:
-    question = Question.of(LINKER, request())
-    for path in (tmp_path, tmp_path / "t" / "t"):
-        (tmp_path / "t").touch()
-        with TrialCache(str(path), SEAL) as cache:
-            cache.keep({question: REFUSED})
-            assert cache.get(question) is None
+        assert cache.get(question) is None
 
 
 def test_it_lies_in_the_cache_folder_of_the_user(tmp_path: Path) -> None:
     question = Question.of(LINKER, request())
     found = TrialCache.of({"XDG_CACHE_HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)})
     assert found is not None
-    with found as cache:
-        cache.keep({question: REFUSED})
-    assert list((tmp_path / "ltocompat").glob("trials-*.sqlite"))
+    found.keep({question: REFUSED})
+    assert list((tmp_path / "ltocompat").glob("trials-*/*"))

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.regular import open_regular
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.watchdog import watched
 from ltocompat.packages import conda, python_packages
 from ltocompat.packages.values import Package
 
-# Opening a pipe would wait for its other end.
-_AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 _READERS: tuple[Callable[[ByteView, str, Budget], Package | None], ...] = (
     python_packages.read_wheel,
     conda.read,
@@ -54,8 +52,6 @@ def package_of(path: str, limits: Limits = DEFAULT_LIMITS) -> Package | None:
         if os.path.isdir(path):
             return python_packages.read_installed(path, budget)
         with _opened(path) as view:
-            if view is None:
-                return None
             found = _read(view, path, budget)
             if found is not None:
                 return found
@@ -75,10 +71,9 @@ def _read(view: ByteView, path: str, budget: Budget) -> Package | None:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[ByteView | None]:
-    fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | _AT_ONCE)
+def _opened(path: str) -> Iterator[ByteView]:
+    fd = open_regular(path)
     try:
-        regular = stat.S_ISREG(os.fstat(fd).st_mode)
-        yield ByteView(FileSource(fd)) if regular else None
+        yield ByteView(FileSource(fd))
     finally:
         os.close(fd)

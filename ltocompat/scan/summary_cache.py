@@ -13,21 +13,19 @@ import contextlib
 import functools
 import hashlib
 import os
-import stat
-import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
 
 from ltocompat import model
+from ltocompat.files.regular import open_regular
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.version import VERSION
 from ltocompat.targets.linkers import Cache
-from ltocompat.targets.seal import SIZE, Seal
+from ltocompat.targets.seal import Seal
+from ltocompat.targets.sealed_folder import SealedFolder
 
-_KEPT = 90 * 24 * 3600.0  # seconds
 _MOST_BYTES = 64 << 20  # of one file's summaries; those of libcuvs take 60 KB
 _THIN = b"!<thin>\n"  # an archive whose members are other files
 
@@ -55,8 +53,7 @@ class SummaryCache:
     """
 
     def __init__(self, folder: str, seal: Seal) -> None:
-        self._folder = folder
-        self._seal = seal
+        self._kept = SealedFolder(folder, seal, _MOST_BYTES)
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> SummaryCache | None:
@@ -73,9 +70,7 @@ class SummaryCache:
             how: how it is read.
         """
         try:
-            with open(path, "rb") as file:
-                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    return None
+            with os.fdopen(open_regular(path), "rb") as file:
                 state = _state(file.fileno())
                 if file.read(len(_THIN)) == _THIN:
                     return None
@@ -88,14 +83,11 @@ class SummaryCache:
 
     def get(self, key: Key) -> list[ArtifactSummary] | None:
         """The summaries that are kept; None where there are none."""
-        try:
-            with open(self._file(key), "rb") as file:
-                seal, data = file.read(SIZE), file.read(_MOST_BYTES)
-            if not self._seal.is_on(seal, key.digest.encode(), data):
-                return None
-            return msgspec.msgpack.decode(data, type=list[ArtifactSummary])
-        except (OSError, msgspec.MsgspecError):
-            return None
+        data = self._kept.get(key.digest)
+        with contextlib.suppress(msgspec.MsgspecError):
+            if data is not None:
+                return msgspec.msgpack.decode(data, type=list[ArtifactSummary])
+        return None
 
     def keep(self, key: Key, summaries: Sequence[ArtifactSummary]) -> None:
         """Keep summaries that were made of the file as it was when its key was."""
@@ -108,21 +100,7 @@ class SummaryCache:
             finally:
                 os.close(fd)
             if not changed:
-                os.makedirs(self._folder, mode=0o700, exist_ok=True)
-                self._sweep()
-                data = msgspec.msgpack.encode(list(summaries))
-                _write(self._file(key), self._seal.seal(key.digest.encode(), data) + data)
-
-    def _file(self, key: Key) -> str:
-        return os.path.join(self._folder, key.digest)
-
-    def _sweep(self) -> None:
-        """Remove what is old."""
-        oldest = time.time() - _KEPT
-        for entry in os.scandir(self._folder):
-            with contextlib.suppress(OSError):  # another run may sweep it just now
-                if entry.stat().st_mtime < oldest:
-                    os.unlink(entry.path)
+                self._kept.keep(key.digest, msgspec.msgpack.encode(list(summaries)))
 
 
 def _lasting(summary: ArtifactSummary) -> bool:
@@ -134,18 +112,6 @@ def _lasting(summary: ArtifactSummary) -> bool:
 def _state(fd: int) -> tuple[int, ...]:
     stat_result = os.fstat(fd)
     return stat_result.st_dev, stat_result.st_ino, stat_result.st_size, stat_result.st_mtime_ns
-
-
-def _write(path: str, data: bytes) -> None:
-    """Write a file that appears at once."""
-    fd, part = tempfile.mkstemp(dir=os.path.dirname(path))
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-        os.replace(part, path)
-    except OSError:
-        os.unlink(part)
-        raise
 
 
 @functools.cache

@@ -3,9 +3,8 @@
 Answers are kept for the next run. A question is told by the SHA-256 of the bytes that are linked,
 the exact version of the linker and the processor that it runs on, the options (the architecture is
 one) and whether it was linked or only added; where the bytes lie makes no difference. Crashes and
-time-outs are no answers: they may come from the machine, and are asked again. Answers older than 90
-days are asked again, too, so that the file does not grow for ever. A cache that can't be read or
-written is as good as none, and so is an answer without this user's seal.
+time-outs are no answers: they may come from the machine, and are asked again, and so is what was
+answered over 90 days ago.
 """
 
 from __future__ import annotations
@@ -14,41 +13,27 @@ import functools
 import hashlib
 import json
 import os
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from importlib import resources
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ltocompat.model.closing import Closing
 from ltocompat.model.trial_answer import TrialOutcome
 from ltocompat.targets.linkers import Cache, Linker, Tool
 from ltocompat.targets.seal import Seal
+from ltocompat.targets.sealed_folder import SealedFolder
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.logs import explain, first_line
 from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, TrialInput
-
-if TYPE_CHECKING:
-    import sqlite3
 
 LEFT_OUT = "left out"
 """nvlink ended well, with nothing of its inputs in its output: no word on any of them."""
 
 # Whatever changes the answer to the same question, as the reading of logs does, takes a new number.
-_FILE = "trials-2.sqlite"
-_DAY = 24 * 3600
-_KEPT = 90  # days
-_LONGEST = 1 << 20  # characters of an answer
-_PATIENCE = 5.0  # seconds to wait for another run that writes
+_FOLDER = "trials-3"
+_LONGEST = 1 << 20  # bytes of an answer
 _PLACE = "\0"  # stands for the name of an input, which answers may repeat
-
-_TABLE = (
-    "CREATE TABLE IF NOT EXISTS answers "
-    "(question BLOB PRIMARY KEY, answer TEXT NOT NULL, day INTEGER NOT NULL, seal BLOB NOT NULL)"
-    " WITHOUT ROWID"
-)
 
 # A probe's target: above the fragment's architecture, and known to all versions.
 _PROBE_OPTIONS = ("-arch=sm_80", "-lto", "-r")
@@ -88,102 +73,40 @@ def _who(linker: Linker) -> str:
     return linker.version if linker.tool is Tool.NVJITLINK else str(linker)
 
 
-class TrialCache(Closing):
-    """Answers in one file; use it as a context manager, which closes it.
+class TrialCache:
+    """Answers of earlier runs.
 
     Args:
-        path: the file, which need not exist yet.
+        folder: need not exist yet.
         seal: what is kept bears it.
     """
 
-    def __init__(self, path: str, seal: Seal) -> None:
-        self._path = path
-        self._seal = seal
-        self._file: sqlite3.Connection | None = None
-        self._broken = False
+    def __init__(self, folder: str, seal: Seal) -> None:
+        self._kept = SealedFolder(folder, seal, _LONGEST)
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> TrialCache | None:
         """That of this user, beside the nvJitLinks for trials; None without a seal."""
         seal = Seal.of(environ)
         folder = os.path.dirname(Cache.of(environ).folder)
-        return None if seal is None else cls(os.path.join(folder, _FILE), seal)
-
-    def close(self) -> None:
-        """Let go of the file."""
-        if self._file is not None:
-            with _forgiving():
-                self._file.close()
-            self._file = None
+        return None if seal is None else cls(os.path.join(folder, _FOLDER), seal)
 
     def get(self, question: Question) -> TrialOutcome | None:
         """The answer that is kept; None where there is none."""
-        rows: list[tuple[object, object]] = []
-        with _forgiving():
-            if (file := self._opened()) is not None:
-                select = (
-                    "SELECT answer, seal FROM answers WHERE question = ? AND length(answer) < ?"
-                )
-                rows = file.execute(select, (question.digest, _LONGEST)).fetchall()
-        match rows:
-            case [(str(text), bytes(seal))] if self._seal.is_on(seal, *_parts(question, text)):
-                who, outcome, cause, reason = json.loads(text)
-                return TrialOutcome(who, outcome, cause, reason.replace(_PLACE, question.name))
-        return None
+        data = self._kept.get(question.digest.hex())
+        if data is None:
+            return None
+        who, outcome, cause, reason = json.loads(data)
+        return TrialOutcome(who, outcome, cause, reason.replace(_PLACE, question.name))
 
     def keep(self, answers: Mapping[Question, TrialOutcome]) -> None:
         """Keep answers; crashes and time-outs are left out."""
-        today = int(time.time() // _DAY)
-        rows = []
         for question, answer in answers.items():
             if answer.outcome not in ("crashed", "timed out"):
                 name, reason = question.name, answer.reason
                 anywhere = reason.replace(name, _PLACE) if name else reason
                 text = json.dumps([answer.who, answer.outcome, answer.cause, anywhere])
-                rows.append(
-                    (question.digest, text, today, self._seal.seal(*_parts(question, text)))
-                )
-        with _forgiving():
-            if rows and (file := self._opened()) is not None:
-                with file:
-                    file.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", rows)
-
-    def _opened(self) -> sqlite3.Connection | None:
-        if self._file is None and not self._broken:
-            self._broken = True
-            self._file = _open(self._path)
-            self._broken = False
-        return self._file
-
-
-def _parts(question: Question, text: str) -> tuple[bytes, bytes]:
-    """What is sealed: an answer counts for its own question."""
-    return question.digest, text.encode("utf-8", "surrogatepass")
-
-
-def _open(path: str) -> sqlite3.Connection:
-    import sqlite3  # some builds of Python lack it
-
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    file = sqlite3.connect(path, timeout=_PATIENCE)
-    file.execute("PRAGMA trusted_schema = OFF")
-    with file:
-        file.execute(_TABLE)
-        file.execute("DELETE FROM answers WHERE day < ?", (int(time.time() // _DAY) - _KEPT,))
-    return file
-
-
-@contextmanager
-def _forgiving() -> Iterator[None]:
-    """Without a cache, everything is asked; that is all."""
-    try:
-        yield
-    except (OSError, ImportError):
-        pass
-    except Exception as error:
-        # sqlite3.Error, without importing what may be missing
-        if not any(kind.__module__ == "sqlite3" for kind in type(error).__mro__):
-            raise
+                self._kept.keep(question.digest.hex(), text.encode())
 
 
 class CachedLinker:

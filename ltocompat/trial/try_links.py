@@ -84,7 +84,7 @@ class LinkTrial(Closing):
         self._goals = tuple(goal for goal in goals if only is None or goal.release in only)
         self._install = install_missing
         self._stack = ExitStack()
-        self._cache = None if cache is None else self._stack.enter_context(cache)
+        self._cache = cache
         self._linkers: dict[tuple[Tool, Release], CachedLinker] = {}
         self._versions: dict[tuple[Tool, Release], str] = {}
 

@@ -105,7 +105,7 @@ def test_a_second_audit_says_the_same(project: Project) -> None:
     assert audits() == fresh
     shutil.rmtree(_kept("summaries-3")[0])
     assert audits() == fresh
-    assert _kept("trials-*.sqlite")
+    assert _kept("trials-*/*")
 
 
 def test_check_finds_the_same_with_its_trial_links(project: Project) -> None:

@@ -6,23 +6,18 @@ forged, cut or old is as good as absent, and the package is read again.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
-import tempfile
-import time
 from collections.abc import Mapping
 
 import msgspec
 
 from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.targets.linkers import Cache
-from ltocompat.targets.seal import SIZE, Seal
+from ltocompat.targets.seal import Seal
+from ltocompat.targets.sealed_folder import SealedFolder
 
-_KEPT = 90 * 24 * 3600.0  # seconds
 _MOST_BYTES = 256 << 20  # of one package's rows; those of the largest known take 2 MB
-_SWEPT_EACH = 24 * 3600.0  # seconds
-_SWEPT = ".swept"
 
 
 class SurveyCache:
@@ -34,8 +29,7 @@ class SurveyCache:
     """
 
     def __init__(self, folder: str, seal: Seal) -> None:
-        self._folder = folder
-        self._seal = seal
+        self._kept = SealedFolder(folder, seal, _MOST_BYTES)
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> SurveyCache | None:
@@ -51,45 +45,18 @@ class SurveyCache:
             sha256: of its file.
             asked: all else that the rows depend on.
         """
-        key = _key(sha256, asked)
+        data = self._kept.get(_key(sha256, asked))
+        if data is None:
+            return None
         try:
-            with open(os.path.join(self._folder, key), "rb") as file:
-                seal, data = file.read(SIZE), file.read(_MOST_BYTES)
-            if not self._seal.is_on(seal, key.encode(), data):
-                return None
             found = msgspec.msgpack.decode(data, type=Surveyed)
-        except (OSError, msgspec.MsgspecError):
+        except msgspec.MsgspecError:
             return None
         return found if all(row.sha256 == sha256 for row in found.distributions) else None
 
     def keep(self, sha256: str, asked: str, found: Surveyed) -> None:
         """Keep the rows of a package."""
-        key = _key(sha256, asked)
-        data = msgspec.msgpack.encode(found)
-        with contextlib.suppress(OSError):  # a run without a cache is only slower
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            self._sweep()
-            fd, part = tempfile.mkstemp(dir=self._folder)
-            try:
-                with os.fdopen(fd, "wb") as file:
-                    file.write(self._seal.seal(key.encode(), data) + data)
-                os.replace(part, os.path.join(self._folder, key))
-            except OSError:
-                os.unlink(part)
-                raise
-
-    def _sweep(self) -> None:
-        """Once a day, remove what is old."""
-        mark, now = os.path.join(self._folder, _SWEPT), time.time()
-        with contextlib.suppress(OSError):
-            if os.stat(mark).st_mtime > now - _SWEPT_EACH:
-                return
-        with open(mark, "wb"):
-            os.utime(mark)
-        for entry in os.scandir(self._folder):
-            with contextlib.suppress(OSError):  # another run may sweep it just now
-                if entry.stat().st_mtime < now - _KEPT:
-                    os.unlink(entry.path)
+        self._kept.keep(_key(sha256, asked), msgspec.msgpack.encode(found))
 
 
 def _key(sha256: str, asked: str) -> str:

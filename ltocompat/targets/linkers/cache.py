@@ -19,12 +19,15 @@ from contextlib import contextmanager, suppress
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
+from ltocompat.files.regular import read_regular
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
+from ltocompat.model.limits import KIB
 from ltocompat.targets.linkers.installed_files import SEALED, are_sound, keep_seal
 from ltocompat.targets.linkers.linker import Linker, Tool, version_numbers
 
 _ORIGIN = "origin.json"
+_LONGEST_ORIGIN = 64 * KIB
 _PART = ".part-"
 _FORGOTTEN = 24 * 3600  # seconds after which a half install belongs to nobody any more
 
@@ -140,8 +143,8 @@ class Cache(Struct, frozen=True):
     def _read(self, name: str) -> Linker | None:
         folder = os.path.join(self.folder, name)
         try:
-            with open(os.path.join(folder, _ORIGIN), encoding="utf-8") as file:
-                origin = InstallOrigin(**json.load(file))
+            text = read_regular(os.path.join(folder, _ORIGIN), _LONGEST_ORIGIN)
+            origin = InstallOrigin(**json.loads(text))
             path = os.path.realpath(os.path.join(folder, os.path.basename(origin.library)))
             sizes = {origin.library: origin.size, **origin.others}
             whole = all(_size_in(folder, file) == size for file, size in sizes.items())
@@ -150,7 +153,7 @@ class Cache(Struct, frozen=True):
             numbers = version_numbers(origin.version)
             if not are_sound(folder, self.tool, origin.version, origin.files):
                 return None
-        except (OSError, ValueError, TypeError, LtocompatError):
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError, LtocompatError):
             return None
         return Linker(
             release=Release(*numbers[:2]),

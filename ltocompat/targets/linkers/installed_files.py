@@ -7,7 +7,6 @@ and times, which are kept under the seal, too. What others could have written is
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import os
@@ -17,11 +16,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from ltocompat import facts
-from ltocompat.model.arch import Release
-from ltocompat.targets.linkers.linker import Tool, version_numbers
+from ltocompat.files.regular import open_regular, read_regular
+from ltocompat.model.limits import GIB
+from ltocompat.targets.linkers.linker import Tool
 from ltocompat.targets.seal import SIZE, Seal
 
 SEALED = "seal"
+LARGEST = GIB
+"""Bytes of one file; ten times the largest one known."""
 
 
 def are_sound(folder: str, tool: Tool, version: str, sums: Mapping[str, str]) -> bool:
@@ -42,7 +44,7 @@ def are_sound(folder: str, tool: Tool, version: str, sums: Mapping[str, str]) ->
     seal = Seal.of()
     if seal is not None and seal.is_on(_sealed(folder), *_state(folder, version, sums)):
         return True
-    known = _known_sums(tool, Release(*version_numbers(version)[:2]))
+    known = _known_sums(tool, version)
     found = {name: _sum(folder, name) for name in sums}
     if not all(digest in known for digest in found.values()):
         return False
@@ -60,8 +62,7 @@ def keep_seal(folder: str, version: str, sums: Mapping[str, str]) -> None:
 
 def _sealed(folder: str) -> bytes:
     try:
-        with open(os.path.join(folder, SEALED), "rb") as file:
-            return file.read(SIZE)
+        return read_regular(os.path.join(folder, SEALED), SIZE)
     except OSError:
         return b""
 
@@ -83,11 +84,13 @@ def _only_ours(path: str) -> bool:
 
 
 def _sum(folder: str, name: str) -> str:
-    with open(os.path.join(folder, name), "rb") as file:
+    with os.fdopen(open_regular(os.path.join(folder, name)), "rb") as file:
+        if os.fstat(file.fileno()).st_size > LARGEST:
+            return ""
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-@functools.cache
-def _known_sums(tool: Tool, release: Release) -> frozenset[str]:
-    wheels = (wheel for wheel in facts.linker_wheels(tool) if wheel.release == release)
+def _known_sums(tool: Tool, version: str) -> frozenset[str]:
+    """Of this very version: the library of another would answer in its name."""
+    wheels = (wheel for wheel in facts.linker_wheels(tool) if wheel.version == version)
     return frozenset(wheel.member_sha256 for wheel in wheels)

@@ -15,9 +15,10 @@ from typing import IO
 from msgspec import Struct
 
 from ltocompat.model.errors import LtocompatError, Malformed, Missing
-from ltocompat.model.limits import GIB, MIB
+from ltocompat.model.limits import MIB
 from ltocompat.targets.linkers.cache import Cache, InstallOrigin
 from ltocompat.targets.linkers.identify import identify
+from ltocompat.targets.linkers.installed_files import LARGEST
 from ltocompat.targets.linkers.linker import Linker, Tool
 from ltocompat.targets.linkers.machine import program_folders, program_path
 from ltocompat.targets.linkers.version_request import ALL, VersionRequest, choose, matches
@@ -182,7 +183,6 @@ _KEPT = {
 }
 # What zipfile raises for a broken file; RuntimeError where it claims to be encrypted.
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError)
-_LARGEST = GIB  # bytes of one file; ten times the largest one known
 
 
 def install(
@@ -361,10 +361,8 @@ def _copied(source: IO[bytes], target: IO[bytes]) -> tuple[int, str]:
     digest, size = hashlib.sha256(), 0
     while piece := source.read(MIB):
         size += len(piece)
-        if size > _LARGEST:
-            raise LtocompatError(
-                f"{target.name!r} is over the limit of {_LARGEST} bytes; report it"
-            )
+        if size > LARGEST:
+            raise LtocompatError(f"{target.name!r} is over the limit of {LARGEST} bytes; report it")
         digest.update(piece)
         target.write(piece)
     return size, digest.hexdigest()

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import glob
 import os
-import stat
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
 
+from ltocompat.files.regular import read_regular
 from ltocompat.model.limits import Budget
 
-_BINARY = getattr(os, "O_BINARY", 0)
 _MOST_LINKS = 40  # symbolic links followed on one path, as Linux allows
 _NOWHERE = os.path.join(os.devnull, "behind too many links")  # which no system has
 _LONGEST_PATH = 4096  # characters, as Linux takes them; a text of the machine may name any
@@ -92,17 +91,9 @@ class Machine(Struct, frozen=True):
     def read_bytes(self, path: str, most: int) -> bytes | None:
         """The first ``most`` bytes of a regular file; None where there is none."""
         try:
-            # Without O_NONBLOCK, opening a pipe would wait for whoever writes into it.
-            fd = os.open(self.on_disk(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
+            return read_regular(self.on_disk(path), most)
         except (OSError, ValueError):
             return None
-        try:
-            with os.fdopen(fd, "rb", closefd=False) as file:
-                return file.read(most) if stat.S_ISREG(os.fstat(fd).st_mode) else None
-        except OSError:  # a folder is none that fdopen takes
-            return None
-        finally:
-            os.close(fd)
 
     def files(self, folder: str, *patterns: str) -> list[str]:
         """Paths in ``folder`` that match one of the patterns (``*`` and so on), sorted.
