@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from samples import FOLDER
@@ -65,3 +68,32 @@ def test_no_room_for_what_comes_through_a_pipe_is_told_in_one_sentence() -> None
     (sentence,) = done.stderr.splitlines()
     assert "what is read can't be kept in" in sentence
     assert "set TMPDIR to a folder with more room" in sentence
+
+
+def test_a_pipe_that_does_not_wait_loses_nothing() -> None:
+    words = ["matrix", str(FOLDER / "fatbin" / "nvfatbin-13.5-sm_90a.fatbin"), "--format", "json"]
+    whole = shell(words, "").stdout
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    command = [sys.executable, "-m", "ltocompat", *words]
+    with subprocess.Popen(command, stdout=writer) as child, os.fdopen(reader) as answer:
+        os.close(writer)
+        time.sleep(1)  # for the pipe to fill
+        assert answer.read() == whole
+    assert child.returncode == 0
+
+
+@pytest.mark.parametrize("words", [["audit"], ["inspect", "."], ["inspect", FATBIN]])
+def test_a_current_folder_that_is_gone_is_told_in_one_sentence(
+    words: list[str], tmp_path: Path
+) -> None:
+    line = f"mkdir {tmp_path}/x; cd {tmp_path}/x; rmdir ../x; "
+    command = ["sh", "-c", f'{line} exec "$@"', "-", sys.executable, "-m", "ltocompat", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if FATBIN in words:
+        assert (done.returncode, done.stderr) == (0, "")
+    else:
+        assert done.returncode == 3
+        assert done.stderr == (
+            "ltocompat: the current folder is gone; change to one that is there\n"
+        )

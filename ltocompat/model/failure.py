@@ -44,6 +44,9 @@ class Failure:
     @classmethod
     def of(cls, error: Exception) -> Failure:
         """The failure that an error is; one that is not ours is a bug of this tool."""
+        if isinstance(error, FileNotFoundError) and error.filename is None:
+            # What os.getcwd raises, on which every relative path depends.
+            error = UnreadableInput("the current folder is gone; change to one that is there")
         if not isinstance(error, LtocompatError):
             text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             return cls(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from ltocompat.model.errors import LtocompatError
@@ -88,8 +89,16 @@ def forget(stream: TextIO) -> None:
 
 
 def replace_missing_streams() -> None:
-    """Give Python's standard streams to a process that was started without, and guard messages."""
+    """Give Python's standard streams to a process that was started without, and guard messages.
+
+    A stream that does not wait for its other end, as some programs hand theirs on, would lose what
+    does not fit into a pipe at once: it is made to wait.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
+        stream = getattr(sys, name)
+        if stream is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - to the end
+        elif sys.platform != "win32":
+            with suppress(OSError, ValueError):
+                os.set_blocking(stream.fileno(), True)
     sys.stderr = Messages(sys.stderr)
