@@ -30,6 +30,10 @@ _TRY = re.compile(r"trying file=(\S+)")
 _WHY = re.compile(r"search (?:path=.*\t\((.*)\)|cache=(\S+))")
 
 
+_BUILT: dict[tuple[tuple[str, ...], str, tuple[bytes, ...]], bytes] = {}
+"""What gcc made, by its options (files that they name are of one test), source and libraries."""
+
+
 def build_libcuda(folder: Path) -> Path:
     """A folder with a stand-in for libcuda.so.1, see ``fake_libcuda.c``."""
     source = Path(__file__).parent / "fake_libcuda.c"
@@ -50,7 +54,7 @@ def build(
     source: str | None = None,
     program: bool = False,
 ) -> Path:
-    """Build a shared library, or the program that opens its arguments.
+    """Build a shared library, or the program that opens its arguments; equal ones once.
 
     Args:
         path: where to put it.
@@ -72,11 +76,18 @@ def build(
             kind += [f"-Wl,{dtags}", f"-Wl,-rpath,{value}"]
     # Unresolved names of libraries behind the needed ones are none of the linker's business here.
     linking = ["-Wl,--no-as-needed", "-Wl,--unresolved-symbols=ignore-in-shared-libs"]
-    subprocess.run(
-        [GCC, "-o", path, "-x", "c", "-", "-x", "none", *kind, *linking, *flags, *needs],
-        input=(source or (_PROGRAM if program else "")).encode(),
-        check=True,
-    )
+    options, text = (*kind, *linking, *flags), source or (_PROGRAM if program else "")
+    key = (options, text, tuple(library.read_bytes() for library in needs))
+    if key not in _BUILT:
+        subprocess.run(
+            [GCC, "-o", path, "-x", "c", "-", "-x", "none", *options, *needs],
+            input=text.encode(),
+            check=True,
+        )
+        _BUILT[key] = path.read_bytes()
+    path.unlink(missing_ok=True)
+    path.write_bytes(_BUILT[key])
+    path.chmod(0o755)
     return path
 
 

@@ -272,7 +272,8 @@ def test_what_moves_in_one_file_of_many_is_said_of_that_file(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "path", [SAXPY, AXPY, MANY, LTOIR, pytest.param(FOLDER / "objects", marks=pytest.mark.slow)]
+    "path",
+    [SAXPY, LTOIR, *(pytest.param(p, marks=pytest.mark.slow) for p in (AXPY, MANY, AXPY.parent))],
 )
 def test_a_saved_inspection_is_as_good_as_the_file(tmp_path: Path, path: Path) -> None:
     file = saved(tmp_path, path)

@@ -119,7 +119,7 @@ def request(*words: str, complete: bool = False, keep: bool = False) -> Request:
     return Request(inputs, ("-arch=sm_80",), complete, keep)
 
 
-def ask(*requests: Request, workers: int = 2, limits: TrialLimits = QUICK) -> list[Answer]:
+def ask(*requests: Request, workers: int = 1, limits: TrialLimits = QUICK) -> list[Answer]:
     with Pool("fake", workers=workers, limits=limits) as pool:
         return list(pool.run(requests))
 

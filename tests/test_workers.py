@@ -21,7 +21,7 @@ from ltocompat import UnreadableInput
 from ltocompat.scan import parallel, slices, workers
 
 NUMBERS = list(range(40))
-LIBRARY = (FOLDER / "objects" / "libaxpy.a").read_bytes()
+ARCHIVE = FOLDER / "objects" / "libaxpy.a"
 
 
 def no_child_is_left() -> bool:
@@ -32,7 +32,7 @@ def no_child_is_left() -> bool:
     return False
 
 
-@pytest.mark.parametrize("number", [1, 2, 5, 16])
+@pytest.mark.parametrize("number", [1, 2, 5, pytest.param(16, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("order", [None, NUMBERS[::-1]])
 def test_answers_come_in_order(number: int, order: list[int] | None) -> None:
     found = workers.in_order(lambda item: bytes([item]) * 100_000, NUMBERS, number, order)
@@ -141,7 +141,7 @@ PATHS = [
 
 
 @pytest.mark.usefixtures("eager")
-@pytest.mark.parametrize("jobs", [2, 5])
+@pytest.mark.parametrize("jobs", [2, pytest.param(5, marks=pytest.mark.slow)])
 def test_folders_files_and_packages_are_read_as_by_one_process(jobs: int) -> None:
     expected = list(ltocompat.inspect(*PATHS, jobs=1))
     assert list(ltocompat.inspect(*PATHS, jobs=jobs)) == expected
@@ -222,7 +222,7 @@ def answers(processes):
 alone = list(answers(1))
 assert not started
 assert list(answers(PROCESSES)) == alone
-assert len(started) > 4
+assert len(started) >= 5  # each verb shares at least one of the files
 print("equal")
 """
 
@@ -244,8 +244,10 @@ def test_every_verb_says_with_several_processes_what_it_says_with_one(
     library = tmp_path / "libx.so"
     library.write_bytes(host + b"".join(piece.read_bytes() for piece in pieces))
     package = tmp_path / "x.zip"
-    package.write_bytes(zip_of(("a/libx.so", library.read_bytes()), ("libaxpy.a", LIBRARY)))
-    paths = [str(library), str(package), str(FOLDER / "objects" / "libaxpy.a")]
+    package.write_bytes(
+        zip_of(("a/libx.so", library.read_bytes()), ("libaxpy.a", ARCHIVE.read_bytes()))
+    )
+    paths = [str(library)] if step > 2 else [str(library), str(package), str(ARCHIVE)]
     command = [sys.executable, "-c", JUDGED_IN_SLICES.replace("PROCESSES", str(processes)), *paths]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout == "equal\n", done.stderr
