@@ -214,9 +214,9 @@ def zeros_without_end(_: Path) -> Reading:
 
 @attack
 def fatbin_of_endless_entries(_: Path) -> Reading:
-    one = entry(EntrySpec(KINDS["ptx"], b".version 8.4\n.target sm_80\n"))
+    ptx_entry = entry(EntrySpec(KINDS["ptx"], b".version 8.4\n.target sm_80\n"))
     start = struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 1 << 43)
-    return inspected(view(start, one), entries=1 << 40)
+    return inspected(view(start, ptx_entry), entries=1 << 40)
 
 
 @attack
@@ -234,8 +234,8 @@ def _cubin(sections: int, symbols: bytes, strings: bytes) -> bytes:
     head[0x3A:0x40] = struct.pack("<HHH", 64, sections, 1)
     rows = [bytes(64)]
     rows += [struct.pack("<IIQQQQIIQQ", 1, 3, 0, 0, 64 + len(symbols), len(strings), 0, 0, 0, 0)]
-    one = struct.pack("<IIQQQQIIQQ", 1, 2, 0, 0, 64, len(symbols), 1, 0, 0, 24)
-    rows += [one] * (sections - 2)
+    row = struct.pack("<IIQQQQIIQQ", 1, 2, 0, 0, 64, len(symbols), 1, 0, 0, 24)
+    rows += [row] * (sections - 2)
     return bytes(head) + symbols + strings + b"".join(rows)
 
 
@@ -345,8 +345,8 @@ def _host(data: bytes) -> Reading:
 def _elf_of(count: int, kind: int, rest: bytes, *, link: int = 0, info: int = 0) -> bytes:
     at = 64 + 64 * (count + 2)
     first = _section(0, size=count + 2) + _section(3, offset=at, size=len(rest))
-    one = _section(kind, offset=at, size=len(rest), link=link, info=info)
-    return _elf(1, first + one * count, rest=rest)
+    row = _section(kind, offset=at, size=len(rest), link=link, info=info)
+    return _elf(1, first + row * count, rest=rest)
 
 
 @attack
@@ -610,18 +610,18 @@ def pylock_of_extras_times_packages(folder: Path) -> Reading:
 
 @attack
 def uv_lock_of_edges_times_packages(folder: Path) -> Reading:
-    one = "[[package]]\nname = 'a'\nversion = '{}'\n"
+    package = "[[package]]\nname = 'a'\nversion = '{}'\n"
     root = "[[package]]\nname = 'r'\nsource = {virtual = '.'}\ndependencies = ["
     text = "version = 1\n" + root + "{name = 'a'}," * 3_000 + "]\n"
-    text += "".join(one.format(n) for n in range(3_000))
+    text += "".join(package.format(n) for n in range(3_000))
     return _target(folder, "uv.lock", text.encode())
 
 
 @attack
 def poetry_lock_of_markers(folder: Path) -> Reading:
     marker = " or ".join(f"python_version < '{n}'" for n in range(300))
-    one = f'[[package]]\nname = "nvidia-nvjitlink"\nversion = "13.0"\nmarkers = "{marker}"\n'
-    text = one * 25 + '[metadata]\nlock-version = "2.1"\n'
+    package = f'[[package]]\nname = "nvidia-nvjitlink"\nversion = "13.0"\nmarkers = "{marker}"\n'
+    text = package * 25 + '[metadata]\nlock-version = "2.1"\n'
     return _target(folder, "poetry.lock", text.encode())
 
 

@@ -126,7 +126,7 @@ def library(
         functions = "".join(f"void {text}(void) {{}}\n" for text in imports)
         stubs.append(build(folder / "stubs" / name, source=functions))
     source = "".join(f"void {each_import}(void);\n" for each_import in imports)
-    source += "void x(void) {" + "".join(f"{one}();" for one in imports) + "}\n"
+    source += "void x(void) {" + "".join(f"{name}();" for name in imports) + "}\n"
     source += "".join(f'const char *n{i} = "{each_text}";\n' for i, each_text in enumerate(opens))
     return build(folder / "libx.so", needs=stubs, runpath=runpath, source=source).read_bytes()
 

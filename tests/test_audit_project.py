@@ -209,8 +209,8 @@ def test_without_a_policy_what_no_target_changes_is_found(
     assert (result["target"], result["verdict"]) == ("any target", "fail")
     assert [each_value["rule"] for each_value in result["findings"]] == ["BLD-01"]
     assert f"{Path(WHEEL).name} on any target<" in (project.folder / "a.html").read_text("utf-8")
-    (one,) = json.loads((project.folder / "a.sarif").read_text("utf-8"))["runs"][0]["results"]
-    assert one["ruleId"] == "BLD-01"
+    (failure,) = json.loads((project.folder / "a.sarif").read_text("utf-8"))["runs"][0]["results"]
+    assert failure["ruleId"] == "BLD-01"
     assert (project.folder / "a.txt").read_text("utf-8").startswith(f"::error file={WHEEL},")
 
 

@@ -29,18 +29,18 @@ def targets() -> list[str]:
 def sample(folder: str, release: str) -> Path:
     """The sample of a release for lto_80 that the table was measured with."""
     scrambled = folder == "fatbin-ltoir/"
-    for one in samples.GOOD:
-        named = one.name.startswith(folder) and "linked" not in one.name
-        images = one.images
+    for candidate in samples.GOOD:
+        named = candidate.name.startswith(folder) and "linked" not in candidate.name
+        images = candidate.images
         if (
             named
-            and "nvjitlink" not in one.name
+            and "nvjitlink" not in candidate.name
             and len(images) == 1
             and images[0]["arch"] == "lto_80"
             and images[0].get("scrambled", False) == scrambled
             and images[0]["made_by"] == [release]
         ):
-            return one.path
+            return candidate.path
     raise AssertionError(release)
 
 

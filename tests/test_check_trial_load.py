@@ -41,8 +41,8 @@ DISAGREES = "TRIAL-DISAGREES"
 
 def outcome(row: Mapping[str, Any], *, loading: str = "eagerly") -> TrialOutcome:
     """A recorded answer as a trial gives it; those were of eager loads."""
-    said = f"error {row.get('code')}" if row.get("code") else ""
-    return TrialOutcome("driver of CUDA 13.0", row["outcome"], reason=said, loading=loading)
+    reason = f"error {row.get('code')}" if row.get("code") else ""
+    return TrialOutcome("driver of CUDA 13.0", row["outcome"], reason=reason, loading=loading)
 
 
 def tried(place: str, answer: TrialOutcome) -> ModuleVerdict:

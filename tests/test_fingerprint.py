@@ -66,9 +66,9 @@ def test_another_target_makes_another_fingerprint() -> None:
 
 
 def test_a_finding_about_the_target_has_no_member() -> None:
-    one = finding(Verdict.OK, "loading it can't be judged", rule="TGT-01", example=None)
-    assert identity("dist/x-1.0-py3-none-any.whl::libx.so", "prod", one).member == ""
-    assert identity("dist/x-1.0-py3-none-any.whl::libx.so", "prod", one).distribution == "x"
+    problem = finding(Verdict.OK, "loading it can't be judged", rule="TGT-01", example=None)
+    assert identity("dist/x-1.0-py3-none-any.whl::libx.so", "prod", problem).member == ""
+    assert identity("dist/x-1.0-py3-none-any.whl::libx.so", "prod", problem).distribution == "x"
 
 
 def test_a_fingerprint_is_the_same_in_every_version_of_this_program() -> None:
@@ -121,11 +121,11 @@ def test_versions_leave_the_names_of_members(name: str, left: str) -> None:
 
 def test_a_package_in_a_package_goes_by_its_name() -> None:
     place = Place("bundle.tar").member("wheels/x-1.0-py3-none-any.whl").member("libx.so.1")
-    one = finding(Verdict.FAIL, example=place)
-    assert identity("bundle.tar", "prod", one).member == "x::libx.so"
+    problem = finding(Verdict.FAIL, example=place)
+    assert identity("bundle.tar", "prod", problem).member == "x::libx.so"
 
 
 def test_any_name_has_a_fingerprint() -> None:
-    one = finding(Verdict.FAIL, HOSTILE, rule=HOSTILE, example=Place(HOSTILE, (HOSTILE, "")))
-    assert len(fingerprint(HOSTILE, HOSTILE, one)) == 32
-    assert len(fingerprint("", "", one)) == 32
+    problem = finding(Verdict.FAIL, HOSTILE, rule=HOSTILE, example=Place(HOSTILE, (HOSTILE, "")))
+    assert len(fingerprint(HOSTILE, HOSTILE, problem)) == 32
+    assert len(fingerprint("", "", problem)) == 32

@@ -192,12 +192,12 @@ def ignore(path: str = "*", target: str = "*") -> Ignore:
 
 
 def test_what_is_below_fail_on_passes_and_the_rest_counts() -> None:
-    one = result(finding(Verdict.FAIL), finding(Verdict.UNKNOWN), finding(Verdict.JIT))
-    said = audited(one, policy_with(fail_on=Verdict.UNKNOWN), Baseline())
+    judged = result(finding(Verdict.FAIL), finding(Verdict.UNKNOWN), finding(Verdict.JIT))
+    decided = audited(judged, policy_with(fail_on=Verdict.UNKNOWN), Baseline())
     counts, passes = Standing.COUNTS, Standing.PASSES
-    assert [each.standing for each in said.assessed] == [counts, counts, passes]
-    assert [each.level for each in said.result.findings] == ["error", "error", "warning"]
-    assert said.failed
+    assert [each.standing for each in decided.assessed] == [counts, counts, passes]
+    assert [each.level for each in decided.result.findings] == ["error", "error", "warning"]
+    assert decided.failed
 
 
 @pytest.mark.parametrize(
@@ -214,32 +214,32 @@ def test_what_is_below_fail_on_passes_and_the_rest_counts() -> None:
     ],
 )
 def test_an_ignore_names_the_artifact_or_a_file_in_it(pattern: str, covered: bool) -> None:
-    said = audited(result(finding(Verdict.FAIL)), policy_with(ignore(pattern)), Baseline())
-    assert said.failed is not covered
-    assert said.result.verdict is Verdict.FAIL  # it fails there all the same
+    decided = audited(result(finding(Verdict.FAIL)), policy_with(ignore(pattern)), Baseline())
+    assert decided.failed is not covered
+    assert decided.result.verdict is Verdict.FAIL  # it fails there all the same
 
 
 def test_what_does_not_count_says_why_in_its_remedy() -> None:
-    one = replace(finding(Verdict.FAIL), remedy="add SASS")
-    said = audited(result(one), policy_with(ignore()), Baseline())
-    assert said.checked == result(one)
-    (told,) = said.result.findings
-    assert (told.level, told.verdict) == (Level.NOTE, Verdict.FAIL)
-    assert told.remedy == "ignored until 2026-11-21 (x); by then: add SASS"
-    known = Baseline("known.json", {said.assessed[0].fingerprint: Verdict.FAIL})
-    (told,) = audited(result(one), policy_with(), known).result.findings
-    assert told.remedy == "known (known.json); in the end: add SASS"
+    judged = replace(finding(Verdict.FAIL), remedy="add SASS")
+    decided = audited(result(judged), policy_with(ignore()), Baseline())
+    assert decided.checked == result(judged)
+    (shown,) = decided.result.findings
+    assert (shown.level, shown.verdict) == (Level.NOTE, Verdict.FAIL)
+    assert shown.remedy == "ignored until 2026-11-21 (x); by then: add SASS"
+    known = Baseline("known.json", {decided.assessed[0].fingerprint: Verdict.FAIL})
+    (shown,) = audited(result(judged), policy_with(), known).result.findings
+    assert shown.remedy == "known (known.json); in the end: add SASS"
 
 
 def test_a_baseline_takes_up_nothing_that_is_ignored_for_a_while() -> None:
-    said = audited(result(finding(Verdict.FAIL)), policy_with(ignore()), Baseline())
-    assert said.not_ignored().findings == ()
+    decided = audited(result(finding(Verdict.FAIL)), policy_with(ignore()), Baseline())
+    assert decided.not_ignored().findings == ()
 
 
 def test_an_ignore_may_be_for_one_target() -> None:
-    one = result(finding(Verdict.FAIL))
-    assert not audited(one, policy_with(ignore(target="ed*")), Baseline()).failed
-    assert audited(one, policy_with(ignore(target="prod")), Baseline()).failed
+    judged = result(finding(Verdict.FAIL))
+    assert not audited(judged, policy_with(ignore(target="ed*")), Baseline()).failed
+    assert audited(judged, policy_with(ignore(target="prod")), Baseline()).failed
 
 
 def test_an_ignore_that_nothing_needs_is_told() -> None:

@@ -101,8 +101,8 @@ def test_levels_become_error_warning_and_notice_loudest_first() -> None:
 
 def test_percent_comma_colon_and_line_breaks_are_escaped() -> None:
     # The toolkit's own rules: %25 %0D %0A in messages; %3A and %2C in properties too.
-    one = finding(Verdict.FAIL, "100%: a, b", rule="X,1:2%", example=None, remedy="", count=0)
-    (line,) = lines_of([PROD, result(Verdict.FAIL, PROD, path="a,b:c%.so", findings=(one,))])
+    problem = finding(Verdict.FAIL, "100%: a, b", rule="X,1:2%", example=None, remedy="", count=0)
+    (line,) = lines_of([PROD, result(Verdict.FAIL, PROD, path="a,b:c%.so", findings=(problem,))])
     assert line == "::error file=a%2Cb%3Ac%25.so,title=X%2C1%3A2%25::100%25: a, b%0AOn: prod"
 
 
@@ -198,5 +198,5 @@ def test_a_summary_fits_in_what_github_takes() -> None:
 def _long_names(number: int) -> Iterable[Result]:
     for n in range(number):
         place = Place(f"{'x' * 700}{n}.so")
-        one = finding(Verdict.FAIL, f"wrong {n}", example=place)
-        yield result(Verdict.FAIL, PROD, H100, path=place.path, findings=(one,))
+        problem = finding(Verdict.FAIL, f"wrong {n}", example=place)
+        yield result(Verdict.FAIL, PROD, H100, path=place.path, findings=(problem,))

@@ -52,10 +52,10 @@ def test_columns_that_do_not_fit_make_a_second_table() -> None:
 
 def test_json_lays_out_its_results() -> None:
     value = valid_json(written("json", REPORT, [LINKS, LOADS]))
-    for one, drawn in zip(value["grids"], (LINKS, LOADS), strict=True):
-        valueses = [[value["results"][index]["verdict"] for index in row] for row in one["cells"]]
+    for grid, drawn in zip(value["grids"], (LINKS, LOADS), strict=True):
+        valueses = [[value["results"][index]["verdict"] for index in row] for row in grid["cells"]]
         assert valueses == [[str(cell.verdict) for cell in row] for row in drawn.cells]
-        assert (one["rows"], one["columns"]) == (list(drawn.rows), list(drawn.columns))
+        assert (grid["rows"], grid["columns"]) == (list(drawn.rows), list(drawn.columns))
     assert len(value["targets"]) == 7
     assert sum(value["summary"]["verdicts"].values()) == 7 * 7
 

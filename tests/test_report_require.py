@@ -210,12 +210,12 @@ def test_nothing_but_errors_is_an_error() -> None:
 def test_hostile_names_do_nothing(form: str) -> None:
     place = Place(HOSTILE, (HOSTILE,), 1)
     asked = Asked(HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, 1, place)
-    one = required(
+    hostile = required(
         path=HOSTILE,
         asked=(asked,),
         lines=(PasteLine(HOSTILE, HOSTILE, HOSTILE),),
         link_options=(HOSTILE,),
     )
-    text = written(form, REPORT, [one], Options(width=80, why=True))
+    text = written(form, REPORT, [hostile], Options(width=80, why=True))
     assert not set(text) & set("\x1b\r\u202e\udcff")
     assert str(LIBRARY) not in text

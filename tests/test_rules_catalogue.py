@@ -198,9 +198,9 @@ def test_no_requirement_has_an_empty_part_and_each_belongs_to_its_rule() -> None
         loading(*sample("objects/nvcc-13.0-plain.o"), on="sm_120"),
     ]
     for subject in subjects:
-        for one in RULES:
-            for found in one.requirements(subject):
-                assert found.rule == one.id
+        for each_rule in RULES:
+            for found in each_rule.requirements(subject):
+                assert found.rule == each_rule.id
                 parts = (found.subject, found.consequence, found.remedy, found.evidence)
                 assert all(parts)
                 assert not any(part.endswith(".") for part in parts)

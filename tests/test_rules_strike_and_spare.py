@@ -163,8 +163,8 @@ def test_two_definitions_and_none_at_all_are_told_of_one_link(tmp_path: Path) ->
     def verdicts(names: str, linker: str) -> dict[str, str]:
         paths = [str(tmp_path / f"{name}.ptx") for name in names]
         (result,) = ltocompat.check(paths, [f"nvjitlink={linker},gpu=sm_80"], together=True)
-        told = {finding.rule: str(finding.verdict) for finding in result.findings}
-        return {rule: told[rule] for rule in ("BLD-09", "BLD-10") if rule in told}
+        of_rules = {finding.rule: str(finding.verdict) for finding in result.findings}
+        return {rule: of_rules[rule] for rule in ("BLD-09", "BLD-10") if rule in of_rules}
 
     assert verdicts("ab", "12.5") == {"BLD-09": "fail"}
     assert verdicts("ab", "12.6") == {"BLD-09": "undocumented"}

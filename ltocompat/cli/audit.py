@@ -9,9 +9,9 @@ import typer
 
 from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import (
-    FAIL_ON,
     AllowEmpty,
     Beside,
+    FailOnOrPolicy,
     FindingFormat,
     InstallLinkers,
     NoCache,
@@ -75,16 +75,7 @@ def audit(
     verbose: Verbose = False,
     allow_empty: AllowEmpty = False,
     strict: Strict = False,
-    fail_on: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join(FAIL_ON),
-            envvar="LTOCOMPAT_FAIL_ON",
-            show_envvar=False,
-            help="The mildest verdict that ends in exit code 1 (default: the policy's, else fail).",
-            autocompletion=lambda: list(FAIL_ON),
-        ),
-    ] = None,
+    fail_on: FailOnOrPolicy = None,
     form: FindingFormat = None,
 ) -> int:
     """Hold packages against the project's policy before a release.

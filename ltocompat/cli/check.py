@@ -9,10 +9,10 @@ import typer
 
 from ltocompat.cli.formats import in_format
 from ltocompat.cli.options import (
-    FAIL_ON,
     AllowEmpty,
     Beside,
     DeployTargets,
+    FailOn,
     FindingFormat,
     InstallLinkers,
     NoCache,
@@ -76,16 +76,7 @@ def check(
     verbose: Verbose = False,
     allow_empty: AllowEmpty = False,
     strict: Strict = False,
-    fail_on: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join(FAIL_ON),
-            envvar="LTOCOMPAT_FAIL_ON",
-            show_envvar=False,
-            help="The mildest verdict that ends in exit code 1 (default: fail).",
-            autocompletion=lambda: list(FAIL_ON),
-        ),
-    ] = None,
+    fail_on: FailOn = None,
     form: FindingFormat = None,
 ) -> int:
     """Judge whether device code links and loads where it goes.

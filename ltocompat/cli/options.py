@@ -182,6 +182,21 @@ Strict = Annotated[
 ]
 
 
+def _fail_on_option(default: str) -> Any:  # noqa: ANN401 - typer says no type of its options
+    return typer.Option(
+        "--fail-on",
+        metavar="|".join(FAIL_ON),
+        envvar="LTOCOMPAT_FAIL_ON",
+        show_envvar=False,
+        help=f"The mildest verdict that ends in exit code 1 (default: {default}).",
+        autocompletion=lambda: list(FAIL_ON),
+    )
+
+
+FailOn = Annotated[str | None, _fail_on_option("fail")]
+FailOnOrPolicy = Annotated[str | None, _fail_on_option("the policy's, else fail")]
+
+
 def choose(option: str, value: str, valid: Iterable[str]) -> str:
     """``value``, when it is one of ``valid``.
 

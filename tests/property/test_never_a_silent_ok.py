@@ -109,10 +109,10 @@ def test_what_is_named_itself_is_refused_with_or_without_kernels(
 @settings(deadline=None, max_examples=200)
 @given(st.sampled_from(MODULES), st.sampled_from(MODULES), TARGETS, PLACES)
 def test_without_kernels_a_module_harms_nobody_beside_others_that_serve(
-    one: ModuleGroup, other: ModuleGroup, target: Target, where: str
+    group: ModuleGroup, other: ModuleGroup, target: Target, where: str
 ) -> None:
     # Registered in a host file beside others, neither of both harmed the program.
-    serving = with_kernels(placed(one, "registered"), True)
+    serving = with_kernels(placed(group, "registered"), True)
     beside = with_kernels(placed(other, where), False)
     alone, both = judged([serving], target), judged([serving, beside], target)
     if alone.coverage.served and where != "named":

@@ -124,7 +124,7 @@ def test_a_device_link_is_judged_as_it_ends_or_what_is_hidden_is_told(
 
 
 @settings(max_examples=100, deadline=None)
-@given(LINKS.filter(lambda each: any(one.taken for one in each)))
+@given(LINKS.filter(lambda each: any(item.taken for item in each)))
 def test_a_trial_of_all_inputs_leaves_nothing_open(given_objects: list[Object]) -> None:
     """Where nothing is for the target there is nothing to ask."""
     if links(given_objects):
