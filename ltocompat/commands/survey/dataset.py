@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from msgspec import Struct, convert, json, structs
 
-from ltocompat.commands.survey.extra import parquet
+from ltocompat.commands.survey.extra import extra
 from ltocompat.commands.survey.tables import SCHEMA_VERSION, TABLES, Row, Surveyed, columns
 from ltocompat.model.errors import UnreadableInput, UsageError
 
@@ -112,7 +112,7 @@ class Dataset:
         Raises:
             UnreadableInput: a file of it can't be read.
         """
-        arrow, pq = parquet()
+        arrow, pq = extra("pyarrow"), extra("pyarrow.parquet")
         names = None if wanted is None else list(wanted)
         parts = []
         for part in _parts(self.folder):
@@ -185,7 +185,7 @@ class DatasetWriter:
         rows: int = 200_000,
         distributions: int = 1_000,
     ) -> None:
-        parquet()  # whoever lacks it is told before any work is done
+        extra("pyarrow.parquet")  # whoever lacks it is told before any work is done
         self.folder = folder
         self._most = rows, distributions
         self._oldest = time.monotonic()
@@ -264,7 +264,7 @@ class DatasetWriter:
 
 def arrow_schema(name: str) -> pa.Schema:
     """The Arrow schema of a table, with the meaning of each column and the schema's version."""
-    arrow, _ = parquet()
+    arrow = extra("pyarrow")
     types = {
         str: arrow.string(),
         int: arrow.int64(),
@@ -288,7 +288,7 @@ def write_table(path: str, name: str, rows: Iterable[Row]) -> None:
         name: one of ``TABLES``.
         rows: its rows.
     """
-    arrow, pq = parquet()
+    arrow, pq = extra("pyarrow"), extra("pyarrow.parquet")
     values = [structs.asdict(row) for row in rows]
     table = arrow.Table.from_pylist(values, schema=arrow_schema(name))
     part = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}")

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ltocompat.commands.survey.distribution import Distribution, Measures
-from ltocompat.commands.survey.extra import dask_library
+from ltocompat.commands.survey.extra import extra
 from ltocompat.commands.survey.rows import RowMaker
 from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.commands.survey.task import TaskOptions, survey_distribution
@@ -87,7 +87,7 @@ class OnDask:
         Raises:
             LtocompatError: the cluster is gone.
         """
-        _, distributed = dask_library()
+        distributed = extra("distributed")
         done = distributed.as_completed(loop=self._client.loop)
         waiting: dict[str, Distribution] = {}
         for distribution in distributions:
@@ -145,7 +145,7 @@ class OnDask:
             raise LtocompatError(
                 "the cluster is gone; run the same command again, which goes on from here"
             )
-        _, distributed = dask_library()
+        distributed = extra("distributed")
         raised = future.exception()
         if isinstance(raised, distributed.KilledWorker):
             reason = (
@@ -224,7 +224,7 @@ def _is_loopback(host: str) -> bool:
 @contextlib.contextmanager
 def _connected(address: str) -> Iterator[Any]:
     """A client of a cluster; Dask's own configuration says which certificates it has."""
-    _, distributed = dask_library()
+    distributed = extra("distributed")
     try:
         client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, TypeError, ValueError) as error:
@@ -239,7 +239,7 @@ def _connected(address: str) -> Iterator[Any]:
 @contextlib.contextmanager
 def _local_cluster(workers: int, *, dashboard: bool) -> Iterator[Any]:
     """Workers on this machine that nobody but their own user can reach: by TLS on the loopback."""
-    dask, distributed = dask_library()
+    dask, distributed = extra("dask"), extra("distributed")
     settings = {
         # A task is sent to a worker that is free, so that only its own death counts against it.
         "distributed.scheduler.worker-saturation": 1.0,

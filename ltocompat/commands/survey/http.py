@@ -19,7 +19,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from msgspec import Struct
 
-from ltocompat.commands.survey.extra import http_library
+from ltocompat.commands.survey.extra import extra
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import GIB, MIB
 from ltocompat.model.version import VERSION
@@ -252,7 +252,7 @@ class Http:
         Raises:
             FetchFailed: there is none.
         """
-        library = http_library()
+        library = extra("urllib3")
         sent = dict(headers) | {"User-Agent": _AGENT}
         credentials = self._credentials.get(_host(url))
         if credentials is not None:
@@ -285,7 +285,7 @@ class Http:
             FetchFailed: it is longer than it may be.
             _Cut: it breaks off, or comes too slowly.
         """
-        library = http_library()
+        library = extra("urllib3")
         announced = answer.headers.get("Content-Length", "")
         expected = int(announced) if announced.isascii() and announced.isdecimal() else most
         if announced and expected > most:
@@ -321,7 +321,7 @@ class Http:
     def _pool(self, url: str) -> Any:  # noqa: ANN401 - urllib3's own
         proxy = self._proxy(url)
         if proxy not in self._pools:
-            library = http_library()
+            library = extra("urllib3")
             options: dict[str, Any] = {
                 "num_pools": 4,
                 "maxsize": self._connections,
@@ -346,7 +346,7 @@ class Http:
 @functools.cache
 def _retry_class() -> Any:  # noqa: ANN401 - urllib3's own
     """urllib3's way to try again, but that no server keeps us waiting for hours."""
-    library = http_library()
+    library = extra("urllib3")
 
     class PatientRetry(library.Retry):  # type: ignore[misc, name-defined]
         def get_retry_after(self, response: Any) -> float | None:  # noqa: ANN401
