@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from fuzz.fuzz import FOUND, TARGETS, Task, work
 from fuzz.mutate import Material, mutated
+from fuzz.put_back import BUGS, PROJECT
 from fuzz.readers import MACHINE, machine_in, seeds
 from fuzz.structure import FORMS, WRAPPERS, fields_of, forms_of
 from fuzz.watch import Watch
@@ -139,7 +140,15 @@ def test_lines_that_grow_together_show_what_each_pair_of_them_costs() -> None:
 def test_memory_is_counted_from_what_the_process_has_now() -> None:
     with Watch() as watch:
         assert watch.failure(lambda _: b"x" * (80 << 20), b"") is None
+        assert watch.failure(lambda _: None, b"x" * (200 << 20)) is None
         assert watch.failure(lambda _: b"x" * (120 << 20), b"") == "too much memory"
+
+
+def test_mended_bugs_can_still_be_put_back() -> None:
+    for bug in BUGS:
+        text = (PROJECT / "ltocompat" / bug.file).read_text("utf-8")
+        for new, _ in bug.changes:
+            assert new in text, f"{bug.name}: {bug.file} has no {new!r}"
 
 
 def test_every_wrapper_is_a_container_that_is_entered() -> None:

@@ -2,7 +2,8 @@
 
 ``python tests/fuzz/put_back.py --minutes 10 [--only pax] [--jobs 2]``: each bug is a small
 substitution in a copy of the project, which asserts that it applies; the target that reads there is
-fuzzed until its first find. No case that was kept is an input, so that nothing leads there.
+fuzzed until its first find. No case that was kept is an input, so that nothing leads there. A find
+counts where the project without the bug reads the same input in peace; else it is a new one, and kept.
 """
 
 from __future__ import annotations
@@ -19,6 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROJECT = Path(__file__).parent.parent.parent
+for place in (PROJECT, PROJECT / "tests"):
+    sys.path.insert(0, str(place))
+
+from fuzz.fuzz import FOUND, TARGETS, keep  # noqa: E402 - beside this file
+from fuzz.watch import Watch  # noqa: E402
+
 _LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "found", "docs", "benchmarks", "oracle")
 
 
@@ -144,13 +151,31 @@ def put_back(bug: Bug, folder: Path) -> None:
     path.write_text(text, "utf-8")
 
 
-def found_after(bug: Bug, minutes: float, seed: int) -> tuple[float, float, str | None]:
-    """Minutes of wall clock and of CPU until the first find, and what it is; None for none."""
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What came of looking for a bug.
+
+    Attributes:
+        minutes: of wall clock.
+        cpu: minutes of CPU.
+        what: is wrong; None where nothing was found.
+        data: with which it is.
+    """
+
+    minutes: float
+    cpu: float
+    what: str | None = None
+    data: bytes = b""
+
+
+def search(bug: Bug, minutes: float, seed: int) -> Search:
+    """Fuzz a copy of the project with the bug until the first find."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         put_back(bug, folder)
+        found = folder / "found"
         words = ["--only", bug.target, "--minutes", str(minutes), "--jobs", "1", "--first"]
-        words += ["--seed", str(seed), "--found", str(folder / "found")]
+        words += ["--seed", str(seed), "--found", str(found)]
         begun = time.monotonic()
         with open(folder / "output", "w+", encoding="utf-8") as output:
             process = subprocess.Popen(
@@ -159,13 +184,31 @@ def found_after(bug: Bug, minutes: float, seed: int) -> tuple[float, float, str 
                 stderr=output,
                 env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
             )
-            _, _, used = os.wait4(process.pid, 0)
+            _, status, used = os.wait4(process.pid, 0)
             process.returncode = 0  # it was waited for
             output.seek(0)
-            lines = [line for line in output if line.startswith(f"{bug.target}: ")]
+            text = output.read()
         spent, cpu = (time.monotonic() - begun) / 60, (used.ru_utime + used.ru_stime) / 60
-    what = lines[0].removeprefix(f"{bug.target}: ").partition(": kept")[0] if lines else None
-    return spent, cpu, what
+        kept = next(found.iterdir(), None) if found.is_dir() else None
+        if kept is None and status:
+            raise RuntimeError(f"the fuzzer of {bug.name!r} ended by an error: {text[-2000:]}")
+        if kept is None:
+            return Search(spent, cpu)
+        line = next(line for line in text.splitlines() if line.startswith(f"{bug.target}: "))
+        what = line.removeprefix(f"{bug.target}: ").partition(": kept")[0]
+        return Search(spent, cpu, what, kept.read_bytes())
+
+
+def is_of(bug: Bug, data: bytes) -> bool:
+    """Whether the project without the bug reads these bytes in peace; if not, they are kept."""
+    target = TARGETS[bug.target]
+    with Watch() as watch:
+        other = watch.failure(target.read, data, target.seconds)
+    if other is not None:
+        print(
+            f"{bug.target}: {other} without the bug, too: kept as {keep(bug.target, data, FOUND)}"
+        )
+    return other is None
 
 
 def main() -> int:
@@ -179,11 +222,13 @@ def main() -> int:
     bugs = [bug for bug in BUGS if not words.only or words.only in bug.name]
     missed = 0
     with ThreadPoolExecutor(words.jobs) as pool:
-        results = pool.map(lambda bug: found_after(bug, words.minutes, words.seed), bugs)
-        for bug, (spent, cpu, what) in zip(bugs, results, strict=True):
+        searches = pool.map(lambda bug: search(bug, words.minutes, words.seed), bugs)
+        for bug, found in zip(bugs, searches, strict=True):
+            what = found.what if found.what and is_of(bug, found.data) else None
             missed += what is None
-            told = f"{what or 'not found'}: {spent:.1f} minutes, {cpu:.1f} of CPU"
+            told = f"{what or 'not found'}: {found.minutes:.1f} minutes, {found.cpu:.1f} of CPU"
             print(f"{bug.name} ({bug.target}): {told}", flush=True)
+    print(f"{len(bugs) - missed} of {len(bugs)} found")
     return 1 if missed > 2 else 0
 
 

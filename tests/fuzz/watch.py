@@ -38,6 +38,7 @@ class Watch:
 
     def __init__(self) -> None:
         self._armed = 0.0
+        self._least = 0
         self.spent = 0.0
         self._before = ExitStack()
 
@@ -48,6 +49,7 @@ class Watch:
         self._before.callback(signal.signal, signal.SIGVTALRM, handler)
         self._before.callback(faulthandler.cancel_dump_traceback_later)
         _forget_highest()
+        self._least = _highest()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -67,7 +69,7 @@ class Watch:
         if now - self._armed > 1:
             faulthandler.dump_traceback_later(_ENDLESS, exit=True)
             self._armed = now
-        before = _highest()
+        before = self._memory()
         start = time.process_time()
         what = self._read(read, data, seconds)
         spent = time.process_time() - start
@@ -76,13 +78,18 @@ class Watch:
             what = self._read(read, data, seconds)
             spent = time.process_time() - start
             what = what or ("too long" if spent > seconds else None)
-        taken = _highest() - before
-        if taken > _SOME:  # else what the next one takes below it would not be seen
-            _forget_highest()
-        if taken > MEMORY:
+        if _highest() - before > MEMORY:
             what = what or "too much memory"
         self.spent = spent
         return what
+
+    def _memory(self) -> int:
+        """What the process has, bytes; a peak, such as of who made the input, is forgotten."""
+        if _highest() - self._least > _SOME:
+            _forget_highest()
+        highest = _highest()
+        self._least = min(self._least, highest)
+        return highest
 
     def _read(self, read: Callable[[bytes], object], data: bytes, seconds: float) -> str | None:
         streams = sys.stdout, sys.stderr
