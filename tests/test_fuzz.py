@@ -50,6 +50,8 @@ def breaks(data: bytes) -> None:
         print("hello")
     if data.startswith(b"m"):
         b"x" * (300 << 20)
+    if data.startswith(b"o"):
+        os.open(os.devnull, os.O_RDONLY)
     while data.startswith(b"e"):
         pass
 
@@ -61,6 +63,7 @@ def breaks(data: bytes) -> None:
         (b"x", "KeyError at test_fuzz.py:"),
         (b"p", "output: hello"),
         (b"m", "too much memory"),
+        (b"o", "a file is left open"),
         (b"e", "too long"),
     ],
 )

@@ -3,7 +3,7 @@
 ``python tests/fuzz/put_back.py --minutes 10 [--only pax] [--jobs 2]``: each bug is a small
 substitution in a copy of the project, which asserts that it applies; the target that reads there is
 fuzzed until its first find. No case that was kept is an input, so that nothing leads there. A find
-counts where the project without the bug reads the same input in peace; else it is a new one, and kept.
+counts where the project without the bug reads the same input in peace; else it is new, and kept.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ BUGS = (
         "a temporary file that is left open",
         "compressed",
         "files/archives/spool.py",
-        (("        self.stream.close()\n", "        pass\n"),),
+        (("        os.close(self.descriptor)\n", "        pass\n"),),
     ),
     Bug(
         "a link of a machine that leads to itself",

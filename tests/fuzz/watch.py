@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
+import os
 import resource
 import signal
 import sys
@@ -69,7 +71,7 @@ class Watch:
         if now - self._armed > 1:
             faulthandler.dump_traceback_later(_ENDLESS, exit=True)
             self._armed = now
-        before = self._memory()
+        before, free = self._memory(), _first_free()
         start = time.process_time()
         what = self._read(read, data, seconds)
         spent = time.process_time() - start
@@ -80,6 +82,7 @@ class Watch:
             what = what or ("too long" if spent > seconds else None)
         if _highest() - before > MEMORY:
             what = what or "too much memory"
+        what = what or _left_open(free)
         self.spent = spent
         return what
 
@@ -149,6 +152,20 @@ def _where(trace: TracebackType | None) -> str:
         places.append((_OURS in path.parents, f"{path.name}:{trace.tb_lineno}"))
         trace = trace.tb_next
     return next((place for ours, place in reversed(places) if ours), places[-1][1])
+
+
+def _first_free() -> int:
+    """The descriptor that the next file gets."""
+    descriptor = os.open(os.devnull, os.O_RDONLY)
+    os.close(descriptor)
+    return descriptor
+
+
+def _left_open(free: int) -> str | None:
+    """Whether a file stays open that nobody refers to."""
+    if _first_free() > free:
+        gc.collect()
+    return "a file is left open" if _first_free() > free else None
 
 
 def _highest() -> int:
