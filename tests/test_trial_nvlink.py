@@ -311,9 +311,9 @@ def refusing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "refused", "cache"),
     [
         ("nvcc-13.5-rdc-axpy.o", True, True),
-        ("nvcc-13.5-rdc-axpy.o", True, False),
-        ("nvcc-13.5-lto.o", True, True),
-        ("libaxpy.a", True, True),
+        pytest.param("nvcc-13.5-rdc-axpy.o", True, False, marks=pytest.mark.slow),
+        pytest.param("nvcc-13.5-lto.o", True, True, marks=pytest.mark.slow),
+        pytest.param("libaxpy.a", True, True, marks=pytest.mark.slow),
         ("nvcc-13.5-plain.o", False, True),  # the runtime loads it: no linker is asked
     ],
 )
