@@ -125,7 +125,12 @@ SIX = ("read", "write", "connect", "shell", "fork", "unlink")
 
 @pytest.mark.parametrize(
     ("mechanisms", "could"),
-    [(BOTH, set()), ((SECCOMP,), set()), ((LANDLOCK,), {"fork"}), ((), set(SIX))],
+    [
+        ((LANDLOCK,), {"fork"}),
+        pytest.param(BOTH, set(), marks=pytest.mark.slow),
+        pytest.param((SECCOMP,), set(), marks=pytest.mark.slow),
+        pytest.param((), set(SIX), marks=pytest.mark.slow),
+    ],
 )
 def test_what_each_mechanism_holds_alone(
     mechanisms: tuple[str, ...], could: set[str], library: Path, secret: Path
