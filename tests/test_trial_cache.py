@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import time
 from collections.abc import Callable
@@ -188,3 +189,26 @@ def test_it_lies_in_the_cache_folder_of_the_user(tmp_path: Path) -> None:
     assert found is not None
     found.keep({question: REFUSED})
     assert list((tmp_path / "ltocompat").glob("trials-*/*"))
+
+
+def _ask_all(folder: str, start: int) -> list[str]:
+    """What one of several processes finds: it keeps what is not there yet."""
+    cache, found = TrialCache(folder, SEAL), []
+    for number in [*range(start, 60), *range(start)]:
+        question = Question.of(LINKER, request(b"code %d" % number))
+        answer = TrialOutcome("nvJitLink 13.3.33", "refused", None, f"a.so@0x40: {number}")
+        if cache.get(question) is None:
+            cache.keep({question: answer})
+        kept = cache.get(question)
+        found.append(f"{number}: {kept.reason if kept else None}")
+    return sorted(found)
+
+
+@pytest.mark.slow
+def test_eight_processes_share_the_cache_and_have_the_same_answers(tmp_path: Path) -> None:
+    folder = str(tmp_path / "trials")
+    with multiprocessing.get_context("spawn").Pool(8) as pool:
+        starts = [(folder, 7 * number) for number in range(8)]
+        found = pool.starmap(_ask_all, starts, chunksize=1)
+    assert found == [sorted(f"{number}: a.so@0x40: {number}" for number in range(60))] * 8
+    assert _ask_all(folder, 0) == found[0]

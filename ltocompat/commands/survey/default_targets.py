@@ -1,55 +1,49 @@
-"""The deploy targets of a survey that names none: driver branches with the GPUs of their time."""
+"""The deploy targets of a survey that names none: driver branches with the GPUs of their time.
+
+Which numbers a driver has and which branches run a GPU is in our tables of facts, a source a row.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ltocompat.facts.drivers import driver_releases, toolkit_drivers
+from ltocompat.facts.gpus import find_gpu, sm
 
-class _Branch(NamedTuple):
-    """A driver branch: its newest driver that is known by number, else the branch."""
-
-    number: int
-    linux: str
-    windows: str
-
-
-_BRANCHES = (
-    _Branch(535, "535.104.05", "537.13"),
-    _Branch(550, "550.54.15", "551.78"),
-    _Branch(570, "570.124.06", "572.61"),
-    _Branch(580, "580.159.04", "580"),
-    _Branch(595, "595.58.03", "595"),
-    _Branch(615, "615", "615"),
-)
+# The two that NVIDIA supports for long, the newest, and those that came with CUDA 12.4, 12.8 and
+# 13.2 (drivers.toml): each the first for new PTX versions, two of them for new GPUs.
+_BRANCHES = (535, 550, 570, 580, 595, 615)
 
 
 class _Gpu(NamedTuple):
-    """A GPU, the first and last branch that survey it, and the systems that it is sold for."""
+    """A GPU, and the systems that it is surveyed for."""
 
     name: str
-    first: int = 0
-    last: int = 10_000
     systems: tuple[str, ...] = ("linux", "windows")
 
 
 _ARM = ("linux-aarch64",)
+# A consumer's and a data centre's GPU of each architecture. Of those without a slot (gpus.toml:
+# ``cpu``) the CPU is Arm; B200 and B300 are sold in HGX and DGX servers, whose software is for
+# Linux (NVIDIA, DGX B200 and B300 user guides).
 _GPUS = (
-    _Gpu("gtx1080ti", last=580),
-    _Gpu("v100", last=580),
+    _Gpu("gtx1080ti"),
+    _Gpu("v100"),
     _Gpu("t4"),
-    _Gpu("a100", systems=("linux", "linux-aarch64", "windows")),
+    _Gpu("a100", ("linux", "linux-aarch64", "windows")),
     _Gpu("rtx3090"),
-    _Gpu("l4", systems=("linux", "linux-aarch64", "windows")),
+    _Gpu("l4", ("linux", "linux-aarch64", "windows")),
     _Gpu("rtx4090"),
     _Gpu("h100"),
-    _Gpu("gh200", systems=_ARM),
-    _Gpu("b200", first=570, systems=("linux",)),
-    _Gpu("gb200", first=570, systems=_ARM),
-    _Gpu("rtx5090", first=570),
-    _Gpu("b300", first=580, systems=("linux",)),
-    _Gpu("gb300", first=580, systems=_ARM),
-    _Gpu("gb10", first=580, systems=_ARM),
+    _Gpu("gh200", _ARM),
+    _Gpu("b200", ("linux",)),
+    _Gpu("gb200", _ARM),
+    _Gpu("rtx5090"),
+    _Gpu("b300", ("linux",)),
+    _Gpu("gb300", _ARM),
+    _Gpu("gb10", _ARM),
 )
 
 
@@ -59,18 +53,40 @@ def default_targets(platforms: Iterable[str]) -> tuple[str, ...]:
     Args:
         platforms: those of its tags: ``manylinux_2_28_x86_64``, ``win_amd64``; none: Linux.
     """
-    system = _system(tuple(platforms))
+    return _for_system(_system(tuple(platforms)))
+
+
+@functools.cache
+def _for_system(system: str) -> tuple[str, ...]:
+    """The targets of a system; a survey wants them for each package."""
     prefix = "" if system == "linux" else f"os={system},"
     found = []
     for branch in _BRANCHES:
-        driver = branch.windows if system == "windows" else branch.linux
-        names = [
-            gpu.name
-            for gpu in _GPUS
-            if system in gpu.systems and gpu.first <= branch.number <= gpu.last
-        ]
+        names = [gpu.name for gpu in _GPUS if system in gpu.systems and _runs(branch, gpu.name)]
+        driver = _newest_driver(branch, system)
         found.append(f"{prefix}driver={driver},gpu={'+'.join(names)}")
     return tuple(found)
+
+
+def _newest_driver(branch: int, system: str) -> str:
+    """The newest driver of a branch that is known by number; else the branch.
+
+    Only drivers that came with a toolkit are known for Windows, where they have other numbers.
+    """
+    if system == "windows":
+        rows = toolkit_drivers()
+        known = [r.windows for r in rows if r.windows and (r.linux or "").startswith(f"{branch}.")]
+    else:
+        known = [str(release) for release in driver_releases(branch)]
+    return known[-1] if known else str(branch)
+
+
+def _runs(branch: int, gpu: str) -> bool:
+    """Whether the drivers of a branch run a GPU."""
+    found = sm(find_gpu(gpu).arch.number)
+    if found is None:
+        return False
+    return (found.first_branch or 0) <= branch <= (found.last_branch or branch)
 
 
 def _system(platforms: tuple[str, ...]) -> str:

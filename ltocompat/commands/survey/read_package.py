@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 from collections.abc import Sequence
 
@@ -14,8 +15,10 @@ from ltocompat.model.distribution import Distribution as Package
 from ltocompat.model.image import Host, Module, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.requirement import Required
+from ltocompat.model.target import Target
 from ltocompat.model.verdict import Result
 from ltocompat.model.weight import Weight
+from ltocompat.targets import parse
 
 
 class PackageAnswers(Struct, frozen=True):
@@ -77,7 +80,8 @@ def read_package(
         elif isinstance(record, Skipped):
             skipped.append(record)
     package = reading.distribution
-    goals = targets or default_targets(package.platforms if package is not None else ())
+    platforms = package.platforms if package is not None else ()
+    goals = targets or _parsed(default_targets(platforms))
     return PackageAnswers(
         filename=filename,
         sha256=reading.sha256,
@@ -90,3 +94,9 @@ def read_package(
         results=tuple(reading.check(goals)),
         weight=reading.weigh(),
     )
+
+
+@functools.cache
+def _parsed(spellings: tuple[str, ...]) -> tuple[Target, ...]:
+    """Default targets, which are the same for all packages of a system."""
+    return tuple(parse(list(spellings)))
