@@ -10,6 +10,7 @@ import functools
 import os
 import struct
 import threading
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from ltocompat.model.errors import Malformed, UnreadableInput
@@ -171,7 +172,7 @@ class ByteView:
         return ByteView.of(self.all())
 
 
-def occurrences(needle: bytes, data: bytes) -> list[int]:
+def occurrences(needle: bytes, data: bytes | memoryview) -> list[int]:
     """Offsets of ``needle`` in ``data``, ascending, not overlapping.
 
     It runs without the interpreter's lock. One automaton a needle: with a single pattern the
@@ -181,14 +182,21 @@ def occurrences(needle: bytes, data: bytes) -> list[int]:
     return [at for _, at, _ in _automaton(needle).find_matches_as_indexes(data)]
 
 
-def contains(needle: bytes, data: bytes) -> bool:
-    """Whether ``needle`` is in ``data``: three times as fast as ``in`` where it is in none.
+def offsets(needles: Sequence[bytes], data: bytes) -> Iterator[int]:
+    """Offsets at which one of several needles stands in ``data``, ascending.
 
-    Window by window, since every match of one is listed.
+    They are found window by window, since hostile bytes hold millions.
     """
-    find = _automaton(needle).find_matches_as_indexes
-    view, beyond = memoryview(data), len(needle) - 1
-    return any(find(view[at : at + _WINDOW + beyond]) for at in range(0, len(data), _WINDOW))
+    view, beyond = memoryview(data), max(map(len, needles)) - 1
+    for start in range(0, len(data), _WINDOW):
+        window = view[start : start + _WINDOW + beyond]
+        found = sorted(at for needle in needles for at in occurrences(needle, window))
+        yield from (start + at for at in found if at < _WINDOW)
+
+
+def contains(needle: bytes, data: bytes) -> bool:
+    """Whether ``needle`` is in ``data``: three times as fast as ``in`` where it is not."""
+    return next(offsets((needle,), data), None) is not None
 
 
 @functools.cache

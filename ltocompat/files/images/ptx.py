@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from ltocompat.files.byteview import contains
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import MIB, Budget
@@ -18,6 +19,8 @@ _DIRECTIVES = 512
 # Parameters and an empty body are shorter than this, and a statement than that.
 _BODY = 16 << 10
 _STATEMENT = 256
+_PIECE = 1 << 20
+_LINE_COMMENT = re.compile(rb"//[^\n]*")
 # Of text without anything that is looked for, patterns read at least as much a second.
 SPEED = 16 * MIB
 
@@ -214,6 +217,8 @@ def _all_empty(text: bytes, entries: Sequence[re.Match[bytes]], budget: Budget) 
 
 def without_comments(text: bytes, budget: Budget) -> bytes:
     """The text without comments, in one pass, since hostile text may open a million of them."""
+    if not contains(b"/*", text):
+        return b"".join(_LINE_COMMENT.sub(b"", lines) for lines in _lines(text, budget))
     parts = []
     position = 0
     slash = text.find(b"/")  # PTX has few, and a pattern looks at every byte
@@ -232,3 +237,13 @@ def without_comments(text: bytes, budget: Budget) -> bytes:
         slash = text.find(b"/", position)
     parts.append(text[position:])
     return b"".join(parts)
+
+
+def _lines(text: bytes, budget: Budget) -> Iterator[bytes]:
+    """The text in pieces of many whole lines, with a look at the clock before each."""
+    start = 0
+    while start < len(text):
+        budget.check_time()
+        end = text.find(b"\n", start + _PIECE) + 1 or len(text)
+        yield text[start:end]
+        start = end

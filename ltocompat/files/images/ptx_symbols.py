@@ -9,11 +9,13 @@ uses it; without a link it is a warning.
 from __future__ import annotations
 
 import re
+import string
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
+from ltocompat.files.byteview import offsets
 from ltocompat.files.images.ptx import SPEED
 from ltocompat.model.limits import KIB, Budget
 
@@ -22,7 +24,8 @@ _BEFORE_NAME = 64 * KIB
 
 _IDENTIFIER = rb"[A-Za-z_$%][\w$]*"
 _NAME = re.compile(_IDENTIFIER)
-_FUNC = re.compile(rb"(?:\.(visible|weak|extern)\s+)?\.(func|entry)\b")
+_FUNC = re.compile(rb"\.(func|entry)\b")
+_LINKAGES = (b".visible", b".weak", b".extern")
 _HEAD = re.compile(
     # .attribute(.unified(1, 2)) and .noreturn stand in front of the name, and what is returned.
     rb"(?:\s*+\.noreturn\b|\s*+\.attribute\s*+\((?:[^()]|\([^()]*+\))*+\))*+"
@@ -32,8 +35,9 @@ _END_OF_HEAD = re.compile(rb"[;{]")
 _ALIAS = re.compile(rb"\.alias\s+(" + _IDENTIFIER + rb")\s*,\s*(" + _IDENTIFIER + rb")")
 _VARIABLE = re.compile(rb"\.(visible|weak|common|extern)\s+\.(global|const|shared)\b")
 _BRACKET_OR_STOP = re.compile(rb"[(){}=,;]")
+_IN_NAMES = frozenset(b"$_" + string.ascii_letters.encode() + string.digits.encode())
 
-
+_PERCENT = ord("%")
 _FEW = 16  # names that are searched for one by one
 
 
@@ -90,8 +94,8 @@ def read(text: bytes, budget: Budget) -> PtxSymbols:
     """The symbols of PTX text, of which the comments were taken away."""
     budget.check_call(len(text), SPEED)
     seen: dict[str, dict[str, None]] = {"visible": {}, "weak": {}, "extern": {}, "common": {}}
-    named = budget.timed(_ALIAS.finditer(text))
-    aliases = {alias[1].decode(): alias[2].decode() for alias in named}
+    named = (_ALIAS.match(text, at) for at in budget.timed(offsets((b".alias",), text)))
+    aliases = {alias[1].decode(): alias[2].decode() for alias in named if alias is not None}
     functions = tuple(_functions(text, budget))
     for function in functions:
         if function.linkage in ("visible", "weak") and (function.body or function.name in aliases):
@@ -150,11 +154,17 @@ def _occurrences(text: bytes, name: bytes, budget: Budget) -> Iterator[int]:
     """Where a text has a name, as a whole word."""
     line, at = 0, text.find(name)
     while at >= 0:
-        start = text.rfind(b"\n", line, at) + 1 or line
-        line = text.find(b"\n", at) + 1 or len(text)
-        words = budget.timed(_NAME.finditer(text, start, line))
-        yield from (word.start() for word in words if word[0] == name)
-        at = text.find(name, line)
+        budget.check_time()
+        end = at + len(name)
+        if at == 0 or not (text[at - 1] in _IN_NAMES or text[at - 1] == _PERCENT):
+            if end == len(text) or text[end] not in _IN_NAMES:
+                yield at
+        else:  # what stands in front may be digits, say, and no part of it: the rest of the line
+            start = text.rfind(b"\n", line, at) + 1 or line
+            line = end = text.find(b"\n", at) + 1 or len(text)
+            words = budget.timed(_NAME.finditer(text, start, line))
+            yield from (word.start() for word in words if word[0] == name and word.start() >= at)
+        at = text.find(name, end)
 
 
 def _used_by_calls(
@@ -199,22 +209,41 @@ def _functions(text: bytes, budget: Budget) -> Iterator[PtxFunction]:
     What was read is never read again, so that hostile text takes no longer than other.
     """
     position = 0
-    while (start := _FUNC.search(text, position)) is not None:
+    for at in offsets((b".func", b".entry"), text):
+        start = _FUNC.match(text, at)
+        if start is None or at < position:
+            continue
         budget.check_time()
         end = _END_OF_HEAD.search(text, start.end())
         if end is None:
             return
+        linkage, before = _linkage(text, position, at)
         position = end.end() if end[0] == b";" else _behind_body(text, end.end(), budget)
         named = min(end.start(), start.end() + _BEFORE_NAME)
         head = _HEAD.match(text, start.end(), named)
         if head is not None:
             yield PtxFunction(
                 head[1].decode(),
-                (start[1] or b"").decode(),
-                start[2] == b"entry",
-                (start.start(), end.end()),
+                linkage,
+                start[1] == b"entry",
+                (before, end.end()),
                 None if end[0] == b";" else (end.end(), position),
             )
+
+
+def _linkage(text: bytes, position: int, at: int) -> tuple[str, int]:
+    """The linkage in front of a function, and where that, or else the function, begins.
+
+    Args:
+        text: the text.
+        position: behind all that was read.
+        at: of ``.func`` or ``.entry``.
+    """
+    before = text[position:at].rstrip()
+    word = next((each for each in _LINKAGES if before.endswith(each)), None)
+    if word is None or position + len(before) == at:
+        return "", at
+    return word[1:].decode(), position + len(before) - len(word)
 
 
 def _behind_body(text: bytes, position: int, budget: Budget) -> int:
@@ -233,7 +262,10 @@ def _behind_body(text: bytes, position: int, budget: Budget) -> int:
 def _variables(text: bytes, budget: Budget) -> Iterator[tuple[str, str, str]]:
     """Linkage, state space and name of each variable that others see; a line may hold several."""
     position = 0
-    while (start := _VARIABLE.search(text, position)) is not None:
+    for at in offsets((b".visible", b".weak", b".common", b".extern"), text):
+        start = _VARIABLE.match(text, at)
+        if start is None or at < position:
+            continue
         position, stop = start.end(), b","
         while stop == b",":
             budget.check_time()
