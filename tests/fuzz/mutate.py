@@ -15,6 +15,8 @@ _MOST = 1 << 20
 # here are given (``LIMITS``), where a claim is true and yet too much.
 _GROWN = (*(1 << 14,) * 4, 1 << 16, 1 << 18, 1 << 20, 7 << 20, 15 << 20, 60 << 20)
 _MOST_TEXT = 100_000
+# Most texts stay short, of which hundreds are read in the time of a long one.
+_LONG_TEXTS, _MORE_TEXT = 0.1, 8_000
 # Texts that readers of text stumble over: other digits, marks of direction, surrogates, controls.
 _ODD = (
     "٣", "²", "Ⅷ", "\u202e", "\ud800", "\0", "\x1b[31m", "\r", "\u2028", "::error::", "##[group]",
@@ -55,7 +57,8 @@ Change = Callable[[bytearray, Material, random.Random], None]
 def mutated(data: bytes, material: Material, dice: random.Random, depth: int = 0) -> bytes:
     """A copy with one to eight changes."""
     if material.text:
-        return _changed(data, material, dice, _TEXT)[:_MOST_TEXT]
+        longest = _MOST_TEXT if dice.random() < _LONG_TEXTS else len(data) + _MORE_TEXT
+        return _changed(data, material, dice, _TEXT)[:longest]
     forms = [material.form] if material.form and not depth else forms_of(data)
     if forms and dice.random() < 0.8:
         data = _structured(data, dice.choice(forms), material, dice, depth)

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -222,8 +222,9 @@ def main() -> int:
     bugs = [bug for bug in BUGS if not words.only or words.only in bug.name]
     missed = 0
     with ThreadPoolExecutor(words.jobs) as pool:
-        searches = pool.map(lambda bug: search(bug, words.minutes, words.seed), bugs)
-        for bug, found in zip(bugs, searches, strict=True):
+        searches = {pool.submit(search, bug, words.minutes, words.seed): bug for bug in bugs}
+        for done in as_completed(searches):
+            bug, found = searches[done], done.result()
             what = found.what if found.what and is_of(bug, found.data) else None
             missed += what is None
             told = f"{what or 'not found'}: {found.minutes:.1f} minutes, {found.cpu:.1f} of CPU"
