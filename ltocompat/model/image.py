@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -240,13 +241,14 @@ class Module(Struct, frozen=True):
         place: the fatbin region, or the image itself where it stands alone.
         section: name of the host section, None when there is none.
         registered: the CUDA runtime loads it (a wrapper points at it); None when not known.
-        images: the images, in file order; empty for an empty region.
+        images: the images, in file order, a tuple unless there are thousands; empty for an empty
+            region.
     """
 
     place: Place
     section: str | None
     registered: bool | None
-    images: tuple[Image, ...]
+    images: Sequence[Image]
 
     def to_row(self) -> Row:
         """A row of a table, with the number of its images; each of them has one of its own."""

@@ -6,6 +6,8 @@ module when places, sizes and names are taken away.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from ltocompat.model.arch import SmArch
@@ -18,6 +20,7 @@ from ltocompat.model.image import (
     Maker,
     Module,
 )
+from ltocompat.model.image_table import MANY
 from ltocompat.model.symbols import DeviceSymbols
 
 
@@ -88,7 +91,11 @@ class ModuleSignature(Struct, frozen=True, cache_hash=True):
 
 def module_signature(module: Module) -> ModuleSignature:
     """The signature of a module."""
-    return ModuleSignature(tuple(map(image_signature, module.images)), module.registered)
+    found: Iterable[ImageSignature] = map(image_signature, module.images)
+    if len(module.images) >= MANY:  # of which most are alike
+        known: dict[ImageSignature, ImageSignature] = {}
+        found = (known.setdefault(image, image) for image in found)
+    return ModuleSignature(tuple(found), module.registered)
 
 
 def image_signature(image: Image) -> ImageSignature:

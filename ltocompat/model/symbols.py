@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -53,8 +53,8 @@ class SymbolsToRead(Struct, frozen=True):
         every: their definitions too: they are linked with others.
     """
 
-    undefined: tuple[int, ...] = ()
-    every: tuple[int, ...] = ()
+    undefined: Sequence[int] = ()
+    every: Sequence[int] = ()
 
 
 def defined_twice(images: Iterable[tuple[DeviceSymbols, int]]) -> tuple[str, ...]:

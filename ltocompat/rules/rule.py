@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 from abc import ABCMeta, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -214,11 +215,19 @@ def beside_picked(
     """
     if not picked:
         return signature
-    used = set(map(id, picked))
-    others = (image for image in signature.images if id(image) not in used)
+    used = Counter(map(id, picked))  # equal images of a large region are one object
+    others = (image for image in signature.images if not _taken(used, image))
     seen = {(image.kind, image.prelinked, image.in_fatbin): None for image in others}
     images = (*picked, *(_outline(*each) for each in seen))
     return ModuleSignature(images, signature.registered, signature.needs_device_link)
+
+
+def _taken(used: Counter[int], image: ImageSignature) -> bool:
+    """Whether it is one of those that are used; each is taken once."""
+    left = used.get(id(image), 0)
+    if left:
+        used[id(image)] = left - 1
+    return left > 0
 
 
 @functools.cache

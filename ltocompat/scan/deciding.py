@@ -93,18 +93,18 @@ class DecidingReader:
         signature = module_signature(module)
         wanted = self._wanted(signature)
         kernels, symbols = wanted.kernels, wanted.symbols
-        images = list(module.images)
+        images: dict[int, Image] = {}
         for number in kernels.picked:
             if not _surely_has_kernels(stored.images[number]):
-                images[number] = _counted(stored.images[number], images[number])
-        picked = with_symbols(stored, replace(module, images=tuple(images)), symbols)
+                images[number] = _counted(stored.images[number], module.images[number])
+        picked = with_symbols(stored, module, symbols, images)
         if not kernels.any_of:
             return Deciding(picked)
         alike = module.place.members, signature, tuple((trials or {}).items())
         if alike in self._filled:
             return Deciding(picked, None, alike)
-        found = _any_kernels(stored, images, kernels.any_of)
-        looked = with_symbols(stored, replace(module, images=tuple(images)), symbols)
+        found = _any_kernels(stored, module, images, kernels.any_of)
+        looked = with_symbols(stored, module, symbols, images)
         return Deciding(picked, looked, alike, found)
 
     def settle(self, deciding: Deciding) -> Module:
@@ -116,14 +116,24 @@ class DecidingReader:
         return deciding.looked
 
 
-def _any_kernels(stored: StoredModule, images: list[Image], numbers: Sequence[int]) -> bool:
-    """Whether one of these images has kernels; looks no further than to the first."""
+def _any_kernels(
+    stored: StoredModule, module: Module, read: dict[int, Image], numbers: Sequence[int]
+) -> bool:
+    """Whether one of these images has kernels; looks no further than to the first.
+
+    Args:
+        stored: the module.
+        module: as it is described.
+        read: images whose kernels were looked for; those that are looked at here are added.
+        numbers: of the images in question.
+    """
     for number in numbers:
         if _surely_has_kernels(stored.images[number]):
             return True
-        if images[number].kernels is None:
-            images[number] = _counted(stored.images[number], images[number])
-        if images[number].kernels != ():  # None: they can't be read
+        image = read.get(number, module.images[number])
+        if image.kernels is None:
+            image = read[number] = _counted(stored.images[number], image)
+        if image.kernels != ():  # None: they can't be read
             return True
     return False
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,6 +28,7 @@ from ltocompat.model.image import (
     Role,
     Skipped,
 )
+from ltocompat.model.image_table import gathered
 from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.watchdog import watched
@@ -69,30 +70,28 @@ def describe_module(module: StoredModule, detail: Detail) -> tuple[Module, list[
     Once the time is used up, those that are left stand in it as their entry headers say, and in one
     ``Skipped`` together: there may be a million.
     """
-    images: list[Image] = []
     skipped: list[Skipped] = []
-    for number, stored in enumerate(module.images):
+    images = gathered(_described(module, detail, skipped))
+    return Module(module.place, module.section, module.registered, images), skipped
+
+
+def _described(module: StoredModule, detail: Detail, skipped: list[Skipped]) -> Iterator[Image]:
+    """The images of a module; those that can't be read are added to ``skipped``, too."""
+    rest, count = iter(module.images), len(module.images)
+    for number, stored in enumerate(rest):
         with watched(stored.payload.budget):
             image, unread = describe(stored, detail)
-        images.append(image)
-        if unread is None:
-            continue
-        left = module.images[number + 1 :]
-        if unread.limit == "seconds" and left:
-            facts = image.problems[len(stored.problems) :]
-            images += [_image(rest, replace(_of_entry(rest), problems=facts)) for rest in left]
-            skipped.append(_rest_unread(module, number, unread))
-            break
-        skipped.append(unread)
-    return Module(module.place, module.section, module.registered, tuple(images)), skipped
-
-
-def _rest_unread(module: StoredModule, first: int, unread: Skipped) -> Skipped:
-    """Why all images from this number on were not read; ``unread`` says it of the first one."""
-    rest = module.images[first:]
-    size = sum(image.stored_size or 0 for image in rest)
-    reason = f"{len(rest)} of its {len(module.images)} images are not read: {unread.reason}"
-    return Skipped(module.place, reason, size, unread.limit)
+        yield image
+        if unread is not None and unread.limit == "seconds" and number + 1 < count:
+            size = stored.stored_size or 0
+            for stored_too in rest:
+                size += stored_too.stored_size or 0
+                facts = replace(_of_entry(stored_too), problems=(unread.reason,))
+                yield _image(stored_too, facts)
+            reason = f"{count - number} of its {count} images are not read: {unread.reason}"
+            unread = Skipped(module.place, reason, size, unread.limit)
+        if unread is not None:
+            skipped.append(unread)
 
 
 class Headers:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+import enum
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,13 +12,23 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.images.cubin import Cubin
 from ltocompat.model.errors import Malformed, UnreadableInput
-from ltocompat.model.image import ImageKind, Module
+from ltocompat.model.image import Image, ImageKind, Module
+from ltocompat.model.image_table import gathered
 from ltocompat.model.limits import Limits
 from ltocompat.model.place import Place
 from ltocompat.model.symbols import DeviceSymbols, SymbolsToRead
 from ltocompat.scan.describe import Detail, describe, image_bytes
 from ltocompat.scan.device_symbols import of_cubin, of_ptx
 from ltocompat.scan.walk import ScanSettings, opened, stored_in_file
+
+
+class _Part(enum.IntEnum):
+    """Which symbols of an image are wanted."""
+
+    NONE = 0
+    UNDEFINED = 1
+    ALL = 2
+
 
 _CODE = (ImageKind.SASS, ImageKind.PTX)
 
@@ -86,25 +97,44 @@ def _of_module(stored: StoredModule, *, every_image: bool) -> ModuleKernels:
     return ModuleKernels(tuple(names), all_read)
 
 
-def with_symbols(stored: StoredModule, module: Module, wanted: SymbolsToRead) -> Module:
+def with_symbols(
+    stored: StoredModule, module: Module, wanted: SymbolsToRead, read: Mapping[int, Image]
+) -> Module:
     """The module, with the symbols that are wanted.
 
     Args:
         stored: the module, whose bytes can be read.
         module: as it is described.
         wanted: of which images.
+        read: images that were read further since then, by their numbers.
     """
-    if not (wanted.undefined or wanted.every):
+    if not (read or wanted.undefined or wanted.every):
         return module
-    images = list(module.images)
+    images: Iterable[Image] = (
+        read.get(number, image) for number, image in enumerate(module.images)
+    )
+    if wanted.undefined or wanted.every:
+        images = map(_with_symbols, stored.images, images, _each(wanted, len(module.images)))
+    return replace(module, images=gathered(images))
+
+
+def _each(wanted: SymbolsToRead, count: int) -> Iterator[_Part]:
+    """What is wanted of each image."""
+    parts = bytearray(count)
     for number in wanted.undefined:
-        if images[number].symbols is None:  # PTX shows them where its kernels are counted
-            symbols = _symbols_of(stored.images[number])
-            left = None if symbols is None else symbols.without_definitions()
-            images[number] = replace(images[number], symbols=left)
+        parts[number] = _Part.UNDEFINED
     for number in wanted.every:
-        images[number] = replace(images[number], symbols=_symbols_of(stored.images[number]))
-    return replace(module, images=tuple(images))
+        parts[number] = _Part.ALL
+    return map(_Part, parts)
+
+
+def _with_symbols(stored: StoredImage, image: Image, part: _Part) -> Image:
+    if part is _Part.NONE or (part is _Part.UNDEFINED and image.symbols is not None):
+        return image  # PTX shows what it leaves undefined where its kernels are counted
+    symbols = _symbols_of(stored)
+    if part is _Part.UNDEFINED and symbols is not None:
+        symbols = symbols.without_definitions()
+    return replace(image, symbols=symbols)
 
 
 def _symbols_of(stored: StoredImage) -> DeviceSymbols | None:

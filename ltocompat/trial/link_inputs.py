@@ -157,4 +157,4 @@ def _module(module: StoredModule, wanted: Place) -> Iterator[Linkable | Skipped]
         return
     trial = TrialInput(str(module.place), InputKind.FATBIN, module.region.all())
     described, _ = describe_module(module, Detail())
-    yield Linkable(module.place, trial, described.images)
+    yield Linkable(module.place, trial, tuple(described.images))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView
@@ -54,6 +56,6 @@ class StoredModule(Struct, frozen=True):
     place: Place
     section: str | None
     registered: bool | None
-    images: tuple[StoredImage, ...]
+    images: Sequence[StoredImage]
     region: ByteView | None = None
     size: int | None = None

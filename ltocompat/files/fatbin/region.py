@@ -159,6 +159,15 @@ class Region:
             head = self._view.peek(position, _ENTRY_READ)
 
 
+def entry_at(view: ByteView, offset: int) -> FatbinEntry:
+    """The entry at an offset of its region, where a walk has found one; bytes.
+
+    Raises:
+        Malformed: the file has changed since then.
+    """
+    return _read_entry(view, offset, view.size, view.peek(offset, _ENTRY_READ))
+
+
 def _read_entry(view: ByteView, offset: int, region_end: int, data: bytes) -> FatbinEntry:
     """The entry at ``offset``, where the file has the bytes ``data``."""
     if len(data) < _ENTRY.size or offset + _ENTRY.size > region_end:

@@ -12,7 +12,8 @@ from ltocompat.files import codec
 from ltocompat.files.byteview import ByteView, occurrences
 from ltocompat.files.codec import ZSTD_MAGIC, Payload, zstd_frame
 from ltocompat.files.fatbin import StoredImage, StoredModule, region
-from ltocompat.files.fatbin.region import NEEDLE, REGION_HEADER, Region, stored_images
+from ltocompat.files.fatbin.region import NEEDLE, REGION_HEADER, Region
+from ltocompat.files.fatbin.stored_table import StoredImageTable
 from ltocompat.files.images import cubin, ltoir
 from ltocompat.files.images.cubin_header import HEAD_SIZE, parse_header
 from ltocompat.files.images.cubin_header import NEEDLE as CUBIN_NEEDLE
@@ -215,7 +216,7 @@ class _Reading(Struct, frozen=True):
 
     walked: int
     accounted: int
-    images: list[StoredImage]
+    images: Sequence[StoredImage]
     unread: list[Skipped]
     without_entries: bool = False
 
@@ -347,18 +348,17 @@ class FatbinWalk:
         for part in self._prelinked.get(offset, ()):
             # What is unread there is said when the walk gets there.
             prelinked = self._read_region(part, self._section(part))
-            images += prelinked.images
+            images = (*images, *prelinked.images)
             size += prelinked.walked - part
         if read.unread and not images:
             return read.unread
         registered = self._host.registration().registered(offset) if self._host else None
         whole = self._view.sub(offset, read.accounted - offset)
         place = self._place.at(offset)
-        module = StoredModule(place, section, registered, tuple(images), whole, size)
+        module = StoredModule(place, section, registered, images, whole, size)
         return (module, *read.unread)
 
     def _read_region(self, offset: int, section: str | None) -> _Reading:
-        images: list[StoredImage] = []
         unread: list[Skipped] = []
         try:
             view = self._view.sub(offset, self._view.size - offset)
@@ -366,12 +366,13 @@ class FatbinWalk:
         except Malformed as error:
             left = max(self._view.size - offset, 0)
             unread = [_skipped(self._place.at(offset), error, left)]
-            return _Reading(offset, offset + left, images, unread, without_entries=True)
+            return _Reading(offset, offset + left, (), unread, without_entries=True)
+        images = StoredImageTable(view, self._place.at(offset), section, self._budget)
         for number, entry in enumerate(region):
-            at = self._place.at(offset, number)
             try:
-                images += stored_images(view, entry, at, section, self._budget)
+                images.add(number, entry)
             except Malformed as error:
+                at = self._place.at(offset, number)
                 unread.append(_skipped(at, error, entry.end - entry.offset))
         accounted = region.walked
         if region.broken is not None:
@@ -379,10 +380,10 @@ class FatbinWalk:
             accounted = max(region.walked, min(region.size, view.size))
             unread.append(Skipped(place, region.broken, accounted - region.walked, region.limit))
             if region.limit is None:  # readers take all of a region, or none of it
-                problem = f"its region is damaged: {region.broken}"
-                images = [replace(image, problems=(problem, *image.problems)) for image in images]
+                images.problem = f"its region is damaged: {region.broken}"
         without_entries = region.walked <= REGION_HEADER.size and region.limit is None
-        return _Reading(offset + region.walked, offset + accounted, images, unread, without_entries)
+        walked, known = offset + region.walked, offset + accounted
+        return _Reading(walked, known, images.few_as_tuple(), unread, without_entries)
 
     def _among_instructions(self, offset: int) -> bool:
         """Whether what looks like a region is a constant in code that writes or compares magics.

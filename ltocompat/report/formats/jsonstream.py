@@ -82,6 +82,11 @@ class Array:
         self._empty = False
         return f"{comma}\n{text}"
 
+    def pieces(self, pieces: Iterable[str]) -> Iterator[str]:
+        """The same of an element that comes in pieces."""
+        yield self.element("")
+        yield from pieces
+
 
 def head(document: type[base.Document], array: str, **members: object) -> str:
     """The beginning of a document, up to its first array; ``members`` come before that."""

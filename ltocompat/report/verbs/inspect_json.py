@@ -111,7 +111,7 @@ class _Writer:
             opened = self._open = _Open()
         if isinstance(record, Module):
             self._count(record)
-            yield opened.modules.element(f"  {encode(module_value(record))}")
+            yield from opened.modules.pieces(module_pieces(record))
         elif isinstance(record, Host):
             opened.add_host(record)
         else:
@@ -171,14 +171,14 @@ def document(records: Iterable[Record | Failure], options: Options) -> Iterator[
     yield from writer.end()
 
 
-def module_value(module: Module) -> v1.Module:
-    """A module as JSON says it."""
-    return v1.Module(
-        place=str(module.place),
-        section=module.section,
-        registered=module.registered,
-        images=tuple([image_value(image) for image in module.images]),
-    )
+def module_pieces(module: Module) -> Iterator[str]:
+    """A module as JSON says it, on one line, piece by piece: it may have a million images."""
+    empty = v1.Module(str(module.place), module.section, module.registered, images=())
+    before, after = encode(empty).rsplit("[]", 1)
+    yield f"  {before}["
+    for number, image in enumerate(module.images):
+        yield f"{', ' if number else ''}{encode(image_value(image))}"
+    yield f"]{after}"
 
 
 def image_value(image: Image) -> v1.Image:

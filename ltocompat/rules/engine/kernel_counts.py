@@ -14,6 +14,8 @@ from ltocompat.rules.engine.implied_gpus import gpus_to_judge
 from ltocompat.rules.engine.ways import own_target, ways
 from ltocompat.rules.selection import Missed, pick_for_driver, pick_for_linker
 
+_CODE = (ImageKind.SASS, ImageKind.PTX)
+
 
 def kernels_to_count(
     signature: ModuleSignature, targets: Iterable[Target] | None, *, all_ptx: bool = False
@@ -29,12 +31,14 @@ def kernels_to_count(
         targets: where it may go.
         all_ptx: count those of all its PTX, so that what is required of any target can be said.
     """
-    code = _code_images(signature)
     if targets is None:
+        code = _code_images(signature)
         return KernelsToCount(code, code)
     wanted = _for_targets(signature, targets)
-    ptx = (n for n in code if signature.images[n].kind is ImageKind.PTX)
-    return replace(wanted, picked=tuple(sorted({*wanted.picked, *ptx}))) if all_ptx else wanted
+    if not all_ptx:
+        return wanted
+    ptx = (n for n, image in enumerate(signature.images) if image.kind is ImageKind.PTX)
+    return replace(wanted, picked=tuple(sorted({*wanted.picked, *ptx})))
 
 
 def _for_targets(signature: ModuleSignature, targets: Iterable[Target]) -> KernelsToCount:
@@ -46,8 +50,8 @@ def _for_targets(signature: ModuleSignature, targets: Iterable[Target]) -> Kerne
             pick = pick_for_driver(signature, gpu.arch.number)
             missed = missed or pick.missed is Missed.NOT_FOR_GPU
             found |= {signature.images.index(image) for image in pick.images}
-    code = _code_images(signature)
-    return KernelsToCount(tuple(sorted(found & {*code})), code if missed else ())
+    picked = tuple(sorted(n for n in found if signature.images[n].kind in _CODE))
+    return KernelsToCount(picked, _code_images(signature) if missed else ())
 
 
 def _linked_sass(signature: ModuleSignature, target: Target) -> Iterator[ImageSignature]:
@@ -68,5 +72,4 @@ def _linked_sass(signature: ModuleSignature, target: Target) -> Iterator[ImageSi
 
 def _code_images(signature: ModuleSignature) -> tuple[int, ...]:
     """The images that show their kernels, the first of them first."""
-    code = (ImageKind.SASS, ImageKind.PTX)
-    return tuple(n for n, image in enumerate(signature.images) if image.kind in code)
+    return tuple(n for n, image in enumerate(signature.images) if image.kind in _CODE)

@@ -5,6 +5,7 @@ Reading them takes all bytes of an image, so that only those are read that can d
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 
 from ltocompat.model.image import ImageKind
@@ -29,22 +30,22 @@ def symbols_to_read(
         targets: where it may go.
         one_link: all that can be linked is linked with each other.
     """
-    images = list(enumerate(signature.images))
-    every = [n for n, image in images if one_link and _can_be_linked(signature, image)]
+    images = signature.images
+    linked = {image for image in set(images) if one_link and _can_be_linked(signature, image)}
+    every = array("I", (n for n, image in enumerate(images) if image in linked))
     # What the CUDA runtime loads was linked by its own tool chain, and linkers leave nothing open.
     loose = Route.LOAD in possible_ways(signature) and not signature.registered
-    undefined = [
-        number
-        for number, image in images
-        if loose
-        and number not in every
-        and (image.kind is ImageKind.PTX or (image.kind is ImageKind.SASS and image.relocatable))
-    ]
-    if undefined and targets is not None:
+    left = {image for image in set(images) - linked if loose and _may_leave_open(image)}
+    if left and targets is not None:
         gpus = {gpu.arch.number for target in targets for gpu in gpus_to_judge(target)}
-        picked = {image for gpu in gpus for image in pick_for_driver(signature, gpu).images}
-        undefined = [number for number in undefined if signature.images[number] in picked]
-    return SymbolsToRead(tuple(undefined), tuple(every))
+        left &= {image for gpu in gpus for image in pick_for_driver(signature, gpu).images}
+    undefined = array("I", (n for n, image in enumerate(images) if image in left))
+    return SymbolsToRead(undefined, every)
+
+
+def _may_leave_open(image: ImageSignature) -> bool:
+    """Whether it may have undefined symbols, and shows them."""
+    return image.kind is ImageKind.PTX or (image.kind is ImageKind.SASS and bool(image.relocatable))
 
 
 def _can_be_linked(signature: ModuleSignature, image: ImageSignature) -> bool:

@@ -1,0 +1,85 @@
+"""The stored images of a large region, read again when they are looked at."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import overload
+
+from msgspec.structs import replace
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.fatbin import StoredImage
+from ltocompat.files.fatbin.region import FatbinEntry, entry_at, stored_images
+from ltocompat.model.image_table import MANY, appended
+from ltocompat.model.limits import Budget
+from ltocompat.model.place import Place
+
+
+class StoredImageTable(Sequence[StoredImage]):
+    """The images of the entries that were added, as long as their file can be read.
+
+    The first are kept, and of the others where they are: a region may have a million, of 600 bytes
+    each. Those of a concatenated entry are kept, since all of it is decoded for each.
+
+    Args:
+        view: bytes from the start of the region.
+        place: of the region.
+        section: name of the host section around it.
+        budget: account of the file.
+
+    Attributes:
+        problem: what is wrong with each of them, as a sentence; None when nothing is.
+    """
+
+    def __init__(self, view: ByteView, place: Place, section: str | None, budget: Budget) -> None:
+        self._view = view
+        self._place = place
+        self._section = section
+        self._budget = budget
+        self._kept: dict[int, StoredImage] = {}
+        self._offsets = array("i")  # of their entries in the region
+        self._entries = array("I")  # the numbers of these
+        self.problem: str | None = None
+
+    def add(self, number: int, entry: FatbinEntry) -> None:
+        """The images of one more entry.
+
+        Raises:
+            Malformed: they can't be made out.
+        """
+        for image in self._images(number, entry):
+            count = len(self)
+            if count < MANY or len(image.place.entry) > 1:
+                self._kept[count] = image
+            self._offsets = appended(self._offsets, entry.offset)
+            self._entries.append(number)
+
+    def few_as_tuple(self) -> Sequence[StoredImage]:
+        """The images; as a tuple where there are no more than are kept anyway."""
+        return self if len(self) > len(self._kept) else tuple(self)
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    @overload
+    def __getitem__(self, index: int) -> StoredImage: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[StoredImage]: ...
+    def __getitem__(self, index: int | slice) -> StoredImage | Sequence[StoredImage]:
+        if isinstance(index, slice):
+            return tuple(map(self._image, range(*index.indices(len(self)))))
+        return self._image(index)
+
+    def _image(self, number: int) -> StoredImage:
+        image = self._kept.get(number)
+        if image is None:
+            entry = entry_at(self._view, self._offsets[number])
+            (image,) = self._images(self._entries[number], entry)
+        if self.problem is None:
+            return image
+        return replace(image, problems=(self.problem, *image.problems))
+
+    def _images(self, number: int, entry: FatbinEntry) -> Iterable[StoredImage]:
+        place = self._place.at(self._place.offset or 0, number)
+        return stored_images(self._view, entry, place, self._section, self._budget)

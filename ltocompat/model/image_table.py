@@ -1,0 +1,100 @@
+"""The images of a module in few bytes each: a region may have a million of them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import overload
+
+from msgspec.structs import replace
+
+from ltocompat.model.image import Image
+
+MANY = 1024
+"""From so many images on, a module keeps them as a table; real ones have a few dozen."""
+
+_UNKNOWN = -1
+
+
+def gathered(images: Iterable[Image]) -> Sequence[Image]:
+    """The images of a module, in order: as a tuple, or as a table where there are many."""
+    rest = iter(images)
+    first = tuple(islice(rest, MANY))
+    return first if len(first) < MANY else ImageTable(chain(first, rest))
+
+
+class ImageTable(Sequence[Image]):
+    """Images that are made when they are looked at.
+
+    Those that differ in their entry and sizes alone share all else, so that each takes 16 bytes.
+    """
+
+    __slots__ = ("_alike", "_entries", "_numbers", "_sizes", "_stored_sizes")
+
+    def __init__(self, images: Iterable[Image]) -> None:
+        self._numbers = array("I")  # of what each shares with others
+        self._entries = array("i")  # of the region
+        self._stored_sizes = array("i")
+        self._sizes = array("i")
+        known: dict[Image, int] = {}
+        for image in images:
+            entry = image.place.entry
+            place = replace(image.place, entry=entry[1:])
+            alike = replace(image, place=place, stored_size=None, size=None)
+            self._numbers.append(known.setdefault(alike, len(known)))
+            self._entries.append(entry[0] if entry else _UNKNOWN)
+            self._stored_sizes = appended(self._stored_sizes, _or_unknown(image.stored_size))
+            self._sizes = appended(self._sizes, _or_unknown(image.size))
+        self._alike = tuple(known)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> Image: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Image]: ...
+    def __getitem__(self, index: int | slice) -> Image | Sequence[Image]:
+        if isinstance(index, slice):
+            return gathered(map(self._image, range(*index.indices(len(self)))))
+        return self._image(index)
+
+    def __iter__(self) -> Iterator[Image]:
+        return map(self._image, range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other one has equal images, too, in whatever it keeps them."""
+        if not isinstance(other, Sequence) or len(self) != len(other):
+            return NotImplemented
+        return all(mine == of_other for mine, of_other in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def _image(self, number: int) -> Image:
+        alike = self._alike[self._numbers[number]]
+        place, entry = alike.place, self._entries[number]
+        if entry != _UNKNOWN:
+            place = replace(place, entry=(entry, *place.entry))
+        stored, size = self._stored_sizes[number], self._sizes[number]
+        return replace(
+            alike,
+            place=place,
+            stored_size=None if stored == _UNKNOWN else stored,
+            size=None if size == _UNKNOWN else size,
+        )
+
+
+def _or_unknown(size: int | None) -> int:
+    return _UNKNOWN if size is None else size
+
+
+def appended(column: array[int], value: int) -> array[int]:
+    """A column with one value more; from the first on that needs it, they have 8 bytes each."""
+    try:
+        column.append(value)
+    except OverflowError:
+        column = array("q", column)
+        column.append(value)
+    return column
