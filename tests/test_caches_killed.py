@@ -14,6 +14,10 @@ from pathlib import Path
 import pytest
 from samples import FOLDER
 
+from ltocompat.model.trial_answer import TrialOutcome
+from ltocompat.targets.seal import Seal
+from ltocompat.trial.cached_linker import Question, TrialCache
+
 TOGETHER = 8
 KILLED = int(os.environ.get("LTOCOMPAT_TEST_KILLS", "8"))
 """Moments at which a process is killed; by hand 50 and more were tried."""
@@ -73,3 +77,57 @@ def test_eight_processes_of_which_some_are_killed_give_one_answer(
             running.pop(0).communicate()
         assert answer(running[0]) == expected, f"after {first} and more were killed"
     assert answer(started(project, shared)) == expected
+
+
+ASKED = 200
+
+
+def outcome(number: int) -> TrialOutcome:
+    reason = "x.so: it is too new " * number
+    return TrialOutcome(f"nvJitLink {number}", "refused", "ltoir too new", reason)
+
+
+def ask_for_ever(folder: Path, seed: int) -> None:
+    """Ask of the trial-link cache, see that every answer is the question's own, and keep it."""
+    cache = TrialCache(str(folder), Seal(b"a secret"))
+    numbers = random.Random(seed)  # noqa: S311 - not for secrets
+    while True:
+        number = numbers.randrange(ASKED)
+        question = Question(number.to_bytes(32, "big"), "x.so")
+        if cache.get(question) not in (None, outcome(number)):
+            os._exit(1)
+        cache.keep({question: outcome(number)})
+
+
+def forked(folder: Path, seed: int) -> int:
+    child = os.fork()
+    if child == 0:
+        try:
+            ask_for_ever(folder, seed)
+        finally:
+            os._exit(1)
+    return child
+
+
+def killed(child: int) -> bool:
+    os.kill(child, signal.SIGKILL)
+    return os.waitpid(child, 0)[1] == signal.SIGKILL
+
+
+@pytest.mark.slow
+def test_answers_of_trial_links_survive_processes_that_are_killed(tmp_path: Path) -> None:
+    folder = tmp_path / "trials"
+    moments = random.Random(4)  # noqa: S311 - not for secrets
+    living = [forked(folder, seed) for seed in range(TOGETHER)]
+    whole = []
+    for seed in range(50):
+        time.sleep(moments.uniform(0, 0.1))
+        whole.append(killed(living.pop(0)))
+        living.append(forked(folder, TOGETHER + seed))
+    whole += map(killed, living)
+    assert all(whole)  # none of them had ended by itself, at a wrong answer
+    cache = TrialCache(str(folder), Seal(b"a secret"))
+    questions = [Question(number.to_bytes(32, "big"), "x.so") for number in range(ASKED)]
+    found = {n: kept for n, question in enumerate(questions) if (kept := cache.get(question))}
+    assert found == {number: outcome(number) for number in found}
+    assert len(found) > ASKED // 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 from pathlib import Path
 
 import machines
@@ -67,6 +68,31 @@ def test_a_folder_that_is_a_link_outwards_is_empty(outside: Path, tmp_path: Path
     machine = Machine(str(root))
     assert machine.text("/etc/outside") is None
     assert machine.files("/etc", "out*") == []
+
+
+def test_a_link_that_comes_and_goes_leads_nowhere(outside: Path, tmp_path: Path) -> None:
+    """As the owner of a container may let one, while it is looked at from outside."""
+    root = tmp_path / "root"
+    there, elsewhere = root / "etc", tmp_path / "elsewhere"
+    for folder in (there, elsewhere):
+        folder.mkdir(parents=True)
+    (there / "os-release").write_text("safe")
+    outside.rename(elsewhere / "os-release")
+    child = os.fork()
+    if child == 0:
+        while True:
+            there.rename(root / "aside")
+            there.symlink_to(elsewhere)
+            there.unlink()
+            (root / "aside").rename(there)
+    machine = Machine(str(root))
+    try:
+        read = {machine.text("/etc/os-release") for _ in range(4_000)}
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert "safe" in read
+    assert read <= {"safe", None}
 
 
 def test_pipes_are_no_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from ltocompat.files.regular import read_regular
+from ltocompat.files.regular import open_inside, open_regular
 from ltocompat.model.limits import Budget
 
 _MOST_LINKS = 40  # symbolic links followed on one path, as Linux allows
@@ -91,9 +91,19 @@ class Machine(Struct, frozen=True):
     def read_bytes(self, path: str, most: int) -> bytes | None:
         """The first ``most`` bytes of a regular file; None where there is none."""
         try:
-            return read_regular(self.on_disk(path), most)
+            with os.fdopen(self._open(path), "rb") as file:
+                return file.read(most)
         except (OSError, ValueError):
             return None
+
+    def _open(self, path: str) -> int:
+        if self.root == "/":
+            return open_regular(self.on_disk(path))
+        if self.budget is not None:
+            self.budget.check_time()
+        real = self._resolved(path)
+        # What was no link just now may be one by now.
+        return open_regular(_NOWHERE) if real is None else open_inside(self.root, real)
 
     def files(self, folder: str, *patterns: str) -> list[str]:
         """Paths in ``folder`` that match one of the patterns (``*`` and so on), sorted.
