@@ -10,7 +10,8 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from surveys_made import example
+from packages_made import CUBIN_12_4, wheel
+from surveys_made import example, survey
 
 from ltocompat.commands.survey.answer_values import Answer, Bars, Grid, SurveyReport
 from ltocompat.commands.survey.report import ReportOptions, run
@@ -54,7 +55,41 @@ def test_packages_are_told_apart_by_what_they_ship(report: SurveyReport) -> None
 
 def test_sentences_count_the_newest_package_of_a_project_once(report: SurveyReport) -> None:
     # Of eight packages with device code, two have a newer one beside them.
-    assert answer(report, "ptx").claims[0].startswith("3 of 6 packages (50%) have SASS and no PTX")
+    assert (
+        answer(report, "ptx")
+        .claims[0]
+        .text.startswith("3 of 6 packages (50%) have SASS and no PTX")
+    )
+
+
+def test_a_sentence_leads_to_the_rows_that_it_counts(report: SurveyReport) -> None:
+    sentences = {
+        (found.name, place): {(found.table.rows[row][0], found.table.rows[row][1]) for row in rows}
+        for found in report.answers
+        for place, rows in enumerate(claim.rows for claim in found.claims)
+    }
+    newest = {("only-sass", "2.0"), ("arm", "1.0"), ("windows", "1.0")}
+    assert sentences["ptx", 0] == newest
+    assert sentences["ptx", 1] == {("only-ptx", "1.0")}
+    assert sentences["metadata", 0] == {("linked", "2.0")}
+    assert sentences["compression", 1] == set(), "a share of bytes counts no rows"
+
+
+def test_releases_for_other_distributions_of_linux_are_of_one_platform(tmp_path: Path) -> None:
+    for version, tag in (("1.0", "manylinux2014_x86_64"), ("2.0", "manylinux_2_28_x86_64")):
+        path = tmp_path / "packages"
+        path.mkdir(exist_ok=True)
+        wheel(path, {"k/x.cubin": CUBIN_12_4}, name="x", version=version, tag=f"py3-none-{tag}")
+    survey(path, tmp_path / "survey")
+    (found,) = run(ReportOptions(str(tmp_path / "survey")))
+    assert answer(found, "ptx").claims[0].text.startswith("1 of 1 packages")
+
+
+def test_debug_sections_of_host_code_are_no_device_code(report: SurveyReport) -> None:
+    weight = answer(report, "weight")
+    saved, share = weight.table.columns.index("could be saved"), weight.table.columns.index("%")
+    assert all(row[share] <= 100 for row in weight.table.rows)  # type: ignore[operator]
+    assert all(row[saved] <= row[saved - 1] for row in weight.table.rows)  # type: ignore[operator]
 
 
 def test_a_pin_that_admits_too_old_a_linker_is_named(report: SurveyReport) -> None:

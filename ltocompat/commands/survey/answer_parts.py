@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
-from ltocompat.commands.survey.answer_values import Command, Table, Value
-from ltocompat.commands.survey.survey_rows import Row, SurveyRows
+from ltocompat.commands.survey.answer_values import Claim, Command, Table, Value
+from ltocompat.commands.survey.survey_rows import Row, SurveyRows, machines_of
 from ltocompat.facts.drivers import driver_branches
 
 MOST_ROWS = 2_000
@@ -19,26 +19,24 @@ NAMED = ("project", "version", "platform")
 
 def named(row: Row) -> tuple[Value, ...]:
     """Project, version and platform."""
-    platforms = [platform.replace("manylinux_", "") for platform in row["platforms"]]
-    return (
-        row["project"] or row["filename"],
-        row["version"],
-        ", ".join(sorted({_short(platform) for platform in platforms})),
-    )
-
-
-def _short(platform: str) -> str:
-    """``x86_64`` of ``manylinux_2_28_x86_64``."""
-    for machine in ("x86_64", "aarch64"):
-        if platform.endswith(machine):
-            return machine
-    return platform
+    return (row["project"] or row["filename"], row["version"], machines_of(row))
 
 
 def table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Table:
     """A table of these rows, cut where a page with more would be slow to open."""
     kept = tuple(rows[:MOST_ROWS])
     return Table(tuple(columns), kept, len(rows) - len(kept))
+
+
+def claim(text: str, of_rows: Iterable[object], counted: Container[object]) -> Claim:
+    """A sentence that counts some of the rows.
+
+    Args:
+        text: the sentence.
+        of_rows: what each row of the table is of.
+        counted: those that the sentence counts.
+    """
+    return Claim(text, tuple(place for place, row in enumerate(of_rows) if row in counted))
 
 
 def check_again(row: Row, target: str) -> Command:

@@ -87,6 +87,18 @@ class Grid(Struct, frozen=True):
     cells: tuple[tuple[tuple[int, int] | None, ...], ...]
 
 
+class Claim(Struct, frozen=True):
+    """A sentence, and what it counts.
+
+    Attributes:
+        text: the sentence, with its numbers.
+        rows: places in the answer's table of the rows that it counts.
+    """
+
+    text: str
+    rows: tuple[int, ...] = ()
+
+
 class Answer(Struct, frozen=True):
     """The answer to one question.
 
@@ -101,7 +113,7 @@ class Answer(Struct, frozen=True):
 
     name: str
     question: str
-    claims: tuple[str, ...]
+    claims: tuple[Claim, ...]
     chart: Bars | Grid | None = None
     table: Table = field(default_factory=lambda: Table((), ()))
     query: str = ""

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from ltocompat.commands.survey.answer_parts import decimal_size, table
-from ltocompat.commands.survey.answer_values import Answer
+from ltocompat.commands.survey.answer_values import Answer, Claim
 from ltocompat.commands.survey.answers_on_contents import (
     compression,
     first_releases,
@@ -39,14 +39,19 @@ def coverage(survey: SurveyRows) -> Answer:
         for row in errors
     ]
     claims = [
-        f"{len(survey.distributions):,} packages of {decimal_size(size)}: "
-        + ", ".join(f"{number:,} {name}" for name, number in statuses.most_common())
-        + ".",
-        f"They took {cpu:,.0f} s of processor time"
-        + (f" and {decimal_size(fetched)} over the network." if fetched else "."),
+        Claim(
+            f"{len(survey.distributions):,} packages of {decimal_size(size)}: "
+            + ", ".join(f"{number:,} {name}" for name, number in statuses.most_common())
+            + "."
+        ),
+        Claim(
+            f"They took {cpu:,.0f} s of processor time"
+            + (f" and {decimal_size(fetched)} over the network." if fetched else ".")
+        ),
     ]
     if errors:
-        claims.append(f"Packages or places in them that could not be read: {len(errors):,}.")
+        text = f"Packages or places in them that could not be read: {len(errors):,}."
+        claims.append(Claim(text, tuple(range(len(errors)))))
     return Answer(
         "coverage",
         "What was surveyed, and what could not be read?",

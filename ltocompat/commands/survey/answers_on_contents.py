@@ -9,6 +9,7 @@ from ltocompat.commands.survey.answer_parts import (
     NAMED,
     arch_numbers,
     by_number,
+    claim,
     decimal_size,
     named,
     of_all,
@@ -21,6 +22,7 @@ from ltocompat.commands.survey.answer_values import (
     Bar,
     Bars,
     Bytes,
+    Claim,
     Command,
 )
 from ltocompat.commands.survey.survey_rows import Row, SurveyRows
@@ -28,6 +30,7 @@ from ltocompat.model.arch import SmArch
 
 _BLACKWELL = 100
 _PICKED = ("sm_90", "sm_100", "sm_103", "sm_120", "sm_121")
+_HOST_DEBUG = "host-debug"
 _WASTE = {
     "copy-in-another-library": "copies in another library",
     "copy-in-the-library": "copies in the same library",
@@ -35,7 +38,6 @@ _WASTE = {
     "never-taken": "passed over by every GPU",
     "prelinked": "relocatable code kept beside the linked",
     "compression": "stored larger than Zstandard would",
-    "host-debug": "debug sections of host code",
 }
 
 
@@ -59,13 +61,17 @@ def ptx(survey: SurveyRows) -> Answer:
         "ptx",
         "Who ships no PTX, or PTX alone?",
         (
-            (
+            claim(
                 f"{of_newest(counts['SASS without PTX'], survey)} have SASS and no PTX: on a GPU "
-                "that comes out after them, no kernel of theirs starts."
+                "that comes out after them, no kernel of theirs starts.",
+                survey.with_code,
+                {sha256 for sha256 in classes if classes[sha256] == "SASS without PTX"},
             ),
-            (
+            claim(
                 f"{of_newest(counts['PTX without SASS'], survey)} have PTX and no SASS: every "
-                "kernel is compiled by the driver before it first runs."
+                "kernel is compiled by the driver before it first runs.",
+                survey.with_code,
+                {sha256 for sha256 in classes if classes[sha256] == "PTX without SASS"},
             ),
         ),
         Bars(
@@ -112,11 +118,15 @@ def first_releases(survey: SurveyRows) -> Answer:
         "architectures",
         "Since which release is there SASS for new GPUs?",
         (
-            (
+            claim(
                 f"{of_all(len(served), len(first), 'project')} have SASS for Blackwell (sm_100 or "
-                "later) in a release that was surveyed."
+                "later) in a release that was surveyed.",
+                first,
+                served,
             ),
-            "“up to” marks the oldest release that was surveyed: older ones may have it, too.",
+            Claim(
+                "“up to” marks the oldest release that was surveyed: older ones may have it, too."
+            ),
         ),
         Bars(
             "Projects with SASS in some release that was surveyed",
@@ -157,9 +167,11 @@ def toolkits(survey: SurveyRows) -> Answer:
         "toolkits",
         "Which CUDA releases compiled them?",
         (
-            (
+            claim(
                 f"{of_newest(len(set(several) & set(survey.newest)), survey)} hold "
-                "code of several CUDA releases."
+                "code of several CUDA releases.",
+                [sha256 for sha256 in of_package if sha256 in survey.with_code],
+                set(several) & set(survey.newest),
             ),
         ),
         Bars(
@@ -184,20 +196,25 @@ def compression(survey: SurveyRows) -> Answer:
         of_package[row["compression"]].add(row["sha256"])
     total = sum(stored.values()) or 1
     zstd = of_package["zstd"]
-    rows_shown = [
-        (*named(survey.newest[sha256]), ", ".join(sorted(kinds)))
+    kinds = {
+        sha256: sorted(found)
         for sha256 in survey.newest
-        if (kinds := [kind for kind, found in of_package.items() if sha256 in found])
+        if (found := [kind for kind, packages in of_package.items() if sha256 in packages])
+    }
+    rows_shown = [
+        (*named(survey.newest[sha256]), ", ".join(found)) for sha256, found in kinds.items()
     ]
     return Answer(
         "compression",
         "Who stores device code with Zstandard?",
         (
-            (
+            claim(
                 f"{of_newest(len(zstd), survey)} have images that are stored with "
-                "Zstandard, which drivers before 550.54.14 can't read."
+                "Zstandard, which drivers before 550.54.14 can't read.",
+                kinds,
+                zstd,
             ),
-            (
+            Claim(
                 f"{stored['none'] / total:.0%} of all bytes of device code are not compressed "
                 "inside their library."
             ),
@@ -216,6 +233,10 @@ def compression(survey: SurveyRows) -> Answer:
 def weight(survey: SurveyRows) -> Answer:
     """Which architectures the bytes are for, and which could go."""
     rows = survey.rows("weight", "sha256", "what", "kind", "arch", "waste", "stored", "saved")
+    of_host: Counter[str] = Counter()  # no device code, but told with what could go
+    for row in rows:
+        if row["what"] == "saving" and row["waste"] == _HOST_DEBUG:
+            of_host[row["sha256"]] += row["saved"]
     rows = [row for row in rows if row["sha256"] in survey.newest]
     by_arch: defaultdict[str, Counter[str]] = defaultdict(Counter)
     waste: Counter[str] = Counter()
@@ -223,21 +244,24 @@ def weight(survey: SurveyRows) -> Answer:
         if row["what"] == "images":
             arch = SmArch.parse(row["arch"]) if row["arch"] else None
             by_arch[str(arch.number) if arch else "unknown"][row["kind"]] += row["stored"]
-        elif row["what"] == "saving":
+        elif row["what"] == "saving" and row["waste"] != _HOST_DEBUG:
             waste[row["waste"]] += row["saved"]
     kinds = ("sass", "ptx", "ltoir")
     total = sum(row["device_code"] for row in survey.newest.values())
     saved = sum(waste.values())
+    saved_of = {sha256: row["saved"] - of_host[sha256] for sha256, row in survey.with_code.items()}
+    debug = sum(of_host[sha256] for sha256 in survey.newest)
     rows_shown = [
         (
             *named(row),
             Bytes(row["size"] or 0),
             Bytes(row["device_code"]),
-            Bytes(row["saved"]),
-            round(100 * row["saved"] / row["device_code"]) if row["device_code"] else 0,
+            Bytes(saved_of[sha256]),
+            round(100 * saved_of[sha256] / (row["device_code"] or 1)),
+            Bytes(of_host[sha256]),
             Command(f"ltocompat inspect --weigh {shlex.quote(row['filename'])}"),
         )
-        for row in survey.with_code.values()
+        for sha256, row in survey.with_code.items()
     ]
     reasons = ", ".join(
         f"{decimal_size(number)} {_WASTE.get(name, name)}" for name, number in waste.most_common(4)
@@ -246,10 +270,13 @@ def weight(survey: SurveyRows) -> Answer:
         "weight",
         "Which GPUs are the bytes for, and which could be saved?",
         (
-            (
+            claim(
                 f"{decimal_size(total)} of device code in {len(survey.newest):,} packages, of "
                 f"which {decimal_size(saved)} ({saved / (total or 1):.0%}) could be saved: "
-                f"{reasons or 'nothing'}."
+                f"{reasons or 'nothing'}. Debug sections of host code beside it: "
+                f"{decimal_size(debug)}.",
+                survey.with_code,
+                survey.newest,
             ),
         ),
         Bars(
@@ -261,6 +288,9 @@ def weight(survey: SurveyRows) -> Answer:
             ),
             of_bytes=True,
         ),
-        table((*NAMED, "package", "device code", "could be saved", "%", "ask again"), rows_shown),
+        table(
+            (*NAMED, "package", "device code", "could be saved", "%", "host debug", "ask again"),
+            rows_shown,
+        ),
         "w = pandas.read_parquet('OUT/weight'); w[w.what == 'saving'].groupby('waste').saved.sum()",
     )

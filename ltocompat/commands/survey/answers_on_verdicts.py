@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ltocompat.commands.survey.answer_parts import (
     NAMED,
     branch_of,
     by_number,
     check_again,
+    claim,
     gpu_of,
     named,
     of_all,
@@ -21,6 +22,7 @@ from ltocompat.commands.survey.answer_values import (
     Answer,
     Bar,
     Bars,
+    Claim,
     Command,
     Grid,
     RuleId,
@@ -73,7 +75,7 @@ def loads(survey: SurveyRows) -> Answer:
     return Answer(
         "loads",
         "Which packages fail on which driver and GPU?",
-        tuple(_claims_of_loads(newest, branches)),
+        tuple(_claims_of_loads(newest, branches, list(found))),
         grid,
         table((*NAMED, "driver", "GPUs that fail", "first rule", "ask again"), rows_shown),
         "v = pandas.read_parquet('OUT/verdicts'); v[v.verdict == 'fail'].groupby(['driver', 'gpu'])"
@@ -89,8 +91,10 @@ def _failing(
 
 
 def _claims_of_loads(
-    worst: Mapping[tuple[str, str, str], Verdict], branches: Iterable[str]
-) -> Iterable[str]:
+    worst: Mapping[tuple[str, str, str], Verdict],
+    branches: Iterable[str],
+    of_rows: Sequence[tuple[str, str]],
+) -> Iterable[Claim]:
     for branch in branches:
         judged = {sha256 for sha256, on, _ in worst if on == branch}
         nowhere = {
@@ -107,9 +111,11 @@ def _claims_of_loads(
             for (sha256, on, _), verdict in worst.items()
             if on == branch and verdict is Verdict.FAIL
         }
-        yield (
+        yield claim(
             f"On driver {branch}, {of_all(len(failing), len(judged), 'package')} fail on at least "
-            f"one GPU that was asked about, {len(nowhere):,} on all of them."
+            f"one GPU that was asked about, {len(nowhere):,} on all of them.",
+            of_rows,
+            {(sha256, branch) for sha256 in failing},
         )
 
 
@@ -133,10 +139,12 @@ def drivers(survey: SurveyRows) -> Answer:
         "drivers",
         f"Which driver do packages need on an H100 ({on})?",
         (
-            (
+            claim(
                 f"{of_newest(sum(sha256 in survey.newest for sha256 in floors), survey)}"
                 f" have something for {on}; the chart has the least driver branch with which all "
-                "of it works."
+                "of it works.",
+                floors,
+                survey.newest,
             ),
         ),
         Bars(
@@ -183,13 +191,17 @@ def metadata(survey: SurveyRows) -> Answer:
         "metadata",
         "Whose metadata admit what the code refuses?",
         (
-            (
+            claim(
                 f"{of_newest(len(too_old), survey)} admit an nvJitLink that is older "
-                f"than their LTO-IR, or may be ({OLD_LINKER_ADMITTED})."
+                f"than their LTO-IR, or may be ({OLD_LINKER_ADMITTED}).",
+                [(row["sha256"], row["rule"]) for row in rows],
+                {(sha256, OLD_LINKER_ADMITTED) for sha256 in too_old},
             ),
-            (
+            claim(
                 f"{of_newest(len(set().union(*by_rule.values())), survey)} have a "
-                "finding about their metadata or RUNPATH that is worse than a note."
+                "finding about their metadata or RUNPATH that is worse than a note.",
+                [row["sha256"] for row in rows],
+                survey.newest,
             ),
         ),
         Bars(

@@ -54,7 +54,7 @@ class SurveyRows:
         """SHA-256 -> of those with device code, the newest of each project and platform."""
         found: dict[tuple[str, str], Row] = {}
         for row in self.with_code.values():
-            found[project_of(row), ", ".join(row["platforms"])] = row
+            found[project_of(row), machines_of(row)] = row
         return {row["sha256"]: row for row in found.values()}
 
     @cached_property
@@ -64,6 +64,19 @@ class SurveyRows:
         for row in self.with_code.values():
             found[project_of(row)].append(row)
         return found
+
+
+def machines_of(row: Row) -> str:
+    """``x86_64`` of ``manylinux_2_28_x86_64``: releases of one project differ in the rest."""
+    return ", ".join(sorted({_machine(platform) for platform in row["platforms"]}))
+
+
+def _machine(platform: str) -> str:
+    if "linux" in platform:
+        for machine in ("x86_64", "aarch64"):
+            if platform.endswith(machine):
+                return machine
+    return platform
 
 
 def project_of(row: Row) -> str:

@@ -23,7 +23,7 @@ def write(records: Iterable[SurveyReport | Failure], stream: Writable) -> None:
             for answer in record.answers:
                 stream.write(f"\n{answer.question}\n")
                 for claim in answer.claims:
-                    lines = textwrap.wrap(escape(claim), _WIDTH - 2, break_on_hyphens=False)
+                    lines = textwrap.wrap(escape(claim.text), _WIDTH - 2, break_on_hyphens=False)
                     stream.write("".join(f"  {line}\n" for line in lines))
 
 

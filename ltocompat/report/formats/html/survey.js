@@ -27,7 +27,8 @@
   }
 
   function filterable(card, table, number) {
-    const rows = [...table.tBodies[0].rows];
+    const rows = [...table.tBodies[0].rows]; // as written: links count by this order
+    let counted = null; // the rows that a sentence counts; null: all
     const bar = document.createElement("div");
     bar.className = "words";
     const label = document.createElement("label");
@@ -37,25 +38,56 @@
     input.type = "search";
     input.id = label.htmlFor;
     const shown = document.createElement("output");
-    bar.append(label, input, shown);
+    const all = document.createElement("button");
+    all.type = "button";
+    all.textContent = "All rows";
+    all.hidden = true;
+    bar.append(label, input, shown, all);
     card.querySelector(".scroll").before(bar);
-    input.addEventListener("input", () => {
+
+    function apply() {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
       let left = 0;
-      for (const row of rows) {
-        const text = row.textContent.toLowerCase();
-        row.hidden = !words.every((word) => text.includes(word));
+      rows.forEach((row, place) => {
+        const text = words.length ? row.textContent.toLowerCase() : "";
+        const some = counted === null || counted.has(place);
+        row.hidden = !(some && words.every((word) => text.includes(word)));
         left += !row.hidden;
-      }
-      shown.value = words.length ? `${left} of ${rows.length}` : "";
+      });
+      all.hidden = !words.length && counted === null;
+      shown.value = all.hidden ? "" : `${left} of ${rows.length}`;
+    }
+    input.addEventListener("input", apply);
+    all.addEventListener("click", () => {
+      counted = null;
+      input.value = "";
+      apply();
+      input.focus();
     });
+    for (const link of document.querySelectorAll(`.counted[href="#${card.id}"]`)) {
+      link.addEventListener("click", (event) => {
+        event.preventDefault(); // a jump would take the focus away again
+        counted = new Set(link.dataset.rows.split(" ").map(Number));
+        input.value = "";
+        apply();
+        card.open = true;
+        card.querySelector("summary").focus({ preventScroll: true });
+        card.scrollIntoView({ block: "start" });
+      });
+    }
   }
 
   [...document.querySelectorAll(".rows")].forEach((table, number) => {
     sortable(table);
     filterable(table.closest("details"), table, number);
   });
+  // On paper nothing unfolds: print all of it, and fold again what was.
+  let opened = [];
   addEventListener("beforeprint", () => {
-    for (const card of document.querySelectorAll("details")) card.open = true;
+    opened = [...document.querySelectorAll("details:not([open])")];
+    for (const card of opened) card.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const card of opened) card.open = false;
   });
 })();

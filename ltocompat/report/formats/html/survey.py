@@ -6,6 +6,7 @@ from ltocompat.commands.survey.answer_values import (
     Answer,
     Bars,
     Bytes,
+    Claim,
     Command,
     Grid,
     RuleId,
@@ -52,7 +53,7 @@ def _lede(report: SurveyReport) -> str:
 
 
 def _answer(answer: Answer) -> str:
-    claims = "".join(f"<li>{escaped(claim)}</li>" for claim in answer.claims)
+    claims = "".join(f"<li>{_claim(answer, claim)}</li>" for claim in answer.claims)
     parts = [f'<ul class="claims">{claims}</ul>']
     if isinstance(answer.chart, Grid) and answer.chart.rows:
         parts.append(grid(answer.chart))
@@ -65,6 +66,18 @@ def _answer(answer: Answer) -> str:
     return section(answer.name, escaped(answer.question), parts)
 
 
+def _claim(answer: Answer, claim: Claim) -> str:
+    """A sentence with a link to the rows that it counts, as far as the page has them."""
+    there = [row for row in claim.rows if row < len(answer.table.rows)]
+    if not there:
+        return escaped(claim.text)
+    places = " ".join(map(str, there))
+    return (
+        f'{escaped(claim.text)} <a class="counted" href="#{answer.name}-rows" '
+        f'data-rows="{places}">{count(len(there), "row")}</a>'
+    )
+
+
 def _rows(answer: Answer) -> str:
     table = answer.table
     head = "".join(f'<th scope="col">{escaped(title)}</th>' for title in table.columns)
@@ -73,7 +86,8 @@ def _rows(answer: Answer) -> str:
         answer.question,
         f'<table class="rows"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>',
     )
-    return f'<details class="card"><summary>{_how_many(table)}</summary>{inner}</details>'
+    summary = f"<summary>{_how_many(table)}</summary>"
+    return f'<details class="card" id="{answer.name}-rows">{summary}{inner}</details>'
 
 
 def _how_many(table: Table) -> str:
