@@ -31,6 +31,7 @@ WITHOUT_END = ("Budget", "ByteView", "Limits", "Tape", "bytes")
 LITTLE = {
     "files.archives.tar.parse": "one block",
     "files.archives.tar.is_header": "one block",
+    "files.byteview.contains": "a text at hand, once",
     "files.byteview.occurrences": "one window",
     "files.fatbin.region.single_entry_region": "writes",
     "files.images.cubin.early_api_versions": "a prefix, which is asked for",
