@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -58,34 +61,39 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def assert_nothing_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = capsys.readouterr()
-    for text in (shown.out, shown.err):
-        assert not OBEYED.findall(text)
-        assert not HIDDEN.findall(text)
+def assert_nothing_obeyed(words: list[str], forms: Sequence[str], reports: Path) -> None:
+    """Nothing that a run shows or writes, in all formats at once, is a command."""
+    files = [reports / form for form in forms]
+    options = [option for file in files for option in ("--format", f"{file.name}={file}")]
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        run([*words, *options])
+    texts = {file.name: file.read_bytes().decode("utf-8", "surrogateescape") for file in files}
+    assert all(texts.values())
+    for form, text in {**texts, "out": out.getvalue(), "err": err.getvalue()}.items():
+        assert not OBEYED.findall(text), form
+        assert not HIDDEN.findall(text), form
 
 
-@pytest.mark.parametrize("form", FINDING_FORMATS)
+@pytest.fixture
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("reports")
+
+
 @pytest.mark.parametrize("words", [["check", ".", "--deploy-target", "R450,h100"], ["audit", "."]])
-def test_findings(
-    words: list[str], form: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run([*words, "--format", form])
-    run([words[0], *map(str, folder.iterdir()), *words[2:], "--format", form])
-    assert_nothing_obeyed(capsys)
+def test_findings(words: list[str], folder: Path, reports: Path) -> None:
+    assert_nothing_obeyed(words, FINDING_FORMATS, reports)
+    paths = map(str, folder.iterdir())
+    assert_nothing_obeyed([words[0], *paths, *words[2:]], FINDING_FORMATS, reports)
 
 
-@pytest.mark.parametrize("form", ["table", "json", "markdown"])
 @pytest.mark.parametrize(
     "words",
     [["inspect"], ["inspect", "--images"], ["require"], ["matrix"], ["extract", "-o", "out"]],
 )
-def test_other_answers(
-    words: list[str], form: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_answers(words: list[str], folder: Path, reports: Path) -> None:
     paths = [path.name for path in folder.iterdir()]
-    run([words[0], *paths, "##[error]gone.so", *words[1:], "--format", form])
-    assert_nothing_obeyed(capsys)
+    line = [words[0], *paths, "##[error]gone.so", *words[1:]]
+    assert_nothing_obeyed(line, ("table", "json", "markdown"), reports)
 
 
 def test_nothing_is_lost_in_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
