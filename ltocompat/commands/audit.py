@@ -35,7 +35,7 @@ from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Package
 from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
 from ltocompat.rules.engine.collect_requirements import required
-from ltocompat.rules.engine.judge_artifact import results
+from ltocompat.rules.engine.judge_artifact import Artifact, results
 from ltocompat.scan.summary_cache import Key, SummaryCache
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import obtain
@@ -366,8 +366,9 @@ def results_of(
     if not policy.targets:
         yield on_any_target(summary, problems)
         return
+    artifact = Artifact(summary)
     for target in policy.targets:
-        yield from results(summary, target)
+        yield from artifact.results(target)
     if problems:
         yield result_of(summary.path, problems)
 

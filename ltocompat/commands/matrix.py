@@ -19,7 +19,7 @@ from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route
-from ltocompat.rules.engine.judge_artifact import results
+from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.engine.ways import ways
 
 _SOURCE = "matrix"
@@ -111,15 +111,16 @@ def _goes(summary: ArtifactSummary, route: Route) -> bool:
 def _grid(
     summary: ArtifactSummary, what: str, targets: Sequence[Target], route: Route, *, tried: bool
 ) -> Matrix:
-    rows = (_cells(summary, target, route) for target in targets)
+    artifact = Artifact(summary)
+    rows = (_cells(artifact, target, route) for target in targets)
     cells = tuple(tuple(row if tried else map(advising_trials, row)) for row in rows)
     columns = tuple(map(str, targets[0].gpus))
     return Matrix(summary.path, what, tuple(t.name for t in targets), columns, cells, tried)
 
 
-def _cells(summary: ArtifactSummary, target: Target, route: Route) -> Iterator[Result]:
+def _cells(artifact: Artifact, target: Target, route: Route) -> Iterator[Result]:
     """What ``check`` says on the target: its line of this route, or its only one."""
-    return (result for result in results(summary, target) if result.route in (route, None))
+    return (result for result in artifact.results(target) if result.route in (route, None))
 
 
 def _gpus() -> tuple[Gpu, ...]:

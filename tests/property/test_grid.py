@@ -18,7 +18,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Route
-from ltocompat.rules.engine.judge_artifact import results
+from ltocompat.rules.engine.judge_artifact import Artifact, results
 from ltocompat.rules.engine.kernel_counts import kernels_to_count
 from ltocompat.rules.selection import pick_for_linker
 from ltocompat.scan.walk import ScanSettings
@@ -87,9 +87,10 @@ def test_a_cell_of_a_made_up_artifact_is_its_line(
     """Host files and all: those that ask for an nvJitLink decide about a row."""
     (target,) = parse([f"nvjitlink={linker},gpu={gpu}"])
     lines = {result.route: result for result in results(summary, target)}
+    artifact = Artifact(summary)
     for route in Route:
         wanted = lines.get(route) or lines.get(None)
-        assert list(_cells(summary, target, route)) == ([] if wanted is None else [wanted])
+        assert list(_cells(artifact, target, route)) == ([] if wanted is None else [wanted])
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route, Verdict, worst
 from ltocompat.rules.engine.fold_variants import judged_apart
-from ltocompat.rules.engine.judge_artifact import results
+from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.engine.target_classes import TargetClasses
 from ltocompat.rules.rule import VersionT
 
@@ -120,7 +120,7 @@ class Checked:
     """
 
     def __init__(self, summary: ArtifactSummary) -> None:
-        self._summary = summary
+        self._artifact = Artifact(summary)
         used = [parts.used for parts in judged_apart(summary)] or [summary]
         self._classes = tuple(map(TargetClasses, used))
         self._kept: dict[Hashable, dict[Route | None, Line]] = {}
@@ -135,7 +135,7 @@ class Checked:
             target = Target(
                 name=_SOURCE, driver=_only(driver), nvjitlink=_only(linker), gpus=(gpu,)
             )
-            found = results(self._summary, target, why=False)
+            found = self._artifact.results(target, why=False)
             self._kept[key] = {result.route: _line(result) for result in found}
         return self._kept[key]
 

@@ -56,19 +56,66 @@ def results(
         wanted: the route; None judges each that its modules go.
         why: put the reasoning into words.
     """
-    if _is_for_windows(summary):
-        target = target.on_windows
-    gpus = () if summary.one_link else gpus_to_judge(target)
-    if target.gpus or not gpus:
-        yield from _results_on(target.gpus or (None,), summary, target, wanted, why=why)
-        return
-    served = [
-        result
-        for gpu in gpus
-        for result in _results_on((gpu,), summary, target, wanted, why=why)
-        if serves(result)
-    ]
-    yield from served or _results_on((None,), summary, target, wanted, why=why)
+    yield from Artifact(summary).results(target, wanted, why=why)
+
+
+class Artifact:
+    """An artifact that is judged for many targets, with what is the same on each.
+
+    Args:
+        summary: the artifact, which is not changed any more.
+    """
+
+    def __init__(self, summary: ArtifactSummary) -> None:
+        # One link takes all that is given to it.
+        variants = () if summary.one_link else judged_apart(summary)
+        self._for_windows = _is_for_windows(summary)
+        self._whole = _Part.of(summary)
+        self._variants = [
+            (each.variant, _Part.of(each.used), _Part.of(each.alone)) for each in variants
+        ]
+
+    def results(
+        self, target: Target, wanted: Route | None = None, *, why: bool = True
+    ) -> Iterator[Result]:
+        """The verdicts on it, as ``results`` gives them; the arguments are the same."""
+        if self._for_windows:
+            target = target.on_windows
+        gpus = () if self._whole.summary.one_link else gpus_to_judge(target)
+        if target.gpus or not gpus:
+            yield from self._on(target.gpus or (None,), target, wanted, why=why)
+            return
+        served = [
+            result
+            for gpu in gpus
+            for result in self._on((gpu,), target, wanted, why=why)
+            if serves(result)
+        ]
+        yield from served or self._on((None,), target, wanted, why=why)
+
+    def _on(
+        self, gpus: Sequence[Gpu | None], target: Target, wanted: Route | None, *, why: bool
+    ) -> Iterator[Result]:
+        whole = self._whole.on(target)
+        parts = [
+            (variant, used.on(target), alone.on(target)) for variant, used, alone in self._variants
+        ]
+        for gpu in gpus:
+            for route in routes(whole.summary, whole.target, wanted):
+                on = functools.partial(
+                    _on_gpu, gpu=gpu, route=route, route_given=wanted is not None
+                )
+                result = (
+                    best_of(
+                        [
+                            JudgedVariant(variant, on(used, why=why), on(alone, why=False))
+                            for variant, used, alone in parts
+                        ]
+                    )
+                    if parts
+                    else on(whole, why=why)
+                )
+                yield result if result.target is target else replace(result, target=target)
 
 
 def _is_for_windows(summary: ArtifactSummary) -> bool:
@@ -77,35 +124,29 @@ def _is_for_windows(summary: ArtifactSummary) -> bool:
     return bool(linked) and all(host.format == "PE" for host in linked)
 
 
-def _results_on(
-    gpus: Sequence[Gpu | None],
-    summary: ArtifactSummary,
-    target: Target,
-    wanted: Route | None,
-    *,
-    why: bool,
-) -> Iterator[Result]:
-    # One link takes all that is given to it.
-    variants = () if summary.one_link else judged_apart(summary)
-    whole = _ToJudge.of(summary, target)
-    parts = [
-        (each.variant, _ToJudge.of(each.used, target), _ToJudge.of(each.alone, target))
-        for each in variants
-    ]
-    for gpu in gpus:
-        for route in routes(summary, whole.target, wanted):
-            on = functools.partial(_on_gpu, gpu=gpu, route=route, route_given=wanted is not None)
-            result = (
-                best_of(
-                    [
-                        JudgedVariant(variant, on(used, why=why), on(alone, why=False))
-                        for variant, used, alone in parts
-                    ]
-                )
-                if parts
-                else on(whole, why=why)
-            )
-            yield result if result.target is target else replace(result, target=target)
+class _Part(Struct, frozen=True):
+    """An artifact, or what is in use with one of its variants.
+
+    Attributes:
+        summary: what is in it.
+        missing: what it lacks wherever it goes.
+        linker: the nvJitLink that it brings itself; None for none.
+    """
+
+    summary: ArtifactSummary
+    missing: tuple[Finding, ...]
+    linker: VersionSet[Release] | None
+
+    @classmethod
+    def of(cls, summary: ArtifactSummary) -> _Part:
+        """With what no target changes."""
+        missing = tuple(map(finding_of_problem, missing_anywhere(summary)))
+        return cls(summary, missing, _linker_inside(summary))
+
+    def on(self, target: Target) -> _ToJudge:
+        """What is judged on a target."""
+        known = target if self.linker is None else replace(target, nvjitlink=self.linker)
+        return _ToJudge(self.summary, known, self.missing)
 
 
 class _ToJudge(Struct, frozen=True):
@@ -120,11 +161,6 @@ class _ToJudge(Struct, frozen=True):
     summary: ArtifactSummary
     target: Target
     missing: tuple[Finding, ...]
-
-    @classmethod
-    def of(cls, summary: ArtifactSummary, target: Target) -> _ToJudge:
-        missing = tuple(map(finding_of_problem, missing_anywhere(summary)))
-        return cls(summary, _with_own_linker(summary, target), missing)
 
 
 def _on_gpu(
@@ -141,14 +177,13 @@ def _on_gpu(
     )
 
 
-def _with_own_linker(summary: ArtifactSummary, target: Target) -> Target:
-    """The target with the nvJitLink that the artifact brings itself."""
+def _linker_inside(summary: ArtifactSummary) -> VersionSet[Release] | None:
+    """The nvJitLink that an artifact brings itself."""
     own = own_linker(summary)
     if own is None or own.version is None:
-        return target
+        return None
     release = Release.parse(own.version)
-    known = VersionSet(own.version, (release,), quantifier=Quantifier.ALL, source=own.evidence)
-    return replace(target, nvjitlink=known)
+    return VersionSet(own.version, (release,), quantifier=Quantifier.ALL, source=own.evidence)
 
 
 def _judge(
