@@ -77,7 +77,10 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new"), [*PAIRS, *(pair[::-1] for pair in PAIRS)])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [*PAIRS, *(pytest.param(*pair[::-1], marks=pytest.mark.slow) for pair in PAIRS)],
+)
 @pytest.mark.parametrize("kind", ["sass", "ptx", "ltoir"])
 def test_architectures_are_lost_and_gained_as_the_manifest_says(
     old: str, new: str, kind: str

@@ -139,7 +139,9 @@ def test_without_ranges_the_answer_to_one_is_not_read(index: Index, tmp_path: Pa
     assert size <= by_name(tmp_path / "out")[PURE]["bytes_fetched"] <= size + 1000
 
 
-@pytest.mark.parametrize("fault", ["cut", "busy", "changes"])
+@pytest.mark.parametrize(
+    "fault", ["changes", *(pytest.param(f, marks=pytest.mark.slow) for f in ("cut", "busy"))]
+)
 def test_a_connection_that_is_cut_or_busy_at_first_changes_no_row(
     fault: str, index: Index, tmp_path: Path
 ) -> None:
