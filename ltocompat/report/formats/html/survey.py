@@ -27,7 +27,7 @@ def write(report: SurveyReport, stream: Writable) -> None:
     """Write the page."""
     day = (report.finished or report.started).date()
     page = Page(
-        title=f"{count(report.packages, 'CUDA package')} surveyed",
+        title=f"{count(report.packages, 'package')} surveyed",
         tab=f"CUDA packages, {day}: ltocompat",
         lede=_lede(report),
         sections=[
