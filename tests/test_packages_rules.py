@@ -296,6 +296,15 @@ def test_the_tag_of_another_machine_fails(tmp_path: Path, loading: bytes) -> Non
     assert only(problems, "PKG-06").remedy == "tag it linux-64"
 
 
+def test_libraries_of_several_machines_are_all_named(tmp_path: Path, loading: bytes) -> None:
+    arm = bytearray(loading)
+    arm[18:20] = (183).to_bytes(2, "little")  # e_machine: EM_AARCH64
+    members = {**files(loading), "libx/lib64/liby.so": bytes(arm)}
+    (problem,) = judged(wheel(tmp_path, members, [RIGHT], tag="py3-none-any"))
+    assert "2 of 2 libraries and programs are for AArch64 (ELF), x86-64 (ELF)" in problem.message
+    assert problem.remedy == "build a package for each of them"
+
+
 def test_a_tag_that_says_nothing_known_is_not_judged(tmp_path: Path, loading: bytes) -> None:
     assert judged(wheel(tmp_path, files(loading), [RIGHT], tag="py3-none-plan9_x")) == ()
 

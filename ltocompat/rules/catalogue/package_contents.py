@@ -162,12 +162,14 @@ def tag_of_another_machine(shipped: Shipped) -> Iterator[Problem]:
     first = next(host for host in other if (host.format, host.machine) == kind)
     named = _TAGS_BY_MACHINE.get(kind)
     right = named[shipped.package.kind is Kind.CONDA] if named else f"one of {kind[1]}"
+    mend = f"tag it {right}" if len(kinds) == 1 else "build a package for each of them"
+    found = ", ".join(f"{machine} ({form})" for form, machine in sorted(kinds))
     whole = len(other) == len(hosts)
     yield Problem(
         "PKG-06",
         Verdict.FAIL if whole else Verdict.OK,
-        f"its tag says {'.'.join(platforms)}, but {_count(other, hosts)} for {kind[1]} ({kind[0]})",
-        f"tag it {right}" if whole else "leave out what does not run there, if nothing reads it",
+        f"its tag says {'.'.join(platforms)}, but {_count(other, hosts)} for {found}",
+        mend if whole else "leave out what does not run there, if nothing reads it",
         str(first.place),
     )
 
