@@ -174,14 +174,14 @@ def _abi3audit() -> Callable[[], object]:
     return main  # type: ignore[no-any-return]
 
 
-def tools(cuobjdump: str) -> dict[str, Tool]:
-    """All that are compared."""
+def tools(cuobjdump: str) -> dict[str, Callable[[], Tool]]:
+    """All that are compared; each is imported when it is called."""
     return {
-        "ltocompat inspect --images": in_python(_ours, "ltocompat", "inspect", "--images"),
-        "cuobjdump -lelf -lptx": as_program(cuobjdump, "-lelf", "-lptx"),
-        "cubloaty": in_python(_cubloaty, "cubloaty"),
-        "auditwheel show": in_python(_auditwheel, "auditwheel", "show"),
-        "abi3audit -s": in_python(_abi3audit, "abi3audit", "-s"),
+        "ltocompat inspect --images": lambda: in_python(_ours, "ltocompat", "inspect", "--images"),
+        "cuobjdump -lelf -lptx": lambda: as_program(cuobjdump, "-lelf", "-lptx"),
+        "cubloaty": lambda: in_python(_cubloaty, "cubloaty"),
+        "auditwheel show": lambda: in_python(_auditwheel, "auditwheel", "show"),
+        "abi3audit -s": lambda: in_python(_abi3audit, "abi3audit", "-s"),
     }
 
 
@@ -197,9 +197,10 @@ def main(words: Sequence[str] | None = None) -> int:
     os.environ["PATH"] = os.path.dirname(chosen.cuobjdump) + os.pathsep + os.environ["PATH"]
     files = list(inputs(chosen.share))
     rows = []
-    for title, tool in tools(chosen.cuobjdump).items():
+    for title, load in tools(chosen.cuobjdump).items():
         if chosen.only not in title:
             continue
+        tool = load()
         counts: collections.Counter[str] = collections.Counter()
         begun = time.monotonic()
         for name, data in files:

@@ -348,8 +348,11 @@ def _words() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--first", action="store_true", help="end with the first find")
     parser.add_argument("--coverage", action="store_true", help="name lines that are not reached")
+    parser.add_argument("--replay", type=Path, help="read this file alone, by the target of --only")
     parser.add_argument("--found", type=Path, default=FOUND, help="where found cases are kept")
     words = parser.parse_args()
+    if words.replay and len(words.only or ()) != 1:
+        parser.error("--replay needs the one target that reads the file: --only NAME")
     if words.minutes is None:
         words.minutes = 600.0 if words.inputs else 5.0
     if words.verb_inputs is None:
@@ -366,9 +369,20 @@ def _prepare(names: Sequence[str], *, lines: bool) -> None:
         Lines(_all_files())
 
 
+def replay(name: str, path: Path) -> int:
+    """Read a file by a target, and say what is wrong; 1 where something is."""
+    target = TARGETS[name]
+    with Watch() as watch:
+        what = watch.failure(target.read, path.read_bytes(), target.seconds)
+    print(f"{name}: {what or 'read in peace'}")
+    return 0 if what is None else 1
+
+
 def main() -> int:
     """Read the command line, and run."""
     words = _words()
+    if words.replay:
+        return replay(words.only[0], words.replay)
     names = words.only or [VERBS, *READERS]  # what takes longest comes first
     print(f"seed {words.seed}", flush=True)
     results = {name: Done() for name in names}

@@ -19,13 +19,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-PROJECT = Path(__file__).parent.parent.parent
-for place in (PROJECT, PROJECT / "tests"):
-    sys.path.insert(0, str(place))
-
-from fuzz.fuzz import FOUND, TARGETS, keep  # noqa: E402 - beside this file
-from fuzz.watch import Watch  # noqa: E402
-
+HERE = Path(__file__).parent
+PROJECT = HERE.parent.parent
 _LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "found", "docs", "benchmarks", "oracle")
 
 
@@ -158,14 +153,12 @@ class Search:
     Attributes:
         minutes: of wall clock.
         cpu: minutes of CPU.
-        what: is wrong; None where nothing was found.
-        data: with which it is.
+        what: is wrong; None where nothing of it was found.
     """
 
     minutes: float
     cpu: float
     what: str | None = None
-    data: bytes = b""
 
 
 def search(bug: Bug, minutes: float, seed: int) -> Search:
@@ -196,19 +189,17 @@ def search(bug: Bug, minutes: float, seed: int) -> Search:
             return Search(spent, cpu)
         line = next(line for line in text.splitlines() if line.startswith(f"{bug.target}: "))
         what = line.removeprefix(f"{bug.target}: ").partition(": kept")[0]
-        return Search(spent, cpu, what, kept.read_bytes())
+        return Search(spent, cpu, what if _is_of(bug, kept) else None)
 
 
-def is_of(bug: Bug, data: bytes) -> bool:
-    """Whether the project without the bug reads these bytes in peace; if not, they are kept."""
-    target = TARGETS[bug.target]
-    with Watch() as watch:
-        other = watch.failure(target.read, data, target.seconds)
-    if other is not None:
-        print(
-            f"{bug.target}: {other} without the bug, too: kept as {keep(bug.target, data, FOUND)}"
-        )
-    return other is None
+def _is_of(bug: Bug, case: Path) -> bool:
+    """Whether the project without the bug reads this in peace; if not, it is kept."""
+    words = [sys.executable, str(HERE / "fuzz.py"), "--only", bug.target, "--replay", str(case)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        shutil.copy(case, HERE / "found")
+        print(f"{done.stdout.strip()}, without the bug, too: kept as {case.name}", flush=True)
+    return done.returncode == 0
 
 
 def main() -> int:
@@ -225,10 +216,9 @@ def main() -> int:
         searches = {pool.submit(search, bug, words.minutes, words.seed): bug for bug in bugs}
         for done in as_completed(searches):
             bug, found = searches[done], done.result()
-            what = found.what if found.what and is_of(bug, found.data) else None
-            missed += what is None
-            told = f"{what or 'not found'}: {found.minutes:.1f} minutes, {found.cpu:.1f} of CPU"
-            print(f"{bug.name} ({bug.target}): {told}", flush=True)
+            missed += found.what is None
+            spent = f"{found.minutes:.1f} minutes, {found.cpu:.1f} of CPU"
+            print(f"{bug.name} ({bug.target}): {found.what or 'not found'}: {spent}", flush=True)
     print(f"{len(bugs) - missed} of {len(bugs)} found")
     return 1 if missed > 2 else 0
 
