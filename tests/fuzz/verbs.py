@@ -24,10 +24,11 @@ from ltocompat.cli import run
 _TARGET = ("--deploy-target", "driver=550,gpu=h100+l4,nvjitlink=12.4")
 _WRONG_USAGE = 2
 _EXIT_CODES = {0, 1, 3, 4}
-# Where the file is one that a user writes, it may be wrong usage, too.
-_USAGE = {"pylock.toml", "requirements.txt", "ltocompat.toml", "baseline.json", "saved.json"}
+# Where the text is one that a user writes, it may be wrong usage, too: an empty one to explain.
+_USAGE = {"-", "pylock.toml", "requirements.txt", "ltocompat.toml", "baseline.json", "saved.json"}
 # A line that a runner of GitHub or Azure takes for a command, and what a terminal obeys.
 _COMMAND = re.compile(r"^\s*(?:::[a-z]|##\[|##vso\[)", re.MULTILINE)
+_TRACE = re.compile(r"^Traceback \(most", re.MULTILINE)  # in a line, it is quoted
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -171,7 +172,7 @@ def _out() -> str:
 
 
 def _hold(line: str, code: int, answer: str, messages: str) -> None:
-    if code not in _EXIT_CODES or "internal error" in messages or "Traceback (most" in messages:
+    if code not in _EXIT_CODES or "internal error" in messages or _TRACE.search(messages):
         last = messages.strip().rpartition("\n")[2][:60]
         raise Broken(f"exit code {code} of {line}: {last}")
     wrong = _CONTROL.search(answer) or _CONTROL.search(messages)

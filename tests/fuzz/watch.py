@@ -71,7 +71,7 @@ class Watch:
         if now - self._armed > 1:
             faulthandler.dump_traceback_later(_ENDLESS, exit=True)
             self._armed = now
-        before, free = self._memory(), _first_free()
+        before, files = self._memory(), _open_files()
         start = time.process_time()
         what = self._read(read, data, seconds)
         spent = time.process_time() - start
@@ -82,7 +82,7 @@ class Watch:
             what = what or ("too long" if spent > seconds else None)
         if _highest() - before > MEMORY:
             what = what or "too much memory"
-        what = what or _left_open(free)
+        what = what or _left_open(files)
         self.spent = spent
         return what
 
@@ -154,18 +154,18 @@ def _where(trace: TracebackType | None) -> str:
     return next((place for ours, place in reversed(places) if ours), places[-1][1])
 
 
-def _first_free() -> int:
-    """The descriptor that the next file gets."""
-    descriptor = os.open(os.devnull, os.O_RDONLY)
-    os.close(descriptor)
-    return descriptor
+def _open_files() -> int:
+    """How many this process has; 0 where the system doesn't say."""
+    with suppress(OSError):
+        return len(os.listdir("/proc/self/fd"))
+    return 0
 
 
-def _left_open(free: int) -> str | None:
+def _left_open(before: int) -> str | None:
     """Whether a file stays open that nobody refers to."""
-    if _first_free() > free:
+    if _open_files() > before:
         gc.collect()
-    return "a file is left open" if _first_free() > free else None
+    return "a file is left open" if _open_files() > before else None
 
 
 def _highest() -> int:
