@@ -12,6 +12,7 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat.commands.policy.values import NO_POLICY
+from ltocompat.files import codec
 from ltocompat.model.limits import WORK
 
 # No verdict is bad there, so that no kernels are read once more to be named.
@@ -44,18 +45,39 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_nothing_is_decompressed_twice(question: str, package: Path) -> None:
-    modules = [r for r in ltocompat.inspect(package) if isinstance(r, ltocompat.Module)]
-    packed = [
-        image
-        for module in modules
-        for image in module.images
-        if image.compression is not ltocompat.Compression.NONE
-    ]
-    assert len(packed) >= 10
     with zipfile.ZipFile(package) as archive:
         inside = sum(member.file_size for member in archive.infolist())
     decoded, unpacked = WORK.decoded, WORK.unpacked
     assert list(QUESTIONS[question](str(package)))
     # Metadata are read apart, and for some verdicts twice.
     assert inside - len(METADATA) <= WORK.unpacked - unpacked <= inside + 2 * len(METADATA)
-    assert 0 < WORK.decoded - decoded <= sum(image.size or 0 for image in packed)
+    assert 0 < WORK.decoded - decoded <= packed_size(package)
+
+
+def packed_size(package: Path) -> int:
+    """Decoded bytes of the images that have to be decoded for some question, each once."""
+    modules = [r for r in ltocompat.inspect(package) if isinstance(r, ltocompat.Module)]
+    images = [image for module in modules for image in module.images]
+    packed = [i for i in images if i.compression is not ltocompat.Compression.NONE]
+    assert len(packed) >= 10
+    return sum(image.size or 0 for image in packed)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_no_image_is_decoded_whole_a_second_time(
+    question: str, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[object, int]] = []
+    for name in ("_lz4", "_zstd"):
+        decode: Callable[[codec.Payload], bytes] = getattr(codec, name)
+
+        def noted(
+            payload: codec.Payload, decode: Callable[[codec.Payload], bytes] = decode
+        ) -> bytes:
+            seen.append((payload.stored.source, payload.stored.start))
+            return decode(payload)
+
+        monkeypatch.setattr(codec, name, noted)
+    assert list(QUESTIONS[question](str(package)))
+    assert len(seen) >= 10
+    assert len(set(seen)) == len(seen)

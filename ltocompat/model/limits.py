@@ -121,29 +121,38 @@ class Work:
 
 WORK = Work()
 
-_MOST_RECENT = 4 * MIB
+_MUCH = 4 * MIB
+_MOST_RECENT = 32 * MIB
 
 
 class Recent:
-    """The images of one file that were decoded last, for who looks at them again right then."""
+    """The images that were decoded last, for who looks at them again right then."""
 
     def __init__(self) -> None:
-        self._file: object = None
-        self._images: dict[int, bytes] = {}
+        self._images: dict[tuple[object, int], bytes] = {}
         self._size = 0
+
+    @property
+    def much(self) -> bool:
+        """Whether it is time to look at them again, before more of them are kept."""
+        return self._size >= _MUCH
 
     def get(self, file: object, start: int) -> bytes | None:
         """The decoded bytes of what begins there in a file; None where they are not at hand."""
-        return self._images.get(start) if file is self._file else None
+        return self._images.get((file, start))
 
     def keep(self, file: object, start: int, data: bytes) -> None:
         """Keep them for a while."""
-        if file is not self._file or self._size + len(data) > _MOST_RECENT:
-            self._file, self._size = file, 0
-            self._images.clear()
-        if len(data) <= _MOST_RECENT:
-            self._images[start] = data
+        if self._size + len(data) > _MOST_RECENT:
+            self.forget()
+        if len(data) <= _MUCH:
+            self._images[file, start] = data
             self._size += len(data)
+
+    def forget(self) -> None:
+        """Keep none of them, nor the files that they lie in."""
+        self._images.clear()
+        self._size = 0
 
 
 class Budget(Struct):

@@ -14,7 +14,6 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -30,7 +29,7 @@ from ltocompat.files.objects import ObjectFile, read_host
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LimitExceeded, UnreadableInput
 from ltocompat.model.image import Artifact, Compression, Host, ImageKind, Module, Record, Skipped
-from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Budget, Limits
+from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Budget, Limits, Recent
 from ltocompat.model.place import Place
 from ltocompat.model.watchdog import watched_steps
 from ltocompat.scan import parallel, slices, workers
@@ -186,6 +185,7 @@ def records_of_view(
         if isinstance(found, StoredModule):
             records = slices.described(found, describer)
             yield from (record for record in records if counted.passes(record))
+            _recent(found).forget()
         elif counted.passes(found):
             yield found
     yield from counted.rest()
@@ -195,13 +195,25 @@ def records_of_view(
 def batches_of_view(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Batch]:
     """The same in batches."""
     counted = _Count(Place(place.path), settings.limits)
-    found = stored_in_file(view, place, settings)
     headers = Headers(settings.detail)
-    while chunk := list(islice(found, _BATCH)):
-        described = (record for stored in chunk for record in _described(stored, headers))
-        records = tuple(record for record in described if counted.passes(record))
-        yield Batch(records, tuple(stored for stored in chunk if isinstance(stored, StoredModule)))
-    yield Batch((*counted.rest(), counted.artifact(view.size)))
+    records: list[Record] = []
+    modules: list[StoredModule] = []
+    for stored in stored_in_file(view, place, settings):
+        records += (record for record in _described(stored, headers) if counted.passes(record))
+        recent = _recent(stored)
+        if isinstance(stored, StoredModule):
+            modules.append(stored)
+        if len(records) >= _BATCH or recent.much:
+            yield Batch(tuple(records), tuple(modules))
+            records, modules = [], []
+            recent.forget()
+    yield Batch((*records, *counted.rest(), counted.artifact(view.size)), tuple(modules))
+
+
+def _recent(stored: Stored) -> Recent:
+    """What was decoded of the file that it lies in, kept until nobody looks at it again."""
+    images = stored.images if isinstance(stored, StoredModule) else ()
+    return next((image.payload.budget.recent for image in images), Recent())
 
 
 class _Count:
