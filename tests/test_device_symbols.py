@@ -128,6 +128,21 @@ def of(data: bytes) -> DeviceSymbols:
     return of_cubin(Cubin.parse(ByteView.of(data), Budget()))
 
 
+def test_a_name_inside_a_longer_one_is_no_use_of_it() -> None:
+    declared = b".version 8.4\n.extern .func f(.param .b32 f_param_0);\n"
+    kernel = b".entry k() { ld.param.u32 %%r1, [%s]; ret; }\n"
+    for name in (b"f_param_0", b"af", b"%f", b"f$", b"f1"):
+        assert of_ptx(declared + kernel % name, Budget()).undefined_functions == ()
+    for name in (b"f", b"f+4", b"1f"):  # digits in front of a name are no part of it
+        assert of_ptx(declared + kernel % name, Budget()).undefined_functions == ("f",)
+
+
+def test_a_declaration_inside_a_body_is_none() -> None:
+    text = b".entry k() { .func f; call f; call g; }\n.func g() { ret; }\n"
+    found = of_ptx(text, Budget())
+    assert (found.undefined_functions, found.kernels) == ((), ("k",))
+
+
 def test_a_cubin_that_names_no_table_for_its_names_is_malformed() -> None:
     data = bytearray((samples.FOLDER / "cubin" / "nvrtc-12.4-sm_80-rdc.cubin").read_bytes())
     (table,) = struct.unpack_from("<Q", data, 40)
