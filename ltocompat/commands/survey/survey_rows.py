@@ -35,7 +35,7 @@ class SurveyRows:
         """All of them, by project and version."""
         names = (
             *("sha256", "filename", "project", "version", "platforms", "upload_time", "status"),
-            *("worst", "size", "files", "sass", "ptx", "ltoir", "unpacked", "device_code", "saved"),
+            *("worst", "size", "files", "sass", "ptx", "ltoir", "device_code", "saved"),
             *("bytes_fetched", "cpu_seconds", "peak_memory", "yanked"),
         )
         return sorted(self.rows("distributions", *names), key=_order)

@@ -104,9 +104,8 @@ class DistributionRow(Row, frozen=True, kw_only=True):
     sass: Annotated[tuple[str, ...], _is("Architectures of its SASS: `sm_80`.")]
     ptx: Annotated[tuple[str, ...], _is("Architectures of its PTX: `compute_80`.")]
     ltoir: Annotated[tuple[str, ...], _is("Architectures of its LTO-IR: `lto_80`.")]
-    unpacked: Annotated[Count, _is("Bytes of the files in it, unpacked.")]
-    device_code: Annotated[Count, _is("Bytes of these that device code takes.")]
-    saved: Annotated[Count, _is("Bytes of device code that could be saved; `weight` says how.")]
+    device_code: Annotated[Count, _is("Bytes that device code takes in the files inside, unpacked.")]
+    saved: Annotated[Count, _is("Bytes inside that could be saved; `weight` says how.")]
     worst: Annotated[
         str | None,
         _is("The worst verdict of all targets; null where nothing was judged.", *_VERDICTS),
