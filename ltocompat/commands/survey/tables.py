@@ -104,7 +104,7 @@ class DistributionRow(Row, frozen=True, kw_only=True):
     sass: Annotated[tuple[str, ...], _is("Architectures of its SASS: `sm_80`.")]
     ptx: Annotated[tuple[str, ...], _is("Architectures of its PTX: `compute_80`.")]
     ltoir: Annotated[tuple[str, ...], _is("Architectures of its LTO-IR: `lto_80`.")]
-    device_code: Annotated[Count, _is("Bytes that device code takes in the files inside, unpacked.")]
+    device_code: Annotated[Count, _is("Bytes of device code in the unpacked files.")]
     saved: Annotated[Count, _is("Bytes inside that could be saved; `weight` says how.")]
     worst: Annotated[
         str | None,
