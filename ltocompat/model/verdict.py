@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -224,7 +224,7 @@ class Result(Struct, frozen=True, gc=False):
         not_judged: halves that the target says too little for: ``load``, ``link``; and ``symbols``,
             where LTO-IR, which shows no names, is in one link that no linker was asked about.
         findings: worst first.
-        why: the reasoning, a sentence a line.
+        why: the reasoning, a sentence a line; put into words when it is read.
         extent: how many of the modules have the verdict.
         forgiven: why its verdict, bad as it is, does not count: ``known``, ``ignored`` or
             ``OTHER_VARIANT``; empty where it counts or is good enough.
@@ -241,7 +241,7 @@ class Result(Struct, frozen=True, gc=False):
     coverage: Coverage
     not_judged: tuple[str, ...]
     findings: tuple[Finding, ...]
-    why: tuple[str, ...]
+    why: Sequence[str]
     extent: Extent = WHOLE
     forgiven: str = ""
     distribution: str = ""

@@ -135,7 +135,7 @@ class Checked:
             target = Target(
                 name=_SOURCE, driver=_only(driver), nvjitlink=_only(linker), gpus=(gpu,)
             )
-            found = self._artifact.results(target, why=False)
+            found = self._artifact.results(target)
             self._kept[key] = {result.route: _line(result) for result in found}
         return self._kept[key]
 

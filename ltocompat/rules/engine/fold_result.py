@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import Host
+from ltocompat.model.late_lines import LateLines
 from ltocompat.model.place import Place
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import (
@@ -42,7 +43,6 @@ def folded(
     route: Route | None,
     *,
     missing: Sequence[Finding],
-    why: bool,
 ) -> Result:
     """The verdict on an artifact, from those on its modules and host files.
 
@@ -53,7 +53,6 @@ def folded(
         gpu: the GPU; None where the target names none.
         route: the route; None where every module has but one.
         missing: what it lacks wherever it goes.
-        why: put the reasoning into words.
     """
     judged = with_choices(
         with_neutral(judged),
@@ -94,7 +93,7 @@ def folded(
         _coverage(judged),
         _open_parts(not_judged, symbols=leaves_symbols_open(summary, judged, target, gpu)),
         tuple(findings),
-        tuple(_reasons(judged, hosts)) if why else (),
+        LateLines(functools.partial(_reasons, judged, hosts)),
         _extent(judged, verdict, of_whole=summary.one_link or worst(beside) is verdict),
     )
 

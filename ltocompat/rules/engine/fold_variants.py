@@ -7,12 +7,15 @@ fail.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.model.artifact_summary import ArtifactSummary, only_variant
+from ltocompat.model.late_lines import LateLines
 from ltocompat.model.variant import Variant
 from ltocompat.model.verdict import LEVELS, Finding, Result, VariantVerdict, Verdict
 from ltocompat.rules.catalogue import rule
@@ -77,9 +80,8 @@ def best_of(judged: Sequence[JudgedVariant]) -> Result:
     outcome = tuple(_verdict(each, serves=each in choices, decides=each is best) for each in judged)
     note = note_of_variants(outcome)
     findings = (*best.result.findings, note)
-    return replace(
-        best.result, findings=findings, variants=outcome, why=(note.message, *best.result.why)
-    )
+    why = LateLines(functools.partial(chain, (note.message,), best.result.why))
+    return replace(best.result, findings=findings, variants=outcome, why=why)
 
 
 def _order(judged: JudgedVariant) -> tuple[Verdict, int, int, int]:

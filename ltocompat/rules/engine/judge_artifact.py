@@ -44,7 +44,7 @@ def routes(
 
 
 def results(
-    summary: ArtifactSummary, target: Target, wanted: Route | None = None, *, why: bool = True
+    summary: ArtifactSummary, target: Target, wanted: Route | None = None
 ) -> Iterator[Result]:
     """The verdicts on an artifact for every GPU of a target.
 
@@ -54,9 +54,8 @@ def results(
         summary: the artifact.
         target: where it is going.
         wanted: the route; None judges each that its modules go.
-        why: put the reasoning into words.
     """
-    yield from Artifact(summary).results(target, wanted, why=why)
+    yield from Artifact(summary).results(target, wanted)
 
 
 class Artifact:
@@ -75,26 +74,21 @@ class Artifact:
             (each.variant, _Part.of(each.used), _Part.of(each.alone)) for each in variants
         ]
 
-    def results(
-        self, target: Target, wanted: Route | None = None, *, why: bool = True
-    ) -> Iterator[Result]:
+    def results(self, target: Target, wanted: Route | None = None) -> Iterator[Result]:
         """The verdicts on it, as ``results`` gives them; the arguments are the same."""
         if self._for_windows:
             target = target.on_windows
         gpus = () if self._whole.summary.one_link else gpus_to_judge(target)
         if target.gpus or not gpus:
-            yield from self._on(target.gpus or (None,), target, wanted, why=why)
+            yield from self._on(target.gpus or (None,), target, wanted)
             return
         served = [
-            result
-            for gpu in gpus
-            for result in self._on((gpu,), target, wanted, why=why)
-            if serves(result)
+            result for gpu in gpus for result in self._on((gpu,), target, wanted) if serves(result)
         ]
-        yield from served or self._on((None,), target, wanted, why=why)
+        yield from served or self._on((None,), target, wanted)
 
     def _on(
-        self, gpus: Sequence[Gpu | None], target: Target, wanted: Route | None, *, why: bool
+        self, gpus: Sequence[Gpu | None], target: Target, wanted: Route | None
     ) -> Iterator[Result]:
         whole = self._whole.on(target)
         parts = [
@@ -108,12 +102,12 @@ class Artifact:
                 result = (
                     best_of(
                         [
-                            JudgedVariant(variant, on(used, why=why), on(alone, why=False))
+                            JudgedVariant(variant, on(used), on(alone))
                             for variant, used, alone in parts
                         ]
                     )
                     if parts
-                    else on(whole, why=why)
+                    else on(whole)
                 )
                 yield result if result.target is target else replace(result, target=target)
 
@@ -164,7 +158,7 @@ class _ToJudge(Struct, frozen=True):
 
 
 def _on_gpu(
-    to_judge: _ToJudge, gpu: Gpu | None, route: Route | None, *, route_given: bool, why: bool
+    to_judge: _ToJudge, gpu: Gpu | None, route: Route | None, *, route_given: bool
 ) -> Result:
     judged = [
         _judge_in_link(group, to_judge.target, gpu, route)
@@ -172,9 +166,7 @@ def _on_gpu(
         else _judge(group, to_judge.target, gpu, route, route_given=route_given)
         for group in to_judge.summary.groups
     ]
-    return folded(
-        to_judge.summary, judged, to_judge.target, gpu, route, missing=to_judge.missing, why=why
-    )
+    return folded(to_judge.summary, judged, to_judge.target, gpu, route, missing=to_judge.missing)
 
 
 def _linker_inside(summary: ArtifactSummary) -> VersionSet[Release] | None:
