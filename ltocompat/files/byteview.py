@@ -75,9 +75,11 @@ class FileSource:
         if size > _SMALL:
             return self._pread(size, offset)
         start, data = self._block
-        if not start <= offset <= start + len(data) - size:
-            start, data = self._block = offset, self._pread(_BLOCK, offset)
-        return data[offset - start : offset - start + size]
+        at = offset - start
+        if at < 0 or at + size > len(data):
+            at, data = 0, self._pread(_BLOCK, offset)
+            self._block = offset, data
+        return data[at : at + size]
 
     def _pread(self, size: int, offset: int) -> bytes:
         """Read by position; where the system has no such call, seek and read under a lock."""

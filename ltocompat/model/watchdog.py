@@ -11,7 +11,6 @@ import atexit
 import signal
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from typing import TypeVar
 
 from ltocompat.model.limits import Budget
@@ -58,21 +57,26 @@ def go_on_in_child() -> None:
         begin(_grace[0])
 
 
-@contextmanager
-def watched(budget: Budget) -> Iterator[None]:
+class watched:  # noqa: N801 - used like a function, as contextlib.suppress is
     """While the block runs, its reader is expected to end in the time of this budget."""
-    _at_work.append((budget, time.monotonic()))
-    try:
-        yield
-    finally:
+
+    __slots__ = ("_budget",)
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+
+    def __enter__(self) -> None:
+        _at_work.append((self._budget, time.monotonic()))
+
+    def __exit__(self, *_: object) -> None:
         _at_work.pop()
 
 
 def watched_steps(values: Iterable[T], budget: Budget) -> Iterator[T]:
     """The values, where what gives each of them is expected to end in the time of this budget."""
-    rest = iter(values)
+    rest, step = iter(values), watched(budget)
     while True:
-        with watched(budget):
+        with step:
             try:
                 value = next(rest)
             except StopIteration:

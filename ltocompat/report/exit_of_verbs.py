@@ -117,6 +117,9 @@ class ReadingStatus(ExitStatus["Record | Extracted"]):
 
     def __init__(self, *, filtered: bool) -> None:
         super().__init__()
+        from ltocompat.model.image import Artifact, Host, Skipped
+
+        self._of_files = (Artifact, Host, Skipped)
         self._filtered = filtered
         self._found = False
         self._files = 0
@@ -124,14 +127,14 @@ class ReadingStatus(ExitStatus["Record | Extracted"]):
 
     def take(self, record: Record | Extracted) -> None:
         """Let an unread place count, and note what there is."""
-        from ltocompat.model.image import Artifact, Host, Skipped
-
-        if isinstance(record, Skipped):
+        if not isinstance(record, self._of_files):  # a module, or an image that was extracted
+            self._found = True
+            return
+        artifact, _, skipped = self._of_files
+        if isinstance(record, skipped):
             self._unread = True
             self.worsen(NOTHING_JUDGED)
-        # The others are modules, and images that were extracted.
-        self._found |= not isinstance(record, Artifact | Host | Skipped)
-        self._files += isinstance(record, Artifact)
+        self._files += isinstance(record, artifact)
 
     def fail(self, failure: Failure, messages: Writable) -> None:
         """Let a failure count; it has said itself why nothing was found."""

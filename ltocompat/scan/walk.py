@@ -213,7 +213,7 @@ def batches_of_view(view: ByteView, place: Place, settings: ScanSettings) -> Ite
 def _recent(stored: Stored) -> Recent:
     """What was decoded of the file that it lies in, kept until nobody looks at it again."""
     images = stored.images if isinstance(stored, StoredModule) else ()
-    return next((image.payload.budget.recent for image in images), Recent())
+    return images[0].payload.budget.recent if images else Recent()
 
 
 class _Count:

@@ -57,7 +57,9 @@ class StoredImageTable(Sequence[StoredImage]):
 
     def few_as_tuple(self) -> Sequence[StoredImage]:
         """The images; as a tuple where there are no more than are kept anyway."""
-        return self if len(self) > len(self._kept) else tuple(self)
+        if len(self._offsets) > len(self._kept):
+            return self
+        return tuple(self._kept.values() if self.problem is None else self)
 
     def __len__(self) -> int:
         return len(self._offsets)

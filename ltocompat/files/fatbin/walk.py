@@ -179,10 +179,10 @@ class _Scanner:
         """What follows with nothing but padding between: found without a scan."""
         head = self._view.peek(self._position, _PADDING + _OVERLAP + 1)
         found = head.lstrip(b"\0")
-        if not found.startswith(_NEEDLES):
-            return None
-        needle = next(needle for needle in _NEEDLES if found.startswith(needle))
-        return _Hit(self._position + len(head) - len(found), needle)
+        for needle in _NEEDLES:
+            if found.startswith(needle):
+                return _Hit(self._position + len(head) - len(found), needle)
+        return None
 
     def _next(self) -> _Hit | None:
         while True:

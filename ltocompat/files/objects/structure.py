@@ -8,6 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from ltocompat.files import byteview
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import LimitExceeded, LtocompatError, UnreadableInput
 from ltocompat.model.image import PRELINKED_SECTIONS
@@ -102,10 +103,7 @@ def occurrences(
     """Every position of ``needle`` in that stretch of the file, ascending."""
     overlap = len(needle) - 1
     for start, piece in windows(view, budget, offset, size, step=SCAN_WINDOW, overlap=overlap):
-        found = piece.find(needle)
-        while found >= 0:
-            yield start + found
-            found = piece.find(needle, found + 1)
+        yield from (start + found for found in byteview.occurrences(needle, piece))
 
 
 @contextmanager
