@@ -20,7 +20,8 @@ class ArchForm(enum.StrEnum):
 
 
 _RELEASE = re.compile(r"\s*([0-9]{1,9})\.([0-9]{1,9})(?:\.|\s*$)")
-_ARCH = re.compile(r"(?:(sm|compute|lto)_?)?([0-9]{1,4})([af]?)")
+# As many digits as a 32-bit number of an image has: what we print of it is read again.
+_ARCH = re.compile(r"(?:(sm|compute|lto)_?)?([0-9]{1,10})([af]?)")
 
 
 class SmArch(Struct, frozen=True, order=True):
