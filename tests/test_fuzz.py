@@ -142,9 +142,9 @@ def test_lines_that_grow_together_show_what_each_pair_of_them_costs() -> None:
 
 def test_memory_is_counted_from_what_the_process_has_now() -> None:
     with Watch() as watch:
-        assert watch.failure(lambda _: b"x" * (80 << 20), b"") is None
+        assert watch.failure(lambda _: b"x" * (140 << 20), b"") is None
         assert watch.failure(lambda _: None, b"x" * (200 << 20)) is None
-        assert watch.failure(lambda _: b"x" * (120 << 20), b"") == "too much memory"
+        assert watch.failure(lambda _: b"x" * (180 << 20), b"") == "too much memory"
 
 
 def test_mended_bugs_can_still_be_put_back() -> None:

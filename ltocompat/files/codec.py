@@ -7,6 +7,7 @@ flag 0x8000 one Zstandard frame, and both give exactly the size that the entry h
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import IO, TYPE_CHECKING, cast
 
 from msgspec import Struct
@@ -71,7 +72,7 @@ class Payload(Struct, frozen=True):
 class Prefix:
     """The first bytes of an image, decoded step by step; ``data`` holds what there is so far."""
 
-    __slots__ = ("_payload", "_stream", "complete", "data")
+    __slots__ = ("__weakref__", "_payload", "_stream", "complete", "data")
 
     def __init__(self, payload: Payload) -> None:
         self._payload = payload
@@ -138,7 +139,7 @@ class Prefix:
             # Its annotation asks for a whole file; it calls read() alone.
             opened = cast("IO[bytes]", source)
             self._stream = _decompressor(self).stream_reader(opened, read_size=_READ)
-        elif _thread.owner is not self:
+        elif _thread.owner() is not self:
             raise RuntimeError("a prefix was grown after another one in the same thread")
         parts = [self.data]
         have = len(self.data)
@@ -185,7 +186,8 @@ def _decompressor(owner: Prefix | None) -> zstandard.ZstdDecompressor:
 
     if not hasattr(_thread, "decompressor"):
         _thread.decompressor = zstandard.ZstdDecompressor()
-    _thread.owner = owner
+    # Referred to weakly, so that no file stays open for what was read of it.
+    _thread.owner = (lambda: None) if owner is None else weakref.ref(owner)
     return _thread.decompressor  # type: ignore[no-any-return]
 
 

@@ -226,6 +226,11 @@ def _load(path: str, budget: Budget) -> object:
         raise UsageError(f"{path} is not a YAML file: {reason[:200]}; mend it") from error
 
 
+_DEEPEST = 100
+"""Lists and tables inside each other; those of locks are five at most, and parsers get slower with
+each that is open."""
+
+
 class _Building:
     """Lists, tables and texts from the events of a reader of YAML.
 
@@ -244,8 +249,7 @@ class _Building:
         for event in events:
             kind = type(event).__name__
             if kind in ("SequenceStartEvent", "MappingStartEvent"):
-                # What names it inside of itself gets an empty text, and not a loop.
-                self._open.append((event, []))
+                self._begin(event)
             elif kind in ("SequenceEndEvent", "MappingEndEvent"):
                 start, parts = self._open.pop()
                 value = self._table(parts) if kind == "MappingEndEvent" else parts
@@ -257,6 +261,12 @@ class _Building:
             elif kind == "AliasEvent":
                 self._put(None, self._anchors.get(event.anchor, ""))
         return None
+
+    def _begin(self, start: object) -> None:
+        if len(self._open) >= _DEEPEST:
+            raise ValueError("nested too deeply")
+        # What names it inside of itself gets an empty text, and not a loop.
+        self._open.append((start, []))
 
     def _put(self, event: Any, value: object) -> bool:  # noqa: ANN401 - of a reader without types
         """Keep a value where it belongs; whether it is the whole document."""

@@ -15,6 +15,9 @@ Spot = tuple[Any, Any]
 """A list or an object, and the number or the key of a value in it."""
 
 
+_DEEPEST = 100  # what is nested deeper is not written again: that goes down by recursion
+
+
 def looks_like_json(data: bytes) -> bool:
     """Whether it begins and ends as a list or an object does."""
     ends = data[:1], data[-20:].rstrip()[-1:]
@@ -25,20 +28,22 @@ def values_in(data: bytes, dice: random.Random) -> Iterator[tuple[bytes, Callabl
     """Values in an order of chance, each with what writes another text in its place."""
     try:
         whole = [json.loads(data)]
+        spots = list(_spots(whole))
     except (ValueError, RecursionError):
         return
-    spots = list(_spots(whole))
     dice.shuffle(spots)
     for spot in spots:
         container, key = spot
         yield json.dumps(container[key]).encode(), _putter(whole, spot, dice)
 
 
-def _spots(container: Any) -> Iterator[Spot]:  # noqa: ANN401 - JSON
+def _spots(container: Any, depth: int = 0) -> Iterator[Spot]:  # noqa: ANN401 - JSON
+    if depth > _DEEPEST:
+        raise RecursionError
     for key in range(len(container)) if isinstance(container, list) else container:
         yield container, key
         if isinstance(container[key], list | dict):
-            yield from _spots(container[key])
+            yield from _spots(container[key], depth + 1)
 
 
 def _putter(whole: list[Any], spot: Spot, dice: random.Random) -> Callable[[bytes], bytes]:

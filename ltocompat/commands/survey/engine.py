@@ -245,7 +245,7 @@ def _local_cluster(workers: int, *, dashboard: bool) -> Iterator[Any]:
         "distributed.scheduler.worker-saturation": 1.0,
         "distributed.worker.memory.target": False,  # there is nothing to spill
         "distributed.worker.memory.spill": False,
-        "distributed.comm.timeouts.connect": "60s",
+        "distributed.comm.timeouts.connect": "10s",  # one that died is asked for as long
         **({} if dashboard else _QUIET),
     }
     with (
