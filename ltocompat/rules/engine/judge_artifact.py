@@ -94,8 +94,9 @@ class Artifact:
         parts = [
             (variant, used.on(target), alone.on(target)) for variant, used, alone in self._variants
         ]
+        lines = routes(whole.summary, whole.target, wanted)
         for gpu in gpus:
-            for route in routes(whole.summary, whole.target, wanted):
+            for route in lines:
                 on = functools.partial(
                     _on_gpu, gpu=gpu, route=route, route_given=wanted is not None
                 )

@@ -62,10 +62,12 @@ def leaves_symbols_open(
     summary: ArtifactSummary, judged: Sequence[GroupVerdict], target: Target, gpu: Gpu | None
 ) -> bool:
     """Whether LTO-IR is in one link, and no linker was asked whether its names are defined."""
+    if not summary.one_link:
+        return False
     linked = _linked(judged)
     linkers = _linkers(linked, target)
     kinds = {image.kind for each in linked for image in each.module_verdict.picked}
-    if not summary.one_link or linkers is None or ImageKind.LTOIR not in kinds:
+    if linkers is None or ImageKind.LTOIR not in kinds:
         return False
     known, offline = linkers
     return any(_tried(summary, each, gpu, offline=offline) is None for each in known.values)
