@@ -29,6 +29,7 @@ _AHEAD = 4  # tasks for each worker that wait or run
 _CONNECT_SECONDS = 30
 _WITHOUT_WORKERS = 300.0  # seconds that a cluster may take to start new ones
 _POLL_SECONDS = 0.1
+_ANSWER_SECONDS = 60.0  # seconds that an answer may take to come from its worker
 _WORKERS_COUNTED = 5.0  # seconds that their number is good for; the scheduler is asked for it
 # Without a dashboard nobody sees what Dask measures beside the tasks, many times a second in every
 # process.
@@ -95,12 +96,12 @@ class OnDask:
             waiting[future.key] = distribution
             done.add(future)
             while len(waiting) >= _AHEAD * max(self._number_of_workers(), 1):
-                yield self._rows(self._next(done), waiting, options)
+                yield self._rows(*self._next(done), waiting, options)
         while waiting:
-            yield self._rows(self._next(done), waiting, options)
+            yield self._rows(*self._next(done), waiting, options)
 
-    def _next(self, done: Any) -> Any:  # noqa: ANN401 - distributed.as_completed, and a Future
-        """The next task that ended.
+    def _next(self, done: Any) -> tuple[Any, bytes]:  # noqa: ANN401 - distributed.as_completed
+        """The next task that ended, a ``distributed.Future``, and its answer, if it has one.
 
         Raises:
             LtocompatError: no worker has been there for minutes; a cluster would wait for ever.
@@ -116,8 +117,11 @@ class OnDask:
                     "no worker is left; run the same command again, which goes on from here"
                 )
         future = next(done)
-        if future.status in ("finished", "error", "cancelled"):
-            return future
+        if future.status in ("error", "cancelled"):
+            return future, b""
+        with contextlib.suppress(TimeoutError):
+            if future.status == "finished":
+                return future, future.result(timeout=_ANSWER_SECONDS)
         # It was done, and its worker died with the answer: Dask has it done again.
         done.add(future)
         return self._next(done)
@@ -132,13 +136,14 @@ class OnDask:
     def _rows(
         self,
         future: Any,  # noqa: ANN401 - distributed.Future
+        answer: bytes,
         waiting: dict[str, Distribution],
         options: TaskOptions,
     ) -> Surveyed:
         distribution = waiting.pop(future.key)
         if future.status == "finished":
             try:
-                return msgspec.msgpack.decode(future.result(), type=Surveyed)
+                return msgspec.msgpack.decode(answer, type=Surveyed)
             except msgspec.MsgspecError as error:
                 return _lost(distribution, options, f"its worker's answer has no meaning: {error}")
         if future.status == "cancelled":
@@ -245,7 +250,9 @@ def _local_cluster(workers: int, *, dashboard: bool) -> Iterator[Any]:
         "distributed.scheduler.worker-saturation": 1.0,
         "distributed.worker.memory.target": False,  # there is nothing to spill
         "distributed.worker.memory.spill": False,
-        "distributed.comm.timeouts.connect": "10s",  # one that died is asked for as long
+        "distributed.comm.timeouts.connect": "60s",
+        # A worker that died is started again; one that dies twice in this time would be given up.
+        "distributed.deploy.lost-worker-timeout": "1000h",
         **({} if dashboard else _QUIET),
     }
     with (
