@@ -16,8 +16,9 @@ _UNITS = ("KiB", "MiB", "GiB", "TiB")
 _LONGEST = 2_000
 _CLAUSE_END = re.compile(r": |; |\. |, (?:or|so that|which|and|but) ")
 
-# The first character of what CI systems obey. GitHub's runner passes over blanks before ``::``.
-_OBEYED = re.compile(r"#(?=#)|(?:^|(?<=\s)):(?=:)")
+# The first character of what CI systems obey. GitHub's runner passes over blanks before ``::``, and
+# takes what follows up to a blank for a command: ``Environment :: GPU`` is none, however it is cut.
+_OBEYED = re.compile(r"#(?=#)|(?:^|(?<=\s)):(?=:\S)")
 
 T = TypeVar("T")
 
@@ -57,7 +58,7 @@ def escape(text: str, also: str = "") -> str:
 
     That covers control characters, bidirectional marks, line breaks and lone surrogates (bytes
     that are not UTF-8), each character of ``also``, and what CI systems obey in any output:
-    ``##[``, ``##vso[`` and the like, and ``::`` where a line begins or may be broken.
+    ``##[``, ``##vso[`` and the like, and ``::word`` where a line begins or may be broken.
     """
     if "##" in text or "::" in text:
         text = _OBEYED.sub(lambda found: _code_of(found[0]), text)
