@@ -33,6 +33,7 @@ LITTLE = {
     "files.archives.tar.is_header": "one block",
     "files.byteview.contains": "a text at hand, once",
     "files.byteview.occurrences": "one window",
+    "files.fatbin.region.entry_at": "one entry",
     "files.fatbin.region.single_entry_region": "writes",
     "files.images.cubin.early_api_versions": "a prefix, which is asked for",
     "files.images.cubin_header.parse_header": "64 bytes",

@@ -179,7 +179,18 @@ class Budget(Struct):
 
     def check_time(self) -> None:
         """Raise ``LimitExceeded`` once the time for this file is used up."""
-        if time.monotonic() > self.deadline:
+        self._check(self.deadline)
+
+    def check_half(self, begun: float) -> None:
+        """The same of half the time that was left then: the rest is for what was found till now.
+
+        Args:
+            begun: when the search began, on the monotonic clock, seconds.
+        """
+        self._check((begun + self.deadline) / 2)
+
+    def _check(self, end: float) -> None:
+        if time.monotonic() > end:
             raise LimitExceeded(
                 "seconds",
                 f"the time limit of {self.limits.seconds:g} s for one file is used up; raise "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import struct
+import time
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -141,13 +142,14 @@ class Region:
             self.broken = f"the region says {self.size} bytes, but {available} are left in the file"
         end = min(self.size, available)
         position, number = REGION_HEADER.size, 0
+        begun = time.monotonic()
         head = self._start[position:]
         while position < end:
             if number >= self._most:
                 self.broken, self.limit = f"it has over {number} entries", "entries"
                 return
             try:
-                self._budget.check_time()
+                self._budget.check_half(begun)
                 entry = _read_entry(self._view, position, self.size, head)
             except Malformed as error:
                 self.broken = f"entry {number}: {error}"
