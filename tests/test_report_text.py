@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from io import StringIO
+
 import pytest
 from report_values import NVLINK, PTXAS, STRADDLING, ltoir, sass
 
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import Compression, Maker, Needs, Release, Role
 from ltocompat.model.place import Place
+from ltocompat.report import Options, Report, write
+from ltocompat.report.document import Column, Table
 from ltocompat.report.text import (
     Few,
     binary_size,
@@ -94,3 +98,14 @@ def test_few_keeps_so_many_distinct_values_and_says_that_there_were_more() -> No
     assert (list(few), few.more) == ([1, 2], False)
     few.add(3)
     assert (list(few), few.more) == ([1, 2], True)
+
+
+def test_a_word_that_a_table_breaks_begins_no_line_with_a_command() -> None:
+    columns = (Column("a"), Column("b", width=20))
+    cells = ("y" * before + "::set-output name=a::b" for before in range(60))
+    tables = [Table(columns, (("x", cell),)) for cell in cells]
+    report = Report[object](lambda *_: iter(tables), lambda *_: iter(()))
+    text = StringIO()
+    write("table", report, (), text, Options(width=40))
+    assert "set-output" in text.getvalue()
+    assert not any(line.lstrip().startswith("::") for line in text.getvalue().splitlines())
