@@ -179,7 +179,7 @@ class Budget(Struct):
 
     def check_time(self) -> None:
         """Raise ``LimitExceeded`` once the time for this file is used up."""
-        self._check(self.deadline)
+        self._check(self.deadline, "is used up")
 
     def check_half(self, begun: float) -> None:
         """The same of half the time that was left then: the rest is for what was found till now.
@@ -187,13 +187,13 @@ class Budget(Struct):
         Args:
             begun: when the search began, on the monotonic clock, seconds.
         """
-        self._check((begun + self.deadline) / 2)
+        self._check((begun + self.deadline) / 2, "leaves no more to look further")
 
-    def _check(self, end: float) -> None:
+    def _check(self, end: float, how: str) -> None:
         if time.monotonic() > end:
             raise LimitExceeded(
                 "seconds",
-                f"the time limit of {self.limits.seconds:g} s for one file is used up; raise "
+                f"the time limit of {self.limits.seconds:g} s for one file {how}; raise "
                 "Limits.seconds to read on",
             )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -343,19 +344,20 @@ class FatbinWalk:
         self._accounting.cover(offset, read.accounted)
         if offset in self._claimed:
             return read.unread
-        images = read.images
+        images = [read.images]
         size = read.walked - offset
         for part in self._prelinked.get(offset, ()):
             # What is unread there is said when the walk gets there.
             prelinked = self._read_region(part, self._section(part))
-            images = (*images, *prelinked.images)
+            images.append(prelinked.images)
             size += prelinked.walked - part
-        if read.unread and not images:
+        if read.unread and not any(images):
             return read.unread
         registered = self._host.registration().registered(offset) if self._host else None
         whole = self._view.sub(offset, read.accounted - offset)
         place = self._place.at(offset)
-        module = StoredModule(place, section, registered, images, whole, size)
+        all_images = images[0] if len(images) == 1 else tuple(chain.from_iterable(images))
+        module = StoredModule(place, section, registered, all_images, whole, size)
         return (module, *read.unread)
 
     def _read_region(self, offset: int, section: str | None) -> _Reading:
