@@ -10,16 +10,7 @@ from ltocompat.trial import sandbox, serving
 from ltocompat.trial.protocol import Message
 from ltocompat.trial.sandbox import Files
 from ltocompat.trial.serving import Reply
-from ltocompat.trial.system_calls import (
-    CHANGING,
-    NETWORK,
-    OPENING,
-    OTHERS,
-    OWNERS,
-    PROCESSES,
-    QUEUES,
-    SYSTEM,
-)
+from ltocompat.trial.system_calls import NOT_FOR_COMPUTING, PROCESSES
 from ltocompat.trial.values import TrialLimits
 
 _GETTERS = {"ptx": "PTX", "ltoir": "LTOIR"}
@@ -51,9 +42,7 @@ class CompileServer:
         library = next(iter(serving.mapped("/libnvrtc.so")), "libnvrtc.so")
         # Only now, since it is found by running programs; what is compiled is our own.
         files = Files(read=(os.path.dirname(library),))
-        held = sandbox.enter(
-            limits, files, NETWORK | QUEUES | CHANGING | SYSTEM | OPENING | OTHERS | OWNERS
-        )
+        held = sandbox.enter(limits, files, NOT_FOR_COMPUTING)
         return {"version": [int(major), int(minor)], "library": library, "sandbox": held}
 
     def serve(self, message: Message) -> tuple[Reply, bytes]:

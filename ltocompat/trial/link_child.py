@@ -12,16 +12,7 @@ from ltocompat.trial.nvjitlink_calls import load
 from ltocompat.trial.protocol import Message
 from ltocompat.trial.sandbox import Files
 from ltocompat.trial.serving import Reply
-from ltocompat.trial.system_calls import (
-    CHANGING,
-    NETWORK,
-    OPENING,
-    OTHERS,
-    OWNERS,
-    PROCESSES,
-    QUEUES,
-    SYSTEM,
-)
+from ltocompat.trial.system_calls import NOT_FOR_COMPUTING, OPENING, PROCESSES
 from ltocompat.trial.values import TrialLimits
 
 
@@ -41,9 +32,6 @@ class _LinkRequest(Struct, frozen=True):
     keep_output: bool
 
 
-_NEVER = NETWORK | QUEUES | CHANGING | SYSTEM | OPENING | OTHERS | OWNERS
-
-
 class LinkServer:
     """Makes nvJitLink's calls for each request."""
 
@@ -59,7 +47,7 @@ class LinkServer:
         serving.keep_memory()
         self._notes = notes
         self._limits = limits
-        held = sandbox.enter(limits, Files(read=(self._library,)), _NEVER)
+        held = sandbox.enter(limits, Files(read=(self._library,)), NOT_FOR_COMPUTING)
         self._linker = load(self._library)
         release = self._linker.release
         return {"release": [release.major, release.minor], "sandbox": held}

@@ -109,3 +109,6 @@ SYSTEM = _group(
     """
 )
 """The kernel's own affairs, and doors into it that NVIDIA's code has no use for."""
+
+NOT_FOR_COMPUTING = NETWORK | QUEUES | CHANGING | SYSTEM | OPENING | OTHERS | OWNERS
+"""What a library that makes bytes of bytes never asks for, not even while it starts."""
