@@ -66,12 +66,13 @@ def _default_index() -> str:
     """The index that pip takes where no setting names one; it tells that nowhere in public."""
     try:
         from pip._internal.models.index import PyPI
-    except ImportError as error:
+
+        return str(PyPI.simple_url)
+    except (ImportError, AttributeError) as error:
         raise UsageError(
             "no package index is named, and there is no pip here that knows one; put the address "
             "of one into PIP_INDEX_URL"
         ) from error
-    return str(PyPI.simple_url)
 
 
 def _files(environ: Mapping[str, str]) -> Iterator[str]:
