@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from test_hosts_elf import (
+from elf_writer import (
     AARCH64,
     BASE,
     DT_SONAME,

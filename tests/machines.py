@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from linker_trees import AARCH64, IN_WHEEL, X86_64, banner, library, put
-from test_hosts_elf import (
+from elf_writer import (
     BASE,
     DT_NEEDED,
     DT_SONAME,
@@ -25,6 +24,7 @@ from test_hosts_elf import (
     offsets,
     tags,
 )
+from linker_trees import AARCH64, IN_WHEEL, X86_64, banner, library, put
 
 from ltocompat.targets.linkers import Machine
 
@@ -51,21 +51,28 @@ def shared(
     note: Mapping[str, object] | bytes | None = None,
     machine: int = X86_64,
     needed: Sequence[str] = (),
+    paths: Mapping[int, str] | None = None,
     padding: int = 0,
 ) -> bytes:
-    """A shared library with a soname, texts in .rodata, and a compatibility note."""
-    strings = b"\0" + b"".join(name.encode() + b"\0" for name in (soname, *needed))
+    """A shared library with a soname, texts in .rodata, and a compatibility note.
+
+    ``paths`` are those that it is searched along with, by their tags.
+    """
+    texts_of_tags = paths or {}
+    names = (soname, *needed, *texts_of_tags.values())
+    strings = b"\0" + b"".join(name.encode() + b"\0" for name in names)
     parts = [
         Part(".rodata", b"text\0" + b"".join(texts)),
         Part(".dynstr", strings, STRTAB),
-        Part(".dynamic", bytes(16 * (4 + len(needed))), 6),
+        Part(".dynamic", bytes(16 * (4 + len(needed) + len(texts_of_tags))), 6),
     ]
     if note is not None:
         parts.insert(0, Part(NOTE, note_bytes(note, padding), SHT_NOTE))
     at = BASE + offsets(parts)[".dynstr"]
+    rows = [*((DT_NEEDED, name) for name in needed), *texts_of_tags.items()]
     wanted = b"".join(
-        struct.pack("<QQ", DT_NEEDED, strings.index(b"\0" + name.encode() + b"\0") + 1)
-        for name in needed
+        struct.pack("<QQ", tag, strings.index(b"\0" + name.encode() + b"\0") + 1)
+        for tag, name in rows
     )
     fixed = tags({DT_SONAME: 1, DT_STRTAB: at, DT_STRSZ: len(strings)})
     parts[-1].data = wanted + fixed

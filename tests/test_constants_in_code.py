@@ -6,9 +6,9 @@ import struct
 from pathlib import Path
 
 import pytest
+from elf_writer import BASE, RELA, Part, elf, offsets, tags, wrapper
 from hypothesis import given
 from hypothesis import strategies as st
-from test_hosts_elf import BASE, RELA, Part, elf, offsets, tags, wrapper
 
 import ltocompat
 from ltocompat import Module, Skipped

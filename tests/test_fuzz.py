@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 from fuzz.fuzz import FOUND, TARGETS, Task, work
+from fuzz.machine import MACHINE, machine_in
 from fuzz.mutate import Material, mutated
 from fuzz.put_back import BUGS, PROJECT
-from fuzz.readers import MACHINE, machine_in, seeds
+from fuzz.readers import seeds
 from fuzz.structure import FORMS, WRAPPERS, fields_of, forms_of
 from fuzz.watch import Watch
 from package_writer import tar_of, zip_of

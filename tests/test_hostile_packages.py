@@ -41,6 +41,7 @@ from package_writer import (
     zip_of,
     zstd,
 )
+from quines import gzip_quine, tar_gz_quine, zip_quine
 from reading import records_of
 from samples import FOLDER
 
@@ -705,6 +706,16 @@ def test_packages_inside_packages_end(read: Read) -> None:
     data = FATBIN
     for number in range(9):
         data = zip_of(("m", data)) if number % 2 else gzip.compress(tar_of(("m", data)))
+    found = read(data)
+    assert found.names == []
+    assert found.limits == ["depth"]
+
+
+@pytest.mark.parametrize("quine", [zip_quine, gzip_quine, tar_gz_quine])
+def test_an_archive_that_holds_itself_ends(read: Read, quine: Callable[[], bytes]) -> None:
+    data = quine()
+    whole = python_zip(data).read("r/r.zip") if data.startswith(b"PK") else gzip.decompress(data)
+    assert data in whole
     found = read(data)
     assert found.names == []
     assert found.limits == ["depth"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_hosts_elf import (
+from elf_writer import (
     BASE,
     DT_NEEDED,
     DT_SONAME,
@@ -13,10 +13,10 @@ from test_hosts_elf import (
     Part,
     elf,
     offsets,
-    read,
     symbol,
     tags,
 )
+from test_hosts_elf import read
 
 from ltocompat.model.image import CudaLibrary
 from ltocompat.model.library_name import library_name

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from elf_writer import BASE, ET_EXEC, Part, elf, offsets, wrapper
 from fatbin_writer import KINDS, EntrySpec, entry, region
 from packages_made import wheel
 from samples import FOLDER
-from test_hosts_elf import BASE, ET_EXEC, Part, elf, offsets, wrapper
 from windows_twins import pe_twin
 
 import ltocompat

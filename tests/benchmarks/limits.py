@@ -26,12 +26,15 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from fatbin_writer import KINDS, EntrySpec, entry
 from package_writer import TAR_END, tar_header, zip_of, zstd
+from quines import gzip_quine, tar_gz_quine, zip_quine
 from samples import FOLDER
 
 PAGE = Path(__file__).parents[2] / "docs" / "limits.md"
 BEGIN, END = "<!-- measured -->", "<!-- end -->"
 FATBIN = FOLDER / "fatbin" / "nvfatbin-13.5-default.fatbin"
 TARGET = "driver=550,gpu=h100"
+PLAIN = (1,)
+"""The exit code of the check that the last rows are measured with, without what they take away."""
 MIB = 1 << 20
 
 
@@ -191,6 +194,9 @@ ROWS = (
     Row("a tar of 1,000,000 members", "`members`", lambda f: tar_of_members(f, 1_000_000)),
     Row("300,000 empty folders", "`members`", lambda f: folders(f, 300_000)),
     Row("archives nested 1,000 deep", "`depth`", lambda f: nested(f, 1_000)),
+    Row("a zip that holds itself", "`depth`", lambda f: _file(f, "x.zip", zip_quine())),
+    Row("a gzip stream that holds itself", "`depth`", lambda f: _file(f, "x.gz", gzip_quine())),
+    Row("a tar.gz that holds itself", "`depth`", lambda f: _file(f, "x.tar.gz", tar_gz_quine())),
     Row("a zip of 8 GiB of zeros", "`unpacked_ratio`", lambda f: bomb(f, 8 << 30)),
     Row("1,000,000 good images in one region", "`entries`", lambda f: tiny_images(f, 10**6, 10**6)),
     Row("10,000,000 good images", "`seconds`", lambda f: tiny_images(f, 10**7, 10**6)),
@@ -225,18 +231,18 @@ ROWS = (
         lambda f: lock(f, "requirements.txt", b"a==1.0\n", 16 * MIB),
         codes=(2,),
     ),
-    Row("files and caches of the year 2200", "same exit code", skewed, _AGAIN, (0, 1, 3)),
-    Row("a cache of another version", "same exit code", of_a_newer_version, _AGAIN, (0, 1, 3)),
-    Row("no /proc", "same exit code", plain, _PROC, (0, 1, 3)),
-    Row("no process can be started", "same exit code", plain, _NO_FORK, (0, 1, 3)),
-    Row("nothing can be written", "same exit code", plain, _READ_ONLY, (0, 1, 3)),
-    Row("standard input closed", "same exit code", plain, _CLOSED.format("<&-"), (0, 1, 3)),
+    Row("files and caches of the year 2200", "same exit code", skewed, _AGAIN, PLAIN),
+    Row("a cache of another version", "same exit code", of_a_newer_version, _AGAIN, PLAIN),
+    Row("no /proc", "same exit code", plain, _PROC, PLAIN),
+    Row("no process can be started", "same exit code", plain, _NO_FORK, PLAIN),
+    Row("nothing can be written", "same exit code", plain, _READ_ONLY, PLAIN),
+    Row("standard input closed", "same exit code", plain, _CLOSED.format("<&-"), PLAIN),
     Row(
         "all standard streams closed",
         "same exit code",
         plain,
         _CLOSED.format("<&- >&- 2>&-"),
-        (0, 1, 3),
+        PLAIN,
     ),
 )
 

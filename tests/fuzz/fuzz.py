@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -35,7 +36,7 @@ from tabulate import tabulate  # noqa: E402 - these are found beside this file
 from fuzz import files, verbs  # noqa: E402
 from fuzz.lines import Line, Lines, ranges  # noqa: E402
 from fuzz.mutate import Material, mutated  # noqa: E402
-from fuzz.readers import READERS, Reader  # noqa: E402
+from fuzz.readers import NO_READERS, READERS, Reader  # noqa: E402
 from fuzz.watch import Watch, confine  # noqa: E402
 
 FOUND = HERE / "found"
@@ -108,7 +109,7 @@ def work(task: Task, show: Callable[[bytes], None] = lambda _: None) -> Done:
     """Read inputs; those that reach new lines, or take longer than all before, are changed on."""
     target, dice, done = TARGETS[task.name], random.Random(task.seed), Done()  # noqa: S311 - no secret
     pool = _Pool(task.name, dice)
-    lines = Lines(_all_files() if task.lines else ())
+    lines = Lines(_all_files() if task.lines else (), _without())
     bound = target.seconds * (1 if _MONITORED or not task.lines else 10)
     begun = time.process_time()
     if task.lines:
@@ -323,9 +324,15 @@ def _all_files() -> frozenset[str]:
     return frozenset(file for reader in READERS.values() for file in reader.files())
 
 
+@functools.cache
+def _without() -> dict[str, tuple[str, ...]]:
+    """Functions that are no readers, by their files."""
+    return {str(import_module(f"ltocompat.{m}").__file__): names for m, names in NO_READERS.items()}
+
+
 def _coverage(name: str, hit: set[Line]) -> tuple[str, list[str]]:
     """How many of a target's lines were reached, and which were not."""
-    wanted = Lines(TARGETS[name].files()).wanted
+    wanted = Lines(TARGETS[name].files(), _without()).wanted
     every = {(file, line) for file, numbers in wanted.items() for line in numbers}
     missed: dict[str, list[int]] = {}
     for file, line in every - hit:
@@ -366,7 +373,7 @@ def _prepare(names: Sequence[str], *, lines: bool) -> None:
     for name in names:
         _sound(name)
     if lines:
-        Lines(_all_files())
+        Lines(_all_files(), _without())
 
 
 def replay(name: str, path: Path) -> int:

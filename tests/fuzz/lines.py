@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -22,10 +22,14 @@ class Lines:
 
     Args:
         files: paths of the files.
+        without: names of functions that don't count, by the file.
     """
 
-    def __init__(self, files: Iterable[str]) -> None:
-        self.wanted = {file: lines_of(Path(file)) for file in files}
+    def __init__(
+        self, files: Iterable[str], without: Mapping[str, tuple[str, ...]] | None = None
+    ) -> None:
+        apart = without or {}
+        self.wanted = {file: lines_of(Path(file), apart.get(file, ())) for file in files}
         self.hit: set[Line] = set()
 
     def start(self) -> None:
@@ -73,18 +77,20 @@ class Lines:
 
 
 @functools.cache
-def lines_of(path: Path) -> frozenset[int]:
-    """Lines of a file that are in functions."""
+def lines_of(path: Path, without: tuple[str, ...] = ()) -> frozenset[int]:
+    """Lines of a file that are in functions, but for those with these names."""
     module = compile(path.read_text("utf-8"), str(path), "exec")
-    return frozenset(line for code in _functions(module) for line in _own_lines(code))
+    return frozenset(line for code in _functions(module, without) for line in _own_lines(code))
 
 
-def _functions(code: CodeType) -> Iterator[CodeType]:
+def _functions(code: CodeType, without: tuple[str, ...]) -> Iterator[CodeType]:
+    if code.co_name in without:
+        return
     if code.co_flags & inspect.CO_OPTIMIZED:
         yield code
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
-            yield from _functions(inner)
+            yield from _functions(inner, without)
 
 
 _cached: dict[CodeType, frozenset[int]] = {}

@@ -28,6 +28,12 @@ _NESTED = (
     (b"a.", b""), (b"not ", b""), (b"-", b""),
 )  # fmt: skip
 _DEPTHS = (3, 100, 3000, 90_000)
+# What a key of TOML may be given in place of its value.
+_VALUES = (
+    *(b"[]", b'""', b"1", b"true", b"12.10", b"2020-01-01", b'"x"', b'[""]', b"[1]", b"{a = 1}"),
+    *(b'["sm_80", "x"]', b'"2020-01-01"', b'"' + b"9" * 90 + b'"', b"[[]]", b"[{a = 1}]"),
+)
+_KEY = re.compile(rb"^([\w.-]+\s*=\s*)(.*)$", re.MULTILINE)
 _WORD = re.compile(rb"[\w.+-]+")
 _PATH = re.compile(rb"(?<![\w.+-])[\w.+-]*/[\w.+/-]+")
 
@@ -301,10 +307,18 @@ def _path(copy: bytearray, _: Material, dice: random.Random) -> None:
         copy[path.start() : path.end()] = dice.choice((*ways, *odd))
 
 
+def _value(copy: bytearray, _: Material, dice: random.Random) -> None:
+    """What stands behind a key becomes a value of another kind, or that of another key."""
+    keys = list(_KEY.finditer(bytes(copy[:_MOST_TEXT])))
+    if keys:
+        key = dice.choice(keys)
+        copy[key.start(2) : key.end(2)] = dice.choice((dice.choice(_VALUES), dice.choice(keys)[2]))
+
+
 _BYTES: tuple[Change, ...] = (
     _bit, _bit, _number, _number, _number, _piece, _splice, _word, _digits, _cut,
 )  # fmt: skip
 _TEXT: tuple[Change, ...] = (
     _bit, _piece, _splice, _word, _word, _digits, _cut, _token, _token, _token, _lines, _lines,
-    _nest, _grow, _path,
+    _nest, _grow, _path, _value, _value,
 )  # fmt: skip

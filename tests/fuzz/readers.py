@@ -16,7 +16,6 @@ import json
 import lzma
 import os
 import pkgutil
-import random
 import struct
 import tarfile
 import tomllib
@@ -28,15 +27,16 @@ from pathlib import Path
 
 import lz4.block
 import lz4.frame
+from elf_writer import addends_in_place, linked, object_file, two_device_links
 from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
+from machines import shared
 from package_writer import ENCRYPTED, UTF8, Raw, pax, raw_zip, tar_header, tar_of, zip_of, zstd
 from reading import records_of
-from samples import ALL, FOLDER
+from samples import ALL
 
+from fuzz import machine
 from fuzz.files import folder, written
-from fuzz.members import Entries, Entry
-from fuzz.structure import WRAPPERS, Form, Part, rearranging
-from ltocompat.commands.env import problems_of
+from fuzz.structure import WRAPPERS, Form
 from ltocompat.commands.explain import explain
 from ltocompat.commands.policy.reading import read_policy
 from ltocompat.files.archives import ContainerFormat
@@ -64,18 +64,6 @@ from ltocompat.packages.python_packages import owner, read_installed, read_wheel
 from ltocompat.packages.resolving import leads, ways_to
 from ltocompat.packages.values import Package
 from ltocompat.targets import parse
-from ltocompat.targets.linkers import Machine
-from ltocompat.targets.linkers.searching import find
-from ltocompat.targets.machine.compilers import compilers
-from ltocompat.targets.machine.driver import compat_folders, kernel_driver, user_driver
-from ltocompat.targets.machine.driver_probe import Answers, gpus
-from ltocompat.targets.machine.ldcache import cached
-from ltocompat.targets.machine.library_search import picks
-from ltocompat.targets.machine.loader import Loader
-from ltocompat.targets.machine.platform import container, is_wsl2, jetson, system
-from ltocompat.targets.machine.probe import probe
-from ltocompat.targets.machine.toolkits import conda as conda_of
-from ltocompat.targets.machine.toolkits import toolkits, wheels
 
 LIMITS = Limits(
     seconds=1.0,
@@ -173,6 +161,17 @@ def _host(read: Callable[[ByteView, Budget], ObjectReader | None]) -> Read:
     return called
 
 
+def _elfs() -> Iterator[bytes]:
+    """Samples, and each kind of relocation and device link in files of a few hundred bytes."""
+    yield from _samples("objects", starts=(b"\x7fELF",))()
+    yield from (linked(), linked(headers=False), object_file())
+    yield from (addends_in_place(packed=True), addends_in_place(packed=False))
+    for ids in (b"_a\0def _a\0\0_b\0def _b\0", b"_a\0def _a\0def _b\0\0_b\0"):
+        yield two_device_links(ids)
+    marks = b"text\0nvrtc: error: failed to load builtins\0libcuda.so.1\0"
+    yield shared("libx.so", marks, *_OF_HOSTS, needed=["libnvrtc.so.12", "libcudart.so.12"])
+
+
 _REGION = b"\x50\xed\x55\xba"
 _OF_HOSTS = (
     *(b"\0libnvJitLink.so.12\0", b"\0libnvrtc.so.13\0", b"Failed to load libcuda.so.1\0", b"def "),
@@ -222,7 +221,12 @@ def _tars() -> Iterator[bytes]:
 
 _WHEEL_INFO = b"Wheel-Version: 1.0\nTag: py3-none-manylinux_2_28_x86_64\n"
 _VARIANT = (
-    b'{"variants": {"a": {"nvidia": {"sm_arch": ["90_real"], "cuda_version_lower": ["12"]}}}}'
+    b'{"variants": {"a": {"nvidia": {"sm_arch": ["90_real", "80", "x"],'
+    b' "cuda_version_lower_bound": ["12.4", "13", "x"]}}}}'
+)
+_OTHER_VARIANTS = (
+    b'{"variants": {"a": {"nvidia": {"sm_arch": "90"}}}}',
+    b'{"variants": {"a": {}}}',
 )
 
 
@@ -235,6 +239,8 @@ def _wheels() -> Iterator[bytes]:
     )
     yield zip_of(code, *info, ("x-1.0.dist-info/variant.json", _VARIANT))
     yield zip_of(*info, method=zipfile.ZIP_STORED)
+    for variant in _OTHER_VARIANTS:
+        yield zip_of(*info, ("x-1.0.dist-info/variant.json", variant), method=zipfile.ZIP_STORED)
     yield zip_of(code, *info, method=zipfile.ZIP_BZIP2)
     yield zip_of(code, *info, method=zipfile.ZIP_LZMA)
     yield raw_zip(
@@ -368,7 +374,10 @@ def _conda(data: bytes) -> object:
     return _means(conda.read(ByteView.of(data), "x-1.0-0.conda", _budget()))
 
 
-_DEPENDS = ["cuda-version >=12.4,<13", "__cuda >=12", "libnvjitlink >=12.4", "a 1.*|>2,!=3 *_0"]
+_DEPENDS = [
+    *("cuda-version >=12.4,<13", "__cuda >=12", "libnvjitlink >=12.4", "a 1.*|>2,!=3 *_0"),
+    *("cuda-arch 8.0", "__cuda_arch >=8.0,<9", "cuda-version", "cuda-toolkit >=12.4|13.*"),
+]
 _INDEX = {"name": "x", "version": "1.0", "build": "cuda12_0", "depends": _DEPENDS}
 
 
@@ -510,6 +519,14 @@ def _policy(path: str) -> object:
     return read_policy(path), read_promise(path)
 
 
+_PROJECT = b"""
+[targets.prod]
+driver = 550
+gpu = ["h100", "l4"]
+compat = "13-0"
+[targets]
+edge = "cuda=12.4,t4"
+"""
 _TARGETS = (
     b"driver=580.95.05,gpu=h100,nvjitlink=13.0",
     b"stock=12.4,gpu=hopper",
@@ -519,6 +536,29 @@ _TARGETS = (
     b"nvlink=13.5,gpu=all,name=x",
     b"container=cuda>=12.4 brand=tesla",
     b"driver=550,gpu=h100+l4,nvrtc=12.4,os=windows,python=3.12",
+    b"driver=550+535,gpu=datacenter",
+    b"driver>=535,<551,gpu=geforce",
+    b"driver~=550.54,nvjitlink~=12.4,nvrtc!=12.4.*,gpu=jetson,os=linux-aarch64",
+    b"driver<100",
+    b"driver>=999,nvjitlink=12",
+    b"nvjitlink=9&nvrtc=12.99",
+    b"nvjitlink>=12.4.100,<13,compat=12",
+    b"compat>=12.4,nvlink=13.0|12.4",
+    b"compat=999.1",
+    b"nvjitlink>99.0,<99.0",
+    b"driver=400,gpu=datacenter",
+    b"container=cuda>=99",
+    b"container=cuda>=12.4,driver=550",
+    b"name=x,driver=550 & name=x,driver=535",
+    b"a.so & requirements.txt & ltocompat.toml",
+    *(name + b"\n" + _PROJECT for name in (b"prod", b"edge", b"prot", b"a.so", b"none.lock")),
+    b"ltocompat.toml\n" + _PROJECT,
+    b"ltocompat.toml:edge\n" + _PROJECT,
+    b"ltocompat.toml:eg\n" + _PROJECT,
+    b"ltocompat.toml\ntargets = 1\n",
+    b"ltocompat.toml\n[targets]\na = 1.5\n[targets.b]\ndriver = 550.5\n",
+    b"ltocompat.toml\n[targets.b]\ncuda = '12.4'\nstock = '12.4'\n",
+    b"ltocompat.toml\nlock-version = '1.0'\n[[packages]]\nname = 'x'\n",
 )
 _OF_TARGET = (
     *(b",", b"=", b"gpu=", b"all", b"+", b"driver=", b"nvjitlink>=", b"sm_", b"name=", b"lock="),
@@ -527,7 +567,12 @@ _OF_TARGET = (
 
 
 def _target(text: str) -> object:
-    return parse([text])
+    """Values of --deploy-target in the first line; below it what the project says."""
+    texts, _, project = text.partition("\n")
+    where = os.path.join(folder(), "project")
+    os.makedirs(where, exist_ok=True)
+    Path(where, "ltocompat.toml").write_text(project, "utf-8", "surrogateescape")
+    return parse(texts.split(" & "), where=where)
 
 
 _PLACES = (b"libx.a::m.o@0x1f40.3", b"a%20b.whl::x/y.so@0x0.1.2", b"-", b"x@0x0")
@@ -538,7 +583,7 @@ def _place(text: str) -> object:
     return Place.parse(str(place)), place.contains(place)
 
 
-# Other people's texts, and their machines
+# Other people's texts
 
 
 def _messages() -> Iterator[bytes]:
@@ -548,190 +593,26 @@ def _messages() -> Iterator[bytes]:
         yield from (str(row["text"]).encode()[:2000] for row in rows.get(kind, ()))
 
 
-def _loader_cache() -> bytes:
-    """A ld.so.cache of two libraries, one of them in a folder for certain processors."""
-    texts = b"libcuda.so.1\0/usr/lib/libcuda.so.1\0"
-    linker = b"libnvJitLink.so.12\0/usr/lib/libnvJitLink.so.12\0"
-    start = 48 + 2 * 24
-    rows = struct.pack("<iIIIQ", 0x303, start, start + 13, 0, 0)
-    rows += struct.pack("<iIIIQ", 0x303, start + 35, start + 54, 0, 1 << 62)
-    more = start + len(texts) + len(linker)
-    extension = struct.pack("<II", 0xEAA42174, 1) + struct.pack("<IIII", 1, 0, more + 24, 4)
-    names = struct.pack("<I", start)
-    head = struct.pack("<20sIIB3xI12x", b"glibc-ld.so.cache1.1", 2, more - start, 2, more)
-    return head + rows + texts + linker + extension + names
-
-
-_LINK = b"\0-> "
-# A case that was kept has them in this order: new ones come at the end.
-_ROOT_FILES = {
-    "/proc/driver/nvidia/version": (
-        b"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build\n"
-        b"GCC version: gcc 11\n"
-    ),
-    "/etc/os-release": b'ID=ubuntu\nVERSION_ID="22.04"\n',
-    "/usr/local/cuda/version.json": b'{"cuda": {"version": "13.0.1"}}',
-    "/etc/ld.so.conf": b"include /etc/ld.so.conf.d/*.conf\n/usr/local/cuda/lib64\n",
-    "/etc/nv_tegra_release": b"# R36 (release), REVISION: 4.3, GCID: 1\n",
-    "/var/lib/dpkg/status": (
-        b"Package: cuda-compat-13-0\nStatus: install ok installed\nVersion: 580.95.05-1\n\n"
-    ),
-    "/proc/driver/nvidia/gpus/0000:01:00.0/information": (
-        b"Model: \t\t NVIDIA H100\nDevice Minor: \t 0\n"
-    ),
-    "/etc/ld.so.cache": _loader_cache(),
-    "/usr/lib/libcuda.so.580.95.05": b"",
-    "/usr/lib/libcuda.so.1": _LINK + b"libcuda.so.580.95.05",
-    "/usr/lib/libnvJitLink.so.12": b"",
-    "/proc/1/cgroup": b"0::/docker/x\n",
-    "/opt/conda/conda-meta/libnvjitlink-12.4.json": (
-        b'{"name": "libnvjitlink", "version": "12.4.127", "files": ["lib/libnvJitLink.so.12"]}'
-    ),
-    "/opt/conda/lib/libnvJitLink.so.12": b"",
-    "/usr/local/cuda/version.txt": b"CUDA Version 12.4.1\n",
-    "/usr/local/cuda/include/cuda.h": b"#define CUDA_VERSION 12040\n",
-    "/usr/local/cuda/compat/libcuda.so.1": b"",
-    "/usr/local/cuda/lib64/libnvrtc.so.12.4.127": b"",
-    "/usr/bin/nvcc": b"#!/bin/sh\nexec /usr/local/cuda/bin/nvcc\n",
-    "/usr/bin/python3": b"",
-    "/usr/lib/python3/dist-packages/nvidia_cuda_nvrtc_cu12-12.4.dist-info/METADATA": _METADATA,
-}
-_written: dict[str, bytes] = {}
-
-
-def machine_in(data: bytes) -> str:
-    """The root of a machine; all its files come one after the other: size, content."""
-    root = os.path.join(folder(), "root")
-    position = 0
-    for name in _ROOT_FILES:
-        size = int.from_bytes(data[position : position + 2], "little")
-        _put(root + name, data[position + 2 : position + 2 + size])
-        position += 2 + size
-    return root
-
-
-def _put(path: str, content: bytes) -> None:
-    """Write a file, or a link, where it is not what it was for the last input."""
-    if _written.get(path) == content:
-        return
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with suppress(FileNotFoundError):
-        os.unlink(path)
-    target = content[len(_LINK) :][:200]
-    if content.startswith(_LINK) and target and b"\0" not in target:
-        os.symlink(target, os.fsencode(path))
-    else:
-        Path(path).write_bytes(content)
-    _written[path] = content
-
-
-_ENVIRON = {
-    "PATH": "/usr/bin:/usr/local/cuda/bin",
-    "LD_LIBRARY_PATH": "/usr/local/cuda/lib64::lib:/opt/$LIB",
-    "CONDA_PREFIX": "/opt/conda",
-    "CUDA_HOME": "/usr/local/cuda",
-    "LD_PRELOAD": "libcuda.so.1",
-}
-
-
-def _contents(data: bytes) -> Iterator[tuple[int, int]]:
-    """Where the content of each file begins and ends."""
-    position = 0
-    for _ in _ROOT_FILES:
-        start = position + 2
-        position = start + int.from_bytes(data[position:start], "little")
-        yield start, position
-
-
-def _files_of_machine(data: bytes, _: random.Random) -> Iterator[Part]:
-    for start, end in _contents(data):
-        yield Part(data[start:end], _put_file(data[: start - 2], data[end:]))
-
-
-def _put_file(before: bytes, after: bytes) -> Callable[[bytes], bytes]:
-    return lambda new: before + _sized(new) + after
-
-
-def _sized(content: bytes) -> bytes:
-    return min(len(content), 0xFFFF).to_bytes(2, "little") + content[:0xFFFF]
-
-
-def _entries_of_machine(data: bytes) -> Entries:
-    found = []
-    for name, (start, end) in zip(_ROOT_FILES, _contents(data), strict=True):
-        content = data[start:end]
-        link = content.startswith(_LINK)
-        found.append(Entry(name.encode(), content.removeprefix(_LINK), link=link))
-    return found
-
-
-def _machine_of(entries: Entries, _: random.Random) -> bytes:
-    """Of its files alone: it has no others, and each of them once."""
-    named = {entry.name: entry for entry in reversed(entries)}
-    found = []
-    for name in _ROOT_FILES:
-        entry = named.get(name.encode(), Entry(b"", b""))
-        found.append(_sized(_LINK + entry.data if entry.link else entry.data))
-    return b"".join(found)
-
-
-MACHINE = Form(
-    lambda _: True,
-    parts=_files_of_machine,
-    rearrange=rearranging(_entries_of_machine, _machine_of),
-)
-"""The form of what ``machine_in`` takes."""
-
-
-def _root(data: bytes) -> object:
-    machine = Machine(machine_in(data), _ENVIRON, python="/usr/bin/python3")
-    found = probe(machine)
-    if any("can't be found out" in problem for problem in found.problems):
-        _root_in_parts(machine)
-    return problems_of(found)
-
-
-def _root_in_parts(machine: Machine) -> None:
-    """The parts of a probe, which tells an error of any kind as a problem of the machine."""
-    kernel = kernel_driver(machine, Answers())
-    user_driver(machine, Loader(machine, machine.python), kernel, Answers(), [])
-    compat_folders(machine, None, kernel, [])
-    known = tuple(entry.path for entry in cached(machine) or ())
-    tools, packages = toolkits(machine), wheels(machine)
-    list(picks(machine, {linker.path: linker.version for linker in find(machine)}))
-    compilers(machine, tools, packages, known)
-    conda_of(machine)
-    system(machine, wsl2=is_wsl2(machine))
-    container(machine)
-    gpus(machine, Answers(), jetson(machine))
-
-
-def roots() -> Iterator[bytes]:
-    """Machines with and without libraries that are some."""
-    files = dict(_ROOT_FILES)
-    library = (FOLDER / "objects" / "libsaxpy.so").read_bytes()
-    banner = b"\0Cuda compilation tools, release 12.4, V12.4.127\0NVIDIA UNIX x86_64 580.95.05\0"
-    for _ in range(2):
-        yield b"".join(map(_sized, files.values()))
-        for name in ("/usr/lib/libcuda.so.580.95.05", "/usr/lib/libnvJitLink.so.12"):
-            files[name] = library[:-600] + banner
-    for name in ("/opt/conda/lib/libnvJitLink.so.12", "/usr/bin/python3"):
-        files[name] = library
-    files["/usr/local/cuda/compat/libcuda.so.1"] = _LINK + b"/usr/lib/libcuda.so.580.95.05"
-    files["/usr/local/cuda/lib64/libnvrtc.so.12.4.127"] = _LINK + b"/usr/lib/libnvJitLink.so.12"
-    yield b"".join(map(_sized, files.values()))
-
-
 _MACHINE = (
     *("targets.machine." + name for name in ("probe", "ldcache", "loader", "layout", "platform")),
     *("targets.machine." + name for name in ("driver", "toolkits", "compilers", "objects")),
     *("targets.machine.library_search", "targets.linkers.machine", "targets.linkers.searching"),
 )
 
+# They read nothing that others wrote: what this very machine has, or what a user names.
+NO_READERS = {
+    "targets.linkers.machine": (
+        *("here", "_current_folder", "_output_of"),
+        *("program_folders", "_is_trusted", "_is_inside", "program_path"),
+    ),
+    "targets.linkers.searching": ("resolve", "_at"),
+}
+"""Functions, by their modules, of which no lines are counted."""
+
 READERS: dict[str, Reader] = {
     "elf": Reader(
         _host(read_elf),
-        _samples("objects", starts=(b"\x7fELF",)),
+        _elfs,
         (
             *("files.objects.elf", "files.objects.elf_host", "files.objects.elf_symbols"),
             *(f"files.objects.{name}" for name in _OBJECT_MODULES),
@@ -800,9 +681,9 @@ READERS: dict[str, Reader] = {
     ),
     "policy": Reader(
         _file("ltocompat.toml", _policy),
-        _listed(_POLICY),
+        _listed(_POLICY, b"[project]\nname = 'x'\n", b"[tool.ltocompat]\n"),
         (
-            *(f"commands.policy.{name}" for name in ("reading", "values", "forms", "keys")),
+            *(f"commands.policy.{name}" for name in ("reading", "values", "keys")),
             *(f"commands.policy.{name}" for name in ("ignores", "variants", "provided")),
             "packages.promise",
         ),
@@ -829,14 +710,11 @@ READERS: dict[str, Reader] = {
         text=True,
     ),
     "root": Reader(
-        _root,
-        roots,
+        machine.reader(LIMITS),
+        machine.machines,
         _MACHINE,
-        (
-            *(_LINK, b"/", b"..", b"include ", b"580.95.05", b"{", b"[", b"\n"),
-            *(_LINK + os.path.basename(name).encode() for name in _ROOT_FILES),
-        ),
-        form=MACHINE,
+        (*(b"/", b"..", b"include ", b"580.95.05", b"{", b"[", b"\n"), *machine.WORDS),
+        form=machine.MACHINE,
     ),
 }
 if importlib.util.find_spec("yaml") is None:  # an extra of the package, as of this fuzzer

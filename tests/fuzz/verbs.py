@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from samples import FOLDER
 
 from fuzz.files import folder, written
-from fuzz.readers import MACHINE, READERS, machine_in, seeds
+from fuzz.machine import MACHINE, machine_in
+from fuzz.readers import READERS, seeds
 from fuzz.structure import Form, Part
 from ltocompat.cli import run
 
