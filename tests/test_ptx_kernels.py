@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from ltocompat.files.images import ptx, ptx_symbols
 from ltocompat.model.limits import Budget
+from ltocompat.model.symbols import DeviceSymbols
+from ltocompat.scan.device_symbols import of_ptx, undefined_in_ptx
 
 PIECES = (
     b".entry k()",
@@ -62,6 +64,29 @@ def test_names_are_found_in_use_as_by_taking_the_text_to_pieces(program: Program
     names = ptx_symbols.read(text, Budget()).bodiless
     # With an alias it is not searched for names.
     assert used(text, names) == used(text, names, more=b"\n.alias no, one;")
+
+
+COMMENTS = (" // .extern .func x;", " /* */", " // why", "")
+
+
+@given(programs, st.sampled_from(COMMENTS))
+def test_what_is_undefined_is_the_same_without_a_look_at_bodies(
+    program: Program, comment: str
+) -> None:
+    text = program.text().replace(COMMENTS[0], comment).encode()
+    assert undefined_in_ptx(text, Budget()) == (
+        of_ptx(text, Budget()).without_definitions() if b".func" in text else DeviceSymbols()
+    )
+
+
+def test_a_head_is_read_whatever_stands_in_it() -> None:
+    declared = b".extern .func vprintf; // .func x;\n.func f (.param .b32 p)\n;\n.func g;\n"
+    for rest in (b".func f() { { } }", b".func f(.param .b32 p) // ;\n{ }", b".func f\n(\n)\n{\n}"):
+        body = b".visible .entry k() { call f; call g; ret; }\n"
+        expected = DeviceSymbols(("g",), ("g",))
+        assert undefined_in_ptx(declared + rest + body, Budget()) == expected
+        defined = declared + rest + body + b".func g() { }\n"
+        assert undefined_in_ptx(defined, Budget()) == DeviceSymbols()
 
 
 def test_a_name_in_use_is_a_whole_word_and_no_declaration() -> None:

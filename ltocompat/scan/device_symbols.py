@@ -30,9 +30,13 @@ def of_ptx(data: bytes, budget: Budget) -> DeviceSymbols:
 
 
 def undefined_in_ptx(data: bytes, budget: Budget) -> DeviceSymbols:
-    """What PTX text leaves undefined; most text has no function but kernels, and is not parsed."""
-    has_functions = contains(b".func", data)
-    return of_ptx(data, budget).without_definitions() if has_functions else DeviceSymbols()
+    """What PTX text leaves undefined; most text leaves nothing, and is not parsed."""
+    if not contains(b".func", data):
+        return DeviceSymbols()
+    names = ptx_symbols.declared_alone(data, budget)
+    if names is not None and all(map(is_provided, names)):
+        return DeviceSymbols()
+    return of_ptx(data, budget).without_definitions()
 
 
 def of_cubin(cubin: Cubin) -> DeviceSymbols:

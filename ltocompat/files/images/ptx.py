@@ -182,7 +182,7 @@ def _entries(text: bytes, budget: Budget) -> list[re.Match[bytes]] | None:
     Texts have megabytes with thousands of comments, and few kernels: the comments in front of each
     kernel, in its line, are looked at alone.
     """
-    if b"/*" in text:
+    if contains(b"/*", text):
         return None
     found = []
     commented, behind = False, 0
