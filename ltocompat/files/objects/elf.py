@@ -1,14 +1,17 @@
 """Host ELF files, taken apart with pyelftools and guarded: it is not meant for hostile files.
 
-pyelftools reads the file header, section headers, program headers and dynamic tags, one small
-structure at a time and never more of them than the file has bytes for. Long tables (symbols,
-relocations) are read in bulk by ``elf_symbols`` and ``relocations``.
+pyelftools reads the file header, program headers and dynamic tags, one small structure at a time
+and never more of them than the file has bytes for, and names the types of sections. Long tables are
+read in bulk: section headers, of which objects with a section for each function have 50,000, and by
+``elf_symbols`` and ``relocations`` what these tables say.
 """
 
 from __future__ import annotations
 
 import io
+import struct
 from bisect import bisect_right
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, BinaryIO, Literal
 
@@ -31,6 +34,11 @@ DF_1_PIE = 0x08000000
 _MAX_DYNAMIC_TAGS = 10_000
 _SHOWN = 80  # characters of a name
 _NAME_TABLE_BYTES = 64 * MIB
+# sh_name, sh_type, sh_flags, sh_addr, sh_offset, sh_size, sh_link, sh_info, sh_addralign,
+# sh_entsize
+_SECTION_HEADER = {32: "10I", 64: "IIQQQQIIQQ"}
+_OFFSET, _SIZE, _LINK = 4, 5, 6
+_AT_ONCE = 1024  # section headers
 
 _MACHINES = {
     "EM_386": "x86",
@@ -250,50 +258,51 @@ def _read_sections(elf: _Elf, view: ByteView, budget: Budget, tables: ElfTables)
     count = _fitting(view, tables, start, size, count)
     if count > budget.limits.sections:
         raise LimitExceeded("sections", f"{count} sections are over Limits.sections")
-    raw = []
-    for index in range(count):
-        if index % 1024 == 0:
-            budget.check_time()
-        raw.append(_parsed(layout, elf.stream, start + index * size))
-    names = _section_names(elf, view, tables, raw)
+    order = "<" if elf.layouts.little_endian else ">"
+    shape = struct.Struct(order + _SECTION_HEADER[elf.layouts.elfclass])
+    rows = list(_rows(shape, view, start, count, budget))
+    names = _section_names(elf, view, tables, rows)
+    kinds = {row[1]: row for row in rows}
+    named = {
+        kind: str(layout.parse(shape.pack(*row))["sh_type"])
+        for kind, row in budget.timed(kinds.items())
+    }
     kept = budget.names()
+    longest = budget.limits.text_bytes
     tables.headers = [
-        _section_header(header, names, budget.limits.text_bytes, kept)
-        for header in budget.timed(raw)
+        SectionHeader(_name(names, row[0], longest, kept), named[row[1]], *row[2:8])
+        for row in budget.timed(rows)
     ]
 
 
-def _section_names(elf: _Elf, view: ByteView, tables: ElfTables, raw: list[Any]) -> bytes:
+def _rows(
+    shape: struct.Struct, view: ByteView, start: int, count: int, budget: Budget
+) -> Iterator[tuple[int, ...]]:
+    """The entries of a table that fits into the file."""
+    for first in range(0, count, _AT_ONCE):
+        budget.check_time()
+        many = min(_AT_ONCE, count - first)
+        yield from shape.iter_unpack(view.read(start + first * shape.size, many * shape.size))
+
+
+def _section_names(
+    elf: _Elf, view: ByteView, tables: ElfTables, rows: list[tuple[int, ...]]
+) -> bytes:
     """The bytes of the table that holds the sections' names; empty when there is none."""
-    index = elf.header["e_shstrndx"] if raw else 0
+    index = elf.header["e_shstrndx"] if rows else 0
     if index == _SHN_XINDEX:
-        index = raw[0]["sh_link"]
-    if not 0 < index < len(raw):
-        if raw:
+        index = rows[0][_LINK]
+    if not 0 < index < len(rows):
+        if rows:
             tables.problems.append("the sections have no names: their string table is missing")
         return b""
-    table = raw[index]
-    return view.peek(table["sh_offset"], min(table["sh_size"], _NAME_TABLE_BYTES))
+    return view.peek(rows[index][_OFFSET], min(rows[index][_SIZE], _NAME_TABLE_BYTES))
 
 
-def _section_header(
-    raw: Any,  # noqa: ANN401
-    names: bytes,
-    longest: int,
-    kept: NamesOfTable,
-) -> SectionHeader:
-    start = raw["sh_name"]
-    name = kept.keep(names[start : start + longest].split(b"\0", 1)[0])
-    return SectionHeader(
-        name=name.decode("utf-8", "replace"),
-        kind=str(raw["sh_type"]),
-        flags=raw["sh_flags"],
-        address=raw["sh_addr"],
-        offset=raw["sh_offset"],
-        size=raw["sh_size"],
-        link=raw["sh_link"],
-        info=raw["sh_info"],
-    )
+def _name(names: bytes, start: int, longest: int, kept: NamesOfTable) -> str:
+    end = names.find(b"\0", start, start + longest)
+    name = names[start : end if end >= 0 else start + longest]
+    return kept.keep(name).decode("utf-8", "replace")
 
 
 def _read_segments(elf: _Elf, view: ByteView, budget: Budget, tables: ElfTables) -> None:
