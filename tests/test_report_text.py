@@ -8,6 +8,7 @@ from report_values import NVLINK, PTXAS, STRADDLING, ltoir, sass
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import Compression, Maker, Needs, Release, Role
 from ltocompat.model.place import Place
+from ltocompat.model.words import count
 from ltocompat.report import Options, Report, write
 from ltocompat.report.document import Column, Table
 from ltocompat.report.text import (
@@ -16,7 +17,6 @@ from ltocompat.report.text import (
     clip,
     clip_middle,
     compression_label,
-    count,
     escape,
     evidence_label,
     fold_archs,

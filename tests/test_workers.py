@@ -213,7 +213,7 @@ def counted(self, *arguments):
 workers.Pool.__init__ = counted
 
 def answers(processes):
-    workers._cores = lambda: processes
+    workers.cores = lambda: processes
     for path in sys.argv[1:]:
         yield list(ltocompat.inspect(path))
         yield list(ltocompat.check(path, targets, on_error=str))

@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,9 +17,6 @@ from ltocompat.cli.output import colors_wanted
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.place import Place
 from ltocompat.report import FORMATS, Options, Report, Writable, write, writer
-
-if TYPE_CHECKING:
-    pass
 
 
 class FormatRequest(Struct, frozen=True):

@@ -31,6 +31,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import ANY_TARGET, THIS_MACHINE, Target
 from ltocompat.model.verdict import Result, Route, Verdict
+from ltocompat.model.words import count
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Package
 from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
@@ -286,7 +287,7 @@ def _with_new_baseline(
     ]
     failures = [record for record in rebased if isinstance(record, Failure)]
     others = [record for record in rebased if not isinstance(record, Failure)]
-    note = Note(f"{number:,} {'finding' if number == 1 else 'findings'} written to {path}")
+    note = Note(f"{count(number, 'finding')} written to {path}")
     return [scope, *failures, note, *others]
 
 

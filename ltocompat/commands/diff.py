@@ -23,6 +23,7 @@ from ltocompat.model.image import ImageKind, Module, Record
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
+from ltocompat.model.words import count
 from ltocompat.packages.reading import package_of
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.scan import walk
@@ -232,7 +233,7 @@ def _unread(name: str, side: Side) -> Iterator[str]:
     if not side.complete:
         yield f"{name} one was not read to its end, so that what it seems to lack may be there"
     if side.skipped:
-        number = "1 place" if side.skipped == 1 else f"{side.skipped:,} places"
+        number = count(side.skipped, "place")
         yield f"{name} one has {number} that could not be read; inspect lists them"
     if any(file.cut for file in side.files.values()):
         yield f"{name} one has more distinct values than are compared"

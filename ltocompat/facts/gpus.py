@@ -199,11 +199,16 @@ def sm_to_come() -> int:
     return 10 * (newest_sm() // 10 + 1)
 
 
+def is_tegra(number: int) -> bool:
+    """Whether an architecture is that of an integrated GPU (Jetson, DRIVE); False if not known."""
+    row = sm(number)
+    return row is not None and row.tegra
+
+
 def arm_only(number: int) -> bool:
     """Whether every GPU of an architecture has Arm cores beside it: Jetson, DRIVE, GB10."""
-    row = sm(number)
     models = [model for model in gpu_models() if model.number == number]
-    return (row is not None and row.tegra) or (bool(models) and all(m.arm for m in models))
+    return is_tegra(number) or (bool(models) and all(m.arm for m in models))
 
 
 RENAMED = 101
@@ -316,7 +321,7 @@ def _by_number(text: str, number: int, suffix: str) -> Gpu:
                 f"sm_{first}{suffix}; write sm_{number}"
             )
     models = [model.data_center for model in gpu_models() if model.number == number]
-    return Gpu(text, SmArch(number, suffix), _common(models), known is not None and known.tegra)
+    return Gpu(text, SmArch(number, suffix), _common(models), is_tegra(number))
 
 
 def _unknown(text: str) -> UsageError:

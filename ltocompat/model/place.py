@@ -39,6 +39,11 @@ class Place(Struct, frozen=True, gc=False):
         return text
 
     @property
+    def innermost(self) -> str:
+        """Name of the innermost member, as stored; the path of the file where none is entered."""
+        return self.members[-1] if self.members else self.path
+
+    @property
     def inside(self) -> str | None:
         """The way inside the file, ``pkg/libx.so`` or ``libx.a::m.o``; None for the file itself."""
         return "::".join(map(_encode, self.members)) or None

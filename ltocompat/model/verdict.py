@@ -10,6 +10,7 @@ from msgspec import Struct
 from ltocompat.model.place import Place
 from ltocompat.model.row import Row, text_or_none
 from ltocompat.model.target import Gpu, Target
+from ltocompat.model.words import count
 
 
 class Verdict(enum.IntEnum):
@@ -128,9 +129,8 @@ class Finding(Struct, frozen=True, gc=False):
     def __str__(self) -> str:
         """What is wrong, where, and what to do: up to three lines, as reports show it."""
         word = self.level if self.level is Level.NOTE else self.verdict
-        modules = f"{self.module_count:,} module{'' if self.module_count == 1 else 's'}"
         where = [str(self.example)] if self.example else []
-        where += [modules] if self.module_count else []
+        where += [count(self.module_count, "module")] if self.module_count else []
         lines = [f"{word}[{self.rule}] {self.headline or self.message}"]
         lines += [f"  --> {'   '.join(where)}"] if where else []
         lines += [f"  fix: {self.remedy}"] if self.remedy else []

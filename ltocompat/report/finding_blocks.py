@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ltocompat.commands.trial_advice import ASK_LINKER
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import THE_TARGET_HAS, Extent, Level, Verdict
+from ltocompat.model.words import count, first_of
 from ltocompat.report import Options
 from ltocompat.report.document import (
     Block,
@@ -22,7 +23,7 @@ from ltocompat.report.document import (
 )
 from ltocompat.report.grouped_findings import GroupedFinding, title_of
 from ltocompat.report.matrix_cells import CellNames
-from ltocompat.report.text import brief, clause, clip, common_folder, count
+from ltocompat.report.text import brief, clause, clip, common_folder
 
 _MOST_FINDINGS = 20
 _MOST_NAMED = 4  # artifacts of one finding
@@ -195,12 +196,8 @@ def _modules(group: GroupedFinding) -> str:
 def _of_packages(group: GroupedFinding) -> str:
     """``of cupy-cuda12x 14.2.0``, ``of cupy-cuda12x 14.2.0 (2 files), bitsandbytes 0.50.2``."""
     files = Counter(group.packages.values())
-    names = [
-        f"{name} ({number} files)" if number > 1 else name
-        for name, number in list(files.items())[:_MOST_NAMED]
-    ]
-    more = f" and {len(files) - _MOST_NAMED:,} more" if len(files) > _MOST_NAMED else ""
-    return f"of {', '.join(names)}{more}"
+    names = [f"{name} ({number} files)" if number > 1 else name for name, number in files.items()]
+    return f"of {first_of(names, _MOST_NAMED)}"
 
 
 def _kernels(group: GroupedFinding) -> Iterator[str]:

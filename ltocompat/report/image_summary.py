@@ -9,13 +9,13 @@ from msgspec import Struct, field
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import CudaLibrary, Host, Image, ImageKind, Module
+from ltocompat.model.words import count
 from ltocompat.report.document import Code, Items
 from ltocompat.report.text import (
     Few,
     binary_size,
     brief,
     compression_label,
-    count,
     evidence_label,
     fold_archs,
     kind_label,

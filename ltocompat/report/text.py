@@ -131,11 +131,6 @@ def stored_size(size: int | None) -> str:
     return "unknown" if size is None else binary_size(size)
 
 
-def count(number: int, noun: str) -> str:
-    """``1 image``, ``6,374 images``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def fold_archs(archs: Iterable[SmArch]) -> str:
     """Sorted, each form named once: ``sm_80, 86, 90a``."""
     words: list[str] = []

@@ -15,10 +15,11 @@ from ltocompat.model.verdict import (
     Verdict,
     worst,
 )
+from ltocompat.model.words import count
 from ltocompat.report import Options
 from ltocompat.report.document import Code, Row, Toned, tone_of
 from ltocompat.report.matrix_cells import Cell, cell_of, where_files_go
-from ltocompat.report.text import brief, common_folder, count
+from ltocompat.report.text import brief, common_folder
 
 PIPED = 120
 """Columns that a table with a column a cell may take where nothing limits them."""

@@ -9,6 +9,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route
+from ltocompat.model.words import first_of
 from ltocompat.rules.rule import Subject
 from ltocompat.rules.selection import family, same_arch
 
@@ -40,8 +41,7 @@ _MOST_NAMES = 3
 
 def listed(names: Sequence[str]) -> str:
     """The first of some names: ``f, g, h and 4 more``."""
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more
+    return first_of(names, _MOST_NAMES)
 
 
 def not_this_arch(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:

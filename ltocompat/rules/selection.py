@@ -62,7 +62,7 @@ def runs(code: SmArch, gpu: int) -> bool:
     if mine // 10 != number // 10 or mine > number:
         return False
     # Before 8.x, code of an integrated GPU and of a discrete one are not exchangeable.
-    return number >= 80 or _tegra(mine) == _tegra(number)
+    return number >= 80 or gpus.is_tegra(mine) == gpus.is_tegra(number)
 
 
 def compiles(code: SmArch, gpu: int) -> bool:
@@ -83,11 +83,6 @@ def family(number: int) -> frozenset[int]:
     """Architectures that run family-specific (``f``) code of this one, this one among them."""
     row = gpus.sm(number)
     return frozenset(map(same_arch, row.family)) if row else frozenset({number})
-
-
-def _tegra(number: int) -> bool:
-    row = gpus.sm(number)
-    return row is not None and row.tegra
 
 
 def pick_for_driver(signature: ModuleSignature, gpu: int) -> Pick:
@@ -114,11 +109,13 @@ def pick_for_driver(signature: ModuleSignature, gpu: int) -> Pick:
 def _integrated_only(images: Iterable[ImageSignature], gpu: int) -> bool:
     """Whether all that a discrete GPU could use was made for an integrated one."""
     usable = [image for image in images if _usable(image, gpu)]
-    return bool(usable) and not _tegra(gpu) and all(map(_for_integrated, usable))
+    return bool(usable) and not gpus.is_tegra(gpu) and all(map(_for_integrated, usable))
 
 
 def _for_integrated(image: ImageSignature) -> bool:
-    return image.kind is ImageKind.SASS and image.arch is not None and _tegra(image.arch.number)
+    return (
+        image.kind is ImageKind.SASS and image.arch is not None and gpus.is_tegra(image.arch.number)
+    )
 
 
 def _driver_choice(images: Iterable[ImageSignature], gpu: int) -> ImageSignature | None:
@@ -127,7 +124,7 @@ def _driver_choice(images: Iterable[ImageSignature], gpu: int) -> ImageSignature
     for kind in (ImageKind.SASS, ImageKind.PTX):
         # max gives the first of equals, as the driver does
         of_kind = [image for image in usable if image.kind is kind]
-        if not _tegra(gpu):
+        if not gpus.is_tegra(gpu):
             # Which of sm_80 and sm_87 a desktop GPU gets was not measured; NVIDIA's libraries ship
             # both in one module for desktops, so that the documented one is taken to serve.
             of_kind = [

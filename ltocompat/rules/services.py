@@ -51,8 +51,7 @@ def served_range(services: Iterable[Service]) -> tuple[int, int | None] | None:
 
 def is_tegra(service: Service) -> bool:
     """Whether it is a GPU of Jetson, whose packages are others."""
-    row = gpus.sm(service.number)
-    return row is not None and row.tegra
+    return gpus.is_tegra(service.number)
 
 
 def is_served(service: Service) -> bool:

@@ -20,6 +20,7 @@ from ltocompat.model.image import Compression, ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.weight import ImageTally, Measured, MeasuredLibrary, Saving, Waste
+from ltocompat.model.words import first_of
 from ltocompat.rules import floors
 from ltocompat.rules.selection import compiles, pick_for_driver, runs
 
@@ -251,9 +252,7 @@ def _host_debug(library: MeasuredLibrary) -> int:
 
 def _archs(archs: Iterable[SmArch]) -> str:
     """``sm_87, sm_110``; of very many the first."""
-    ordered = sorted(archs)
-    names = ", ".join(map(str, ordered[:_MOST_ARCHS]))
-    return f"{names} and {len(ordered) - _MOST_ARCHS} more" if len(ordered) > _MOST_ARCHS else names
+    return first_of([str(arch) for arch in sorted(archs)], _MOST_ARCHS)
 
 
 def _most_copied(measured: Measured) -> str:

@@ -1,4 +1,4 @@
-"""Studies of files that have not changed since the last run, for audits with trial links.
+"""Summaries of files that have not changed since the last run, for audits with trial links.
 
 A summary is kept under the SHA-256 of the file's bytes, its path (places are written with it), how
 it was read, and this very program (its version, and size and time of each of its files). Kept is
@@ -13,7 +13,7 @@ import contextlib
 import functools
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -22,11 +22,8 @@ from ltocompat import model
 from ltocompat.files.regular import open_regular
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.version import VERSION
-from ltocompat.targets.linkers import Cache
-from ltocompat.targets.seal import Seal
-from ltocompat.targets.sealed_folder import SealedFolder
+from ltocompat.targets.sealed_folder import UserCache
 
-_MOST_BYTES = 64 << 20  # of one file's summaries; those of libcuvs take 60 KB
 _THIN = b"!<thin>\n"  # an archive whose members are other files
 
 
@@ -44,23 +41,11 @@ class Key(Struct, frozen=True):
     state: tuple[int, ...]
 
 
-class SummaryCache:
-    """A folder of summaries, a file each.
+class SummaryCache(UserCache):
+    """The summaries of files, a file each."""
 
-    Args:
-        folder: need not exist yet.
-        seal: what is kept bears it.
-    """
-
-    def __init__(self, folder: str, seal: Seal) -> None:
-        self._kept = SealedFolder(folder, seal, _MOST_BYTES)
-
-    @classmethod
-    def of(cls, environ: Mapping[str, str] | None = None) -> SummaryCache | None:
-        """That of this user, beside the nvJitLinks for trials; None without a seal."""
-        folder = os.path.join(os.path.dirname(Cache.of(environ).folder), "summaries-4")
-        seal = Seal.of(environ)
-        return None if seal is None else cls(folder, seal)
+    NAME = "summaries-4"
+    MOST = 64 << 20  # of one file's summaries; those of libcuvs take 60 KB
 
     def key(self, path: str, how: str) -> Key | None:
         """What the summaries of a file are kept under; None for what is not one regular file.

@@ -21,6 +21,7 @@ from ltocompat.model.cuda_tag import TaggedPath, tagged_path, without_tags
 from ltocompat.model.image import Host
 from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.variant import Variant
+from ltocompat.model.words import first_of
 
 # What compilers write rather than people: mangled C++ names, reserved names, and the linker's own.
 _NOT_AN_INTERFACE = ("_Z", "?", "__", "_init", "_fini", "_edata", "_end")
@@ -259,8 +260,7 @@ def _variant(
 
 
 def _titled(names: Sequence[str]) -> str:
-    first = min(names, key=lambda name: (len(name), name))
-    return f"{first} and {len(names) - 1} more" if len(names) > 1 else first
+    return first_of(sorted(names, key=lambda name: (len(name), name)), 1)
 
 
 def _in_order(version: str) -> tuple[tuple[int, ...], str]:

@@ -432,7 +432,7 @@ def _sliced(
 def _needing(host: ObjectFile, place: Place) -> Host | None:
     """The host; an object in an archive only where its linker needs something."""
     # Files that differ in their CUDA version may be variants, which their exports tell.
-    tagged = tagged_path(place.members[-1] if place.members else place.path)
+    tagged = tagged_path(place.innermost)
     described = host.describe(place, exports=tagged is not None)
     needs = described.undefined_registrations or described.nvjitlink_imports or described.libraries
     return described if needs or described.linked or not place.members else None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredImage, StoredModule
+from ltocompat.files.fatbin.region import padded
 from ltocompat.files.images.cubin import Cubin
 from ltocompat.model.errors import Malformed
 from ltocompat.model.image import (
@@ -151,16 +152,16 @@ class Weigher:
         if self._compressed[key] >= _MOST_COMPRESSED:
             self._left[key] += 1
             if self._left[key] % _EVERY:
-                tally.unmeasured += _padded(image.stored_size or 0)
+                tally.unmeasured += padded(image.stored_size or 0)
                 return
         try:
             data = stored.payload.decode()
         except Malformed:
             return  # which the walk has said
         self._compressed[key] += len(data)
-        before = _padded(image.stored_size or 0)
+        before = padded(image.stored_size or 0)
         tally.packable += before
-        tally.packed += min(before, _padded(len(_compressor().compress(data))))
+        tally.packed += min(before, padded(len(_compressor().compress(data))))
 
     def _count_kernels(self, stored: StoredImage) -> None:
         kernels = self.measured.kernels
@@ -220,7 +221,3 @@ def _compressor() -> zstandard.ZstdCompressor:
     import zstandard
 
     return zstandard.ZstdCompressor(level=NVCC_LEVEL)
-
-
-def _padded(size: int) -> int:
-    return (size + 7) // 8 * 8

@@ -17,9 +17,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
 
 from ltocompat.model import watchdog
+from ltocompat.model.closing import Closing
 from ltocompat.model.limits import MIB
 
 I = TypeVar("I")  # noqa: E741 - an item
@@ -52,7 +53,7 @@ def available(jobs: int | None = None) -> int:
     # A fork copies no thread but its own, and what another one holds stays locked.
     if _threads() > 1 or _is_worker_of_others():
         return 1
-    return jobs or _cores()
+    return jobs or cores()
 
 
 def _threads() -> int:
@@ -69,10 +70,11 @@ def _is_worker_of_others() -> bool:
     return multiprocessing is not None and multiprocessing.parent_process() is not None
 
 
-def _cores() -> int:
-    """Cores that this process may run on, and that its control group lets it use."""
-    cores = len(os.sched_getaffinity(0))
-    return max(1, min([cores, *_quotas()]))
+def cores() -> int:
+    """How many cores this process may run on, and its control group lets it use."""
+    if not hasattr(os, "sched_getaffinity"):
+        return os.cpu_count() or 1
+    return max(1, min([len(os.sched_getaffinity(0)), *_quotas()]))
 
 
 def _quotas() -> Iterator[int]:
@@ -99,7 +101,7 @@ def in_order(
         yield from pool
 
 
-class Pool(Generic[I, R]):
+class Pool(Closing, Generic[I, R]):
     """Workers, and what they have done; they begin at once, and end with the ``with`` block.
 
     Iterating gives what ``work`` gives for each item, in the order of the items; None: do it
@@ -138,12 +140,6 @@ class Pool(Generic[I, R]):
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def __iter__(self) -> Iterator[R | None]:
         import pickle

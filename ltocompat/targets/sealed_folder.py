@@ -10,8 +10,11 @@ import contextlib
 import os
 import tempfile
 import time
+from collections.abc import Mapping
+from typing import ClassVar, Self
 
 from ltocompat.files.regular import open_regular
+from ltocompat.targets.linkers import Cache
 from ltocompat.targets.seal import SIZE, Seal
 
 _KEPT = 90 * 24 * 3600.0  # seconds
@@ -69,3 +72,29 @@ class SealedFolder:
             with contextlib.suppress(OSError):  # another run may sweep it just now
                 if entry.stat().st_mtime < oldest:
                     os.unlink(entry.path)
+
+
+class UserCache:
+    """Answers of earlier runs to questions of one kind.
+
+    Attributes:
+        NAME: of the folder; another number where older answers no longer hold.
+        MOST: bytes that are taken for one answer.
+
+    Args:
+        folder: need not exist yet; nobody else can read or write one that is made here.
+        seal: what is kept bears it.
+    """
+
+    NAME: ClassVar[str]
+    MOST: ClassVar[int]
+
+    def __init__(self, folder: str, seal: Seal) -> None:
+        self._kept = SealedFolder(folder, seal, self.MOST)
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str] | None = None) -> Self | None:
+        """This user's, beside the nvJitLinks for trials; None where no secret can be kept."""
+        seal = Seal.of(environ)
+        folder = os.path.dirname(Cache.of(environ).folder)
+        return None if seal is None else cls(os.path.join(folder, cls.NAME), seal)

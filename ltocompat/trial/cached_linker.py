@@ -20,9 +20,8 @@ from importlib import resources
 from msgspec import Struct
 
 from ltocompat.model.trial_answer import TrialOutcome
-from ltocompat.targets.linkers import Cache, Linker, Tool
-from ltocompat.targets.seal import Seal
-from ltocompat.targets.sealed_folder import SealedFolder
+from ltocompat.targets.linkers import Linker, Tool
+from ltocompat.targets.sealed_folder import UserCache
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.logs import explain, first_line
 from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, TrialInput
@@ -30,9 +29,6 @@ from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, Tria
 LEFT_OUT = "left out"
 """nvlink ended well, with nothing of its inputs in its output: no word on any of them."""
 
-# Whatever changes the answer to the same question, as the reading of logs does, takes a new number.
-_FOLDER = "trials-3"
-_LONGEST = 1 << 20  # bytes of an answer
 _PLACE = "\0"  # stands for the name of an input, which answers may repeat
 
 # A probe's target: above the fragment's architecture, and known to all versions.
@@ -73,23 +69,13 @@ def _who(linker: Linker) -> str:
     return linker.version if linker.tool is Tool.NVJITLINK else str(linker)
 
 
-class TrialCache:
-    """Answers of earlier runs.
+class TrialCache(UserCache):
+    """What linkers said, a file each."""
 
-    Args:
-        folder: need not exist yet.
-        seal: what is kept bears it.
-    """
-
-    def __init__(self, folder: str, seal: Seal) -> None:
-        self._kept = SealedFolder(folder, seal, _LONGEST)
-
-    @classmethod
-    def of(cls, environ: Mapping[str, str] | None = None) -> TrialCache | None:
-        """That of this user, beside the nvJitLinks for trials; None without a seal."""
-        seal = Seal.of(environ)
-        folder = os.path.dirname(Cache.of(environ).folder)
-        return None if seal is None else cls(os.path.join(folder, _FOLDER), seal)
+    # Whatever changes the answer to the same question, as the reading of logs does, takes a new
+    # number.
+    NAME = "trials-3"
+    MOST = 1 << 20
 
     def get(self, question: Question) -> TrialOutcome | None:
         """The answer that is kept; None where there is none."""

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ltocompat import facts
 from ltocompat.model.arch import Release
+from ltocompat.scan.workers import cores
 from ltocompat.targets.linkers.linker import Tool
 from ltocompat.trial import logs, protocol
 from ltocompat.trial.child_pool import ChildPool, how_it_ended
@@ -64,7 +65,7 @@ class Pool(ChildPool[Request, Answer]):
             # Removed here, since a child that is stuck is killed.
             self._folder = tempfile.TemporaryDirectory(prefix="ltocompat-nvlink-")
             program = (*_NVLINK_PROGRAM, self.library, self._folder.name)
-        super().__init__(program, self.library, limits, workers=workers or _cores())
+        super().__init__(program, self.library, limits, workers=workers or cores())
 
     def close(self) -> None:
         """End all children."""
@@ -99,13 +100,6 @@ class Pool(ChildPool[Request, Answer]):
     def slow(self, request: Request) -> bool:
         """See ``ChildPool``; nvJitLink adds inputs in some 0.1 ms, nvlink does nothing but link."""
         return request.complete or self._tool is Tool.NVLINK
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def judge(

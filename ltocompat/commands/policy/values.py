@@ -11,6 +11,7 @@ from ltocompat.commands.policy.mangled_names import source_name
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.target import DriverVersion, Gpu, Target
 from ltocompat.model.verdict import Finding, Verdict
+from ltocompat.model.words import first_of
 from ltocompat.packages.promise import Promise
 
 _ANY = "*"
@@ -56,8 +57,7 @@ class Ignore(Struct, frozen=True, kw_only=True):
         others = self._others(finding)
         if not others:
             return "some of its modules show no kernels, or not all of them"
-        more = f" and {len(others) - _MOST_NAMED:,} more" if len(others) > _MOST_NAMED else ""
-        return f"there is {', '.join(others[:_MOST_NAMED])}{more}"
+        return f"there is {first_of(others, _MOST_NAMED)}"
 
     def _others(self, finding: Finding) -> list[str]:
         """Kernels that it is not about, as far as they are known."""

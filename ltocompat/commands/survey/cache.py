@@ -8,35 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
 
 import msgspec
 
 from ltocompat.commands.survey.tables import Surveyed
-from ltocompat.targets.linkers import Cache
-from ltocompat.targets.seal import Seal
-from ltocompat.targets.sealed_folder import SealedFolder
-
-_MOST_BYTES = 256 << 20  # of one package's rows; those of the largest known take 2 MB
+from ltocompat.targets.sealed_folder import UserCache
 
 
-class SurveyCache:
-    """A folder of answers, a file each, that nobody else can read or write.
+class SurveyCache(UserCache):
+    """The rows of packages, a file each."""
 
-    Args:
-        folder: need not exist yet.
-        seal: what is kept bears it.
-    """
-
-    def __init__(self, folder: str, seal: Seal) -> None:
-        self._kept = SealedFolder(folder, seal, _MOST_BYTES)
-
-    @classmethod
-    def of(cls, environ: Mapping[str, str] | None = None) -> SurveyCache | None:
-        """That of this user; None where no secret can be kept to seal with."""
-        folder = os.path.join(os.path.dirname(Cache.of(environ).folder), "surveys-1")
-        seal = Seal.of(environ)
-        return None if seal is None else cls(folder, seal)
+    NAME = "surveys-1"
+    MOST = 256 << 20  # of one package's rows; those of the largest known take 2 MB
 
     def get(self, sha256: str, asked: str) -> Surveyed | None:
         """The rows of a package; None where none are kept.

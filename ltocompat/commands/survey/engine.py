@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import logging
-import os
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -24,6 +23,7 @@ from ltocompat.commands.survey.rows import RowMaker
 from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.commands.survey.task import TaskOptions, survey_distribution
 from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.scan.workers import cores
 
 _AHEAD = 4  # tasks for each worker that wait or run
 _CONNECT_SECONDS = 30
@@ -191,7 +191,7 @@ def engine(*, jobs: int | None, scheduler: str | None, dashboard: bool = False) 
         with _connected(scheduler) as client:
             yield OnDask(client)
         return
-    workers = jobs or _cores()
+    workers = jobs or cores()
     if workers == 1 and not dashboard:
         yield InThisProcess()
         return
@@ -272,10 +272,3 @@ def _local_cluster(workers: int, *, dashboard: bool) -> Iterator[Any]:
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
-
-
-def _cores() -> int:
-    """How many this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -27,6 +27,7 @@ from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required, RouteFloor, Service
+from ltocompat.model.row import text_or_none
 from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.model.weight import Weight
 from ltocompat.packages.metadata import CoreMetadata
@@ -254,7 +255,7 @@ class _RowsInside:
                 **self._common,
                 file=str(traits.file),
                 kind=str(traits.kind),
-                arch=_text(traits.arch),
+                arch=text_or_none(traits.arch),
                 made_by=tuple(map(str, traits.made_by)),
                 releases=tuple(map(str, traits.releases)),
                 ptx_isa=traits.ptx_isa,
@@ -278,9 +279,9 @@ class _RowsInside:
                 **self._common,
                 target=result.target.name,
                 driver=None if driver is None else driver.text,
-                gpu=_text(result.gpu),
+                gpu=text_or_none(result.gpu),
                 arch=None if result.gpu is None else str(result.gpu.arch),
-                route=_text(result.route),
+                route=text_or_none(result.route),
                 verdict=str(result.verdict),
                 modules_with_verdict=result.extent.modules,
                 modules_judged=result.extent.judged,
@@ -305,8 +306,8 @@ class _RowsInside:
         return FindingRow(
             **self._common,
             target=result.target.name,
-            gpu=_text(result.gpu),
-            route=_text(result.route),
+            gpu=text_or_none(result.gpu),
+            route=text_or_none(result.route),
             rule=finding.rule,
             verdict=str(finding.verdict),
             level=str(finding.level),
@@ -315,7 +316,7 @@ class _RowsInside:
             remedy=finding.remedy,
             evidence=finding.evidence,
             modules=finding.module_count,
-            example=_text(finding.example),
+            example=text_or_none(finding.example),
         )
 
     def needs(self, answers: PackageAnswers) -> Iterator[NeedRow]:
@@ -349,11 +350,11 @@ class _RowsInside:
         arch = service.name if service.name == "next" else f"sm_{service.number}"
         common = {
             "arch": arch,
-            "route": _text(floor.route),
+            "route": text_or_none(floor.route),
             "served_by": service.how,
             "modules": floor.coverage.served,
         }
-        yield self._need("floor", "driver", least=_text(floor.driver), **common)
+        yield self._need("floor", "driver", least=text_or_none(floor.driver), **common)
         if floor.nvjitlink is not None:
             yield self._need("floor", "nvJitLink", least=str(floor.nvjitlink), **common)
 
@@ -384,7 +385,7 @@ class _RowsInside:
             yield self._weight(
                 "images",
                 kind=str(arch.kind),
-                arch=_text(arch.arch),
+                arch=text_or_none(arch.arch),
                 images=arch.images,
                 stored=arch.stored,
             )
@@ -429,10 +430,6 @@ def _status(answers: PackageAnswers) -> str:
 def _nothing_was_read(answers: PackageAnswers) -> bool:
     whole = Place(answers.filename)
     return not answers.required.modules and any(s.place == whole for s in answers.skipped)
-
-
-def _text(value: object | None) -> str | None:
-    return None if value is None else str(value)
 
 
 def _archs(answers: PackageAnswers, kind: ImageKind) -> tuple[str, ...]:

@@ -82,6 +82,5 @@ def _holds_cubin(view: ByteView, budget: Budget) -> bool:
 
 
 def _name(place: Place) -> str:
-    own = place.members[-1] if place.members else place.path
-    name = _SUFFIX.sub("", posixpath.basename(own.replace("\\", "/")))
+    name = _SUFFIX.sub("", posixpath.basename(place.innermost.replace("\\", "/")))
     return name if name not in ("", "-") else "content"

@@ -380,15 +380,16 @@ def _inline_size(header: bytes, fields: EntryHeader) -> int:
     """Size of a directory header, which is not stored: all its parts, each padded to 8 bytes."""
     size = _ENTRY.size
     if fields.identifier_offset:
-        size = max(size, _padded(fields.identifier_offset + fields.identifier_size + 1))
+        size = max(size, padded(fields.identifier_offset + fields.identifier_size + 1))
     at = fields.options_offset
     if at and at + _OPTIONS.size <= len(header):
         start, length = _OPTIONS.unpack_from(header, at)
-        size = max(size, _padded(start + length + 1))
+        size = max(size, padded(start + length + 1))
     return size
 
 
-def _padded(size: int) -> int:
+def padded(size: int) -> int:
+    """Bytes that a payload of ``size`` bytes takes in a region, where entries are aligned to 8."""
     return (size + 7) // 8 * 8
 
 
@@ -399,5 +400,5 @@ def single_entry_region(header: bytes, payload: bytes) -> bytes:
         header: the entry's header, variable part included.
         payload: its stored bytes, without padding.
     """
-    body = header + payload.ljust(_padded(len(payload)), b"\0")
+    body = header + payload.ljust(padded(len(payload)), b"\0")
     return NEEDLE + struct.pack("<Q", len(body)) + body

@@ -125,12 +125,12 @@ class Cubin(Struct, frozen=True):
         noted = [section for section in self.sections if section.name in wanted]
         if sum(section.size for section in noted) > self.view.size:
             raise Malformed("the notes of a cubin lie one upon the other")
-        return Notes.parse(b"".join(map(self._bytes, noted)))
+        return Notes.parse(b"".join(map(self.bytes_of, noted)))
 
     def api_versions(self) -> frozenset[int]:
         """CUDA_API_VERSION of every kernel: 10 * major + minor of the compiler of each object."""
         found = (
-            _api_version(self.budget.timed(_records(self._bytes(section))))
+            _api_version(self.budget.timed(_records(self.bytes_of(section))))
             for section in self.budget.timed(self.sections, every=1)
             if section.type == _SHT_NV_INFO and section.name.startswith(".nv.info.")
         )
@@ -141,7 +141,7 @@ class Cubin(Struct, frozen=True):
         if self.header.arch.suffix:
             return True
         return any(
-            (_COMPAT_ACCELERATED, 1) in self.budget.timed(_records(self._bytes(section)))
+            (_COMPAT_ACCELERATED, 1) in self.budget.timed(_records(self.bytes_of(section)))
             for section in self.budget.timed(self.sections, every=1)
             if section.type == _SHT_NV_COMPAT
         )
@@ -178,8 +178,8 @@ class Cubin(Struct, frozen=True):
         """The names and the whole rows of each table of symbols."""
         for table in self.budget.timed(self.sections, every=1):
             if table.type == _SHT_SYMTAB and table.link < len(self.sections):
-                names = NameTable(self._bytes(self.sections[table.link]), self.budget)
-                rows = self._bytes(table)
+                names = NameTable(self.bytes_of(self.sections[table.link]), self.budget)
+                rows = self.bytes_of(table)
                 yield names, rows[: len(rows) // _SYMBOL.size * _SYMBOL.size]
 
     def registers(self) -> int | None:
@@ -191,12 +191,13 @@ class Cubin(Struct, frozen=True):
             int.from_bytes(value[4:8], "little")
             for section in self.budget.timed(self.sections, every=1)
             if section.type == _SHT_NV_INFO
-            for attribute, _, value in self.budget.timed(_whole_records(self._bytes(section)))
+            for attribute, _, value in self.budget.timed(_whole_records(self.bytes_of(section)))
             if attribute == _EIATTR_REGCOUNT
         ]
         return max(counts, default=None)
 
-    def _bytes(self, section: CubinSection) -> bytes:
+    def bytes_of(self, section: CubinSection) -> bytes:
+        """The bytes of a section."""
         return self.view.read(section.offset, section.size)
 
 

@@ -103,7 +103,7 @@ def _symbols(cubin: Cubin) -> Iterator[_Symbol]:
         return
     if table.link >= len(cubin.sections):
         raise Malformed(f"a cubin's symbols name section {table.link} for their names")
-    names = NameTable(_bytes(cubin, cubin.sections[table.link]), cubin.budget)
+    names = NameTable(cubin.bytes_of(cubin.sections[table.link]), cubin.budget)
     rows = cubin.budget.timed(_SYMBOL.iter_unpack(_whole(cubin, table, _SYMBOL.size)))
     for name, info, other, section, _, _ in rows:
         yield _Symbol(names.at(name), info & 0xF, info >> 4, other, section)
@@ -145,9 +145,5 @@ def _calls(cubin: Cubin) -> dict[int, set[int]]:
 
 def _whole(cubin: Cubin, table: CubinSection, size: int) -> bytes:
     """The rows of a table; a last one that is cut is left out."""
-    data = _bytes(cubin, table)
+    data = cubin.bytes_of(table)
     return data[: len(data) // size * size]
-
-
-def _bytes(cubin: Cubin, section: CubinSection) -> bytes:
-    return cubin.view.read(section.offset, section.size)

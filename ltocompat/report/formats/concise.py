@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ltocompat.model.words import count
 from ltocompat.report import Options, Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
 from ltocompat.report.grouped_findings import FindingReport, sort_out
-from ltocompat.report.text import brief, count, escape
+from ltocompat.report.text import brief, escape
 
 
 def write(

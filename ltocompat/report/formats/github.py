@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from ltocompat.model.errors import UsageError
 from ltocompat.model.place import Place
 from ltocompat.model.verdict import Level
+from ltocompat.model.words import count
 from ltocompat.report import Options, Report, Writable
 from ltocompat.report.document import Block, Code, Heading, Items, Paragraph
 from ltocompat.report.formats import markdown
@@ -31,7 +32,7 @@ from ltocompat.report.grouped_findings import (
     title_of,
 )
 from ltocompat.report.matrix_cells import CellNames
-from ltocompat.report.text import brief, count, escape
+from ltocompat.report.text import brief, escape
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The environment variable that names the file of the summary."""

@@ -55,11 +55,6 @@ def error_document(failures: Iterable[Failure]) -> str:
     return encode(Error(first, tuple(others))) + "\n"
 
 
-def optional_text(value: object | None) -> str | None:
-    """A value as JSON says it, null where there is none."""
-    return None if value is None else str(value)
-
-
 def failure_value(failure: Failure) -> base.Failure:
     """A failure as JSON says it."""
     return base.Failure(failure.kind, failure.message)

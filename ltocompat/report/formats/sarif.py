@@ -20,6 +20,7 @@ from ltocompat.model.policy_lines import PolicyLines
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Finding, Result
 from ltocompat.model.version import VERSION, rule_url
+from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Writable
 from ltocompat.report.finding_rows import MOST_KERNELS, apart_by_file
 from ltocompat.report.formats.jsonstream import Array, encode
@@ -30,7 +31,7 @@ from ltocompat.report.grouped_findings import (
     grouped_findings,
     sort_out,
 )
-from ltocompat.report.text import brief, count, escape
+from ltocompat.report.text import brief, escape
 from ltocompat.rules.catalogue import RULES
 from ltocompat.rules.rule import Rule
 

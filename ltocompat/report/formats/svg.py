@@ -15,7 +15,8 @@ from msgspec import Struct
 from ltocompat.facts.gpus import sm
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.verdict import Verdict
-from ltocompat.report.text import clip_middle, count, escape
+from ltocompat.model.words import count
+from ltocompat.report.text import clip_middle, escape
 from ltocompat.report.verbs.matrix import MEANINGS, row_runs, subject
 
 _WIDTH = 800

@@ -16,6 +16,7 @@ from ltocompat.commands.trial_advice import LOAD_OPTION, TRIAL_OPTION
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Result, Verdict
+from ltocompat.model.words import count
 from ltocompat.report import Failure, Options
 from ltocompat.report.audit_result import Audit, AuditRecord
 from ltocompat.report.document import Block, Code, Items, Paragraph
@@ -26,7 +27,7 @@ from ltocompat.report.grouped_findings import (
     Judgement,
     grouped_findings,
 )
-from ltocompat.report.text import brief, count
+from ltocompat.report.text import brief
 from ltocompat.report.verbs.check import blocks as checked
 from ltocompat.rules.emitted import ASKED_BY_PROJECT
 

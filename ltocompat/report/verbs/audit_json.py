@@ -13,10 +13,11 @@ from ltocompat.commands.policy.values import Ignore, Policy
 from ltocompat.model.records_v1 import audit as v1
 from ltocompat.model.records_v1 import check as v1_check
 from ltocompat.model.records_v1 import verdict
+from ltocompat.model.row import text_or_none
 from ltocompat.packages.promise import Promise
 from ltocompat.report import Failure, Options
 from ltocompat.report.audit_result import AuditRecord, scope_of
-from ltocompat.report.formats.jsonstream import Rows, optional_text
+from ltocompat.report.formats.jsonstream import Rows
 from ltocompat.report.verbs.check_json import (
     Tally,
     result_value,
@@ -95,7 +96,7 @@ def _policy(policy: Policy) -> v1.Policy:
         fail_on=str(policy.fail_on),
         require_gpus=tuple(gpu.name for gpu in policy.require_gpus),
         require_archs=tuple(map(str, policy.require_archs)),
-        least_driver=optional_text(policy.least_driver),
+        least_driver=text_or_none(policy.least_driver),
         allow_empty=policy.allow_empty,
         trial_links=policy.trial_links,
         trial_releases=tuple(map(str, policy.trial_releases)),
@@ -111,6 +112,6 @@ def _promise(promise: Promise) -> v1.Promise:
     return v1.Promise(
         sass=tuple(map(str, promise.sass)),
         ptx=tuple(map(str, promise.ptx)),
-        driver=optional_text(promise.driver),
-        nvjitlink=optional_text(promise.nvjitlink),
+        driver=text_or_none(promise.driver),
+        nvjitlink=text_or_none(promise.nvjitlink),
     )

@@ -8,6 +8,7 @@ from itertools import chain, islice
 from ltocompat.model.place import Place
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Coverage, Result, Verdict
+from ltocompat.model.words import count
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import (
     Block,
@@ -36,7 +37,7 @@ from ltocompat.report.matrix_cells import (
     sources_are_plain,
     target_facts,
 )
-from ltocompat.report.text import brief, common_folder, count
+from ltocompat.report.text import brief, common_folder
 from ltocompat.report.verdict_rows import (
     GAP,
     PIPED,

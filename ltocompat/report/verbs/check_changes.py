@@ -6,10 +6,10 @@ from collections.abc import Hashable, Iterable, Iterator
 
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Result, worst
+from ltocompat.model.words import count
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import Block, Paragraph
 from ltocompat.report.grouped_findings import FindingReport
-from ltocompat.report.text import count
 from ltocompat.report.verbs import check
 
 Records = Iterable[Target | Result | Failure]

@@ -8,14 +8,14 @@ from typing import Any
 from msgspec import Struct, field
 
 from ltocompat.model.records_v1 import check as v1
-from ltocompat.model.records_v1 import verdict as v1_target
 from ltocompat.model.records_v1 import verdict as v1_verdict
+from ltocompat.model.row import text_or_none
 from ltocompat.model.target import Gpu, Target, VersionSet
 from ltocompat.model.verdict import Coverage, Finding, Result, VariantVerdict, Verdict
 from ltocompat.model.version import rule_url
 from ltocompat.report import Failure, Options
 from ltocompat.report.finding_rows import MOST_KERNELS
-from ltocompat.report.formats.jsonstream import Rows, failure_values, optional_text
+from ltocompat.report.formats.jsonstream import Rows, failure_values
 
 
 class Tally(Struct):
@@ -42,7 +42,7 @@ class Tally(Struct):
         return v1.Summary(
             artifacts=len(self.artifacts),
             without_device_code=len(self.empty),
-            verdict=optional_text(self.worst),
+            verdict=text_or_none(self.worst),
             verdicts=self.verdicts,
             errors=failure_values(failures),
         )
@@ -52,7 +52,7 @@ def document(records: Iterable[Target | Result | Failure], _: Options) -> Iterat
     """The pieces of the JSON document."""
     rows = Rows(v1.Check, "results")
     tally = Tally()
-    targets: list[v1_target.Target] = []
+    targets: list[v1_verdict.Target] = []
     for record in records:
         if isinstance(record, Failure):
             rows.failures.append(record)
@@ -64,11 +64,11 @@ def document(records: Iterable[Target | Result | Failure], _: Options) -> Iterat
     yield from rows.end(whole, empty=bool(tally.empty), targets=targets)
 
 
-def target_value(target: Target) -> v1_target.Target:
+def target_value(target: Target) -> v1_verdict.Target:
     """A deploy target as JSON says it."""
-    return v1_target.Target(
+    return v1_verdict.Target(
         name=target.name,
-        system=v1_target.System(target.system.name, target.system.machine),
+        system=v1_verdict.System(target.system.name, target.system.machine),
         driver=_versions(target.driver),
         compat=_versions(target.compat),
         nvjitlink=_versions(target.nvjitlink),
@@ -79,10 +79,10 @@ def target_value(target: Target) -> v1_target.Target:
     )
 
 
-def _versions(known: VersionSet[Any] | None) -> v1_target.VersionSet | None:
+def _versions(known: VersionSet[Any] | None) -> v1_verdict.VersionSet | None:
     if known is None:
         return None
-    return v1_target.VersionSet(
+    return v1_verdict.VersionSet(
         text=known.text,
         values=tuple(str(value) for value in known.values),
         every=known.every,
@@ -90,8 +90,8 @@ def _versions(known: VersionSet[Any] | None) -> v1_target.VersionSet | None:
     )
 
 
-def _gpu(gpu: Gpu) -> v1_target.Gpu:
-    return v1_target.Gpu(
+def _gpu(gpu: Gpu) -> v1_verdict.Gpu:
+    return v1_verdict.Gpu(
         name=gpu.name,
         arch=str(gpu.arch),
         data_center=gpu.data_center,
@@ -105,7 +105,7 @@ def result_value(result: Result) -> v1_verdict.Result:
         path=result.path,
         target=result.target.name,
         gpu=None if result.gpu is None else result.gpu.name,
-        route=optional_text(result.route),
+        route=text_or_none(result.route),
         verdict=str(result.verdict),
         coverage=coverage_value(result.coverage),
         not_judged=tuple(map(str, result.not_judged)),
@@ -152,7 +152,7 @@ def _finding(finding: Finding) -> v1_verdict.Finding:
         source=finding.source,
         url=rule_url(finding.rule),
         module_count=finding.module_count,
-        example=optional_text(finding.example),
+        example=text_or_none(finding.example),
         kernels=finding.kernels[:MOST_KERNELS],
         kernel_count=len(finding.kernels),
         kernel_modules=finding.kernel_modules,

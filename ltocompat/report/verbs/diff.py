@@ -10,12 +10,13 @@ from ltocompat.model.place import Place
 from ltocompat.model.requirement import LinkerFloor
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Finding, Level, Result, Verdict
+from ltocompat.model.words import count, first_of
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import Block, Code, Column, Heading, Items, Paragraph, Table
 from ltocompat.report.finding_blocks import FindingTally
 from ltocompat.report.grouped_findings import FindingReport, Judgement, grouped_findings
 from ltocompat.report.matrix_cells import CellNames
-from ltocompat.report.text import binary_size, brief, clip, count, fold_archs
+from ltocompat.report.text import binary_size, brief, clip, fold_archs
 
 _MOST_ROWS = 200
 _MOST_WORDS = 6
@@ -134,8 +135,7 @@ def _cell(change: Change, cell: Said) -> str:
     if change.kind in _ARCHS:
         return fold_archs(map(SmArch.parse, cell))
     most = _MOST_SYMBOLS if change.kind == "imports" else _MOST_WORDS
-    more = f" and {len(cell) - most:,} more" if len(cell) > most else ""
-    return ", ".join(brief(word) for word in cell[:most]) + more
+    return first_of([brief(word) for word in cell], most)
 
 
 def _names(changes: Iterable[Change]) -> Iterator[Items]:

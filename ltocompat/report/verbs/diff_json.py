@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from ltocompat.model.diff import Change, Diff, DiffSummary, Metadata
 from ltocompat.model.records_v1 import diff as v1
 from ltocompat.model.requirement import LinkerFloor
+from ltocompat.model.row import text_or_none
 from ltocompat.report import Failure, Options
 from ltocompat.report.formats.jsonstream import (
     Array,
@@ -14,7 +15,6 @@ from ltocompat.report.formats.jsonstream import (
     error_document,
     failure_values,
     head,
-    optional_text,
     tail,
 )
 
@@ -51,9 +51,9 @@ def _side(side: DiffSummary) -> v1.Side:
         complete=side.complete,
         kernels=side.kernels,
         nvjitlink=_linker(side.nvjitlink) if side.nvjitlink else None,
-        nvjitlink_imports=optional_text(side.imports),
-        driver_sass=optional_text(side.driver_sass),
-        driver_ptx=optional_text(side.driver_ptx),
+        nvjitlink_imports=text_or_none(side.imports),
+        driver_sass=text_or_none(side.driver_sass),
+        driver_ptx=text_or_none(side.driver_ptx),
         ptx_beyond=side.ptx_beyond,
         metadata=_metadata(side.metadata) if side.metadata else None,
     )
@@ -62,7 +62,7 @@ def _side(side: DiffSummary) -> v1.Side:
 def _linker(floor: LinkerFloor) -> v1.LinkerFloor:
     return v1.LinkerFloor(
         possible=str(floor.possible),
-        sure=optional_text(floor.sure),
+        sure=text_or_none(floor.sure),
         exact=floor.exact,
         ceiling=floor.ceiling,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ltocompat.model.verdict import LEVELS, Level, Verdict
+from ltocompat.model.words import count
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import (
     Block,
@@ -28,7 +29,7 @@ from ltocompat.report.grouped_findings import (
     grouped_findings,
 )
 from ltocompat.report.matrix_cells import CellNames
-from ltocompat.report.text import clip, count
+from ltocompat.report.text import clip
 
 if TYPE_CHECKING:
     from ltocompat.commands.env import Surroundings

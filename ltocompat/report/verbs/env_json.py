@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 
 from ltocompat.commands.env import Surroundings
 from ltocompat.model.records_v1 import env as v1
+from ltocompat.model.row import text_or_none
 from ltocompat.model.version import rule_url
 from ltocompat.report import Failure, Options
 from ltocompat.report.formats.jsonstream import (
     encode,
     error_document,
     failure_values,
-    optional_text,
 )
 from ltocompat.report.verbs.check_json import target_value
 from ltocompat.rules.rule import Problem
@@ -87,8 +87,8 @@ def _user_driver(driver: UserDriver) -> v1.UserDriver:
         path=driver.path,
         real=driver.real,
         found_by=driver.found_by,
-        version=optional_text(driver.version),
-        cuda=optional_text(driver.cuda),
+        version=text_or_none(driver.version),
+        cuda=text_or_none(driver.cuda),
         cuda_source=driver.cuda_source,
         compat=driver.compat,
         note=None if driver.note is None else _note(driver.note),
@@ -98,11 +98,11 @@ def _user_driver(driver: UserDriver) -> v1.UserDriver:
 
 
 def _note(note: CompatNote) -> v1.CompatNote:
-    return v1.CompatNote(note.format, optional_text(note.cuda), note.drivers, note.devices)
+    return v1.CompatNote(note.format, text_or_none(note.cuda), note.drivers, note.devices)
 
 
 def _sibling(sibling: Sibling) -> v1.Sibling:
-    return v1.Sibling(sibling.name, sibling.path, optional_text(sibling.version))
+    return v1.Sibling(sibling.name, sibling.path, text_or_none(sibling.version))
 
 
 def _compat_folder(folder: CompatFolder) -> v1.CompatFolder:
@@ -110,7 +110,7 @@ def _compat_folder(folder: CompatFolder) -> v1.CompatFolder:
 
 
 def _gpu(gpu: LocalGpu) -> v1.LocalGpu:
-    return v1.LocalGpu(gpu.name, optional_text(gpu.arch), gpu.source)
+    return v1.LocalGpu(gpu.name, text_or_none(gpu.arch), gpu.source)
 
 
 def _nvjitlink(linker: Linker) -> v1.NvJitLink:

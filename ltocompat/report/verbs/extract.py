@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.model.image import Skipped
+from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import Block, Code, Entry, Paragraph
-from ltocompat.report.text import brief, count
+from ltocompat.report.text import brief
 
 if TYPE_CHECKING:
     from ltocompat.commands.extract import Extracted

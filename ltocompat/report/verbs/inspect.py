@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from ltocompat.model.image import BITCODE, Artifact, Host, Image, Module, Record, Skipped
 from ltocompat.model.place import Place
+from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import (
     Block,
@@ -29,7 +30,6 @@ from ltocompat.report.text import (
     binary_size,
     brief,
     compression_label,
-    count,
     evidence_label,
     kind_label,
     makers_label,

@@ -23,6 +23,7 @@ from ltocompat.model.image import (
 from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.model.records_v1 import base
 from ltocompat.model.records_v1 import inspect as v1
+from ltocompat.model.row import text_or_none
 from ltocompat.report import Failure, Options
 from ltocompat.report.formats.jsonstream import (
     Array,
@@ -31,7 +32,6 @@ from ltocompat.report.formats.jsonstream import (
     failure_values,
     head,
     members_after,
-    optional_text,
     tail,
 )
 
@@ -188,7 +188,7 @@ def image_value(image: Image) -> v1.Image:
         kind_number=image.kind_number,
         place=str(image.place),
         section=image.section,
-        arch=optional_text(image.arch),
+        arch=text_or_none(image.arch),
         virtual_arch=_virtual_arch(image),
         made_by=tuple([_maker(maker) for maker in image.made_by]),
         needs=v1.Needs(image.needs.ptx_isa, image.needs.tile_ir),
@@ -247,8 +247,8 @@ def skipped_value(skipped: Skipped) -> base.Skipped:
 def _virtual_arch(image: Image) -> str | None:
     """The virtual architecture that the code was written for, where it is recorded."""
     if image.kind in (ImageKind.PTX, ImageKind.TILEIR):
-        return optional_text(image.arch)
-    return optional_text(image.cubin.virtual_arch) if image.cubin else None
+        return text_or_none(image.arch)
+    return text_or_none(image.cubin.virtual_arch) if image.cubin else None
 
 
 def _maker(maker: Maker) -> v1.Maker:
@@ -266,7 +266,7 @@ def _ltoir(versions: LtoIrVersions) -> v1.Ltoir:
 
 
 def _cubin(facts: CubinFacts) -> v1.Cubin:
-    return v1.Cubin(facts.generation, optional_text(facts.virtual_arch))
+    return v1.Cubin(facts.generation, text_or_none(facts.virtual_arch))
 
 
 def _library(library: CudaLibrary) -> v1.Library:

@@ -12,6 +12,7 @@ from ltocompat.model.image import Skipped
 from ltocompat.model.place import Place
 from ltocompat.model.target import ANY_TARGET, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Route, Verdict, worst
+from ltocompat.model.words import count
 from ltocompat.report import Failure, Options
 from ltocompat.report.document import (
     Block,
@@ -25,7 +26,7 @@ from ltocompat.report.document import (
 )
 from ltocompat.report.grouped_findings import FindingReport, Judgement, rules_by_id
 from ltocompat.report.link_costs import LinkCost, LinkCosts
-from ltocompat.report.text import binary_size, brief, count
+from ltocompat.report.text import binary_size, brief
 from ltocompat.rules.emitted import OPTIONS_DIFFER, TRIAL_REFUSED
 
 if TYPE_CHECKING:

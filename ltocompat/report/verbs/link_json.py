@@ -9,8 +9,9 @@ from ltocompat.model.image import Skipped
 from ltocompat.model.link_options import Disagreement
 from ltocompat.model.records_v1 import base
 from ltocompat.model.records_v1 import link as v1
+from ltocompat.model.row import text_or_none
 from ltocompat.report import Failure, Options
-from ltocompat.report.formats.jsonstream import Rows, failure_values, optional_text
+from ltocompat.report.formats.jsonstream import Rows, failure_values
 from ltocompat.report.link_costs import LinkCost, LinkCosts
 from ltocompat.report.verbs.inspect_json import skipped_value
 from ltocompat.targets.linkers import Linker, Tool
@@ -49,7 +50,7 @@ def _result(linked: Linked) -> v1.Result:
         nvjitlink=_nvjitlink(linked.linker),
         way=linked.way,
         arch=str(linked.arch),
-        place=optional_text(linked.place),
+        place=text_or_none(linked.place),
         outcome=str(answer.outcome),
         step=str(answer.step),
         input=answer.input_name,

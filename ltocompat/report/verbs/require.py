@@ -23,6 +23,7 @@ from ltocompat.model.requirement import (
 )
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Coverage, Verdict
+from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import (
     Block,
@@ -36,7 +37,7 @@ from ltocompat.report.document import (
     Tone,
     Toned,
 )
-from ltocompat.report.text import brief, count
+from ltocompat.report.text import brief
 
 _MOST = 20
 

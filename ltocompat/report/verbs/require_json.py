@@ -14,8 +14,9 @@ from ltocompat.model.requirement import (
     Service,
     VariantFloors,
 )
+from ltocompat.model.row import text_or_none
 from ltocompat.report import Failure, Options
-from ltocompat.report.formats.jsonstream import Rows, failure_values, optional_text
+from ltocompat.report.formats.jsonstream import Rows, failure_values
 from ltocompat.report.verbs.check_json import coverage_value
 from ltocompat.report.verbs.require import has_nothing
 
@@ -42,8 +43,8 @@ def _value(required: Required) -> v1.Artifact:
         modules=required.modules,
         nvjitlink=None if required.nvjitlink is None else _linker(required.nvjitlink),
         no_nvjitlink=required.no_nvjitlink,
-        driver_sass=optional_text(required.driver_sass),
-        driver_ptx=optional_text(required.driver_ptx),
+        driver_sass=text_or_none(required.driver_sass),
+        driver_ptx=text_or_none(required.driver_ptx),
         ptx_beyond=required.ptx_beyond,
         services=tuple(_service(service) for service in required.services),
         link_options=tuple(required.link_options),
@@ -58,17 +59,17 @@ def _variant(variant: VariantFloors) -> v1.Variant:
     return v1.Variant(
         name=variant.name,
         modules=variant.modules,
-        driver_sass=optional_text(variant.driver_sass),
-        driver_ptx=optional_text(variant.driver_ptx),
+        driver_sass=text_or_none(variant.driver_sass),
+        driver_ptx=text_or_none(variant.driver_ptx),
         ptx_beyond=variant.ptx_beyond,
-        nvjitlink=optional_text(variant.nvjitlink),
+        nvjitlink=text_or_none(variant.nvjitlink),
     )
 
 
 def _linker(floor: LinkerFloor) -> v1.LinkerFloor:
     return v1.LinkerFloor(
         possible=str(floor.possible),
-        sure=optional_text(floor.sure),
+        sure=text_or_none(floor.sure),
         exact=floor.exact,
         ceiling=floor.ceiling,
         tried=floor.tried,
@@ -85,21 +86,21 @@ def _service(service: Service) -> v1.Service:
         ptx=service.ptx,
         link=service.link,
         none=service.none,
-        driver=optional_text(service.driver),
+        driver=text_or_none(service.driver),
         beyond=service.beyond,
-        nvjitlink=optional_text(service.nvjitlink),
+        nvjitlink=text_or_none(service.nvjitlink),
         routes=tuple(map(_route, service.routes)),
     )
 
 
 def _route(floor: RouteFloor) -> v1.RouteFloor:
     return v1.RouteFloor(
-        route=optional_text(floor.route),
+        route=text_or_none(floor.route),
         coverage=coverage_value(floor.coverage),
-        driver=optional_text(floor.driver),
-        last_driver=optional_text(floor.last_driver),
-        nvjitlink=optional_text(floor.nvjitlink),
-        last_nvjitlink=optional_text(floor.last_nvjitlink),
+        driver=text_or_none(floor.driver),
+        last_driver=text_or_none(floor.last_driver),
+        nvjitlink=text_or_none(floor.nvjitlink),
+        last_nvjitlink=text_or_none(floor.last_nvjitlink),
         verdict=str(floor.verdict),
         set_by=floor.set_by,
         doubts=floor.doubts,

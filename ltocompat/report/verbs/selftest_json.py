@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from ltocompat.commands.selftest import SelfTestStep
 from ltocompat.model.records_v1 import selftest as v1
+from ltocompat.model.row import text_or_none
 from ltocompat.report import Failure, Options
-from ltocompat.report.formats.jsonstream import Rows, failure_values, optional_text
+from ltocompat.report.formats.jsonstream import Rows, failure_values
 
 
 def document(records: Iterable[SelfTestStep | Failure], _: Options) -> Iterator[str]:
@@ -38,7 +39,7 @@ def _step(step: SelfTestStep) -> v1.Step:
     return v1.Step(
         step=step.name,
         way=step.way,
-        target=optional_text(step.target),
+        target=text_or_none(step.target),
         gpu=step.gpu,
         result=str(step.result),
         detail=step.detail,

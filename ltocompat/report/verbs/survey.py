@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from ltocompat.model.words import count
 from ltocompat.report import Failure, Writable
-from ltocompat.report.text import binary_size, count, escape
+from ltocompat.report.text import binary_size, escape
 
 if TYPE_CHECKING:
     from ltocompat.commands.survey.run import Tally

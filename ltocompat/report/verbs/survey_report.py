@@ -6,8 +6,9 @@ import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ltocompat.model.words import count
 from ltocompat.report import Failure, Writable
-from ltocompat.report.text import count, escape
+from ltocompat.report.text import escape
 
 if TYPE_CHECKING:
     from ltocompat.commands.survey.answer_values import SurveyReport

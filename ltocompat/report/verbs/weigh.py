@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.weight import KernelWeight, Saving, Waste, Weight
+from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Report
 from ltocompat.report.document import (
     Block,
@@ -21,7 +22,7 @@ from ltocompat.report.document import (
     Tone,
     Toned,
 )
-from ltocompat.report.text import binary_size, brief, clip, count
+from ltocompat.report.text import binary_size, brief, clip
 
 WORTH_A_LINE = 64 << 10
 """Bytes; less is not worth anyone's time, and is only added up."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ltocompat.model.records_v1 import weigh as v1
+from ltocompat.model.row import text_or_none
 from ltocompat.model.weight import Weight
 from ltocompat.report import Failure, Options
-from ltocompat.report.formats.jsonstream import Rows, failure_values, optional_text
+from ltocompat.report.formats.jsonstream import Rows, failure_values
 
 
 def document(records: Iterable[Weight | Failure], _: Options) -> Iterator[str]:
@@ -34,7 +35,7 @@ def _artifact(weight: Weight) -> v1.Artifact:
         stored_size=weight.stored,
         overhead_size=weight.overhead,
         archs=tuple(
-            v1.Arch(row.kind, optional_text(row.arch), row.images, row.stored)
+            v1.Arch(row.kind, text_or_none(row.arch), row.images, row.stored)
             for row in weight.archs
         ),
         libraries=tuple(

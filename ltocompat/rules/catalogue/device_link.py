@@ -11,6 +11,7 @@ from ltocompat.model.signature import ImageSignature
 from ltocompat.model.symbols import defined_nowhere, defined_twice
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Level, Route, Verdict
+from ltocompat.model.words import first_of
 from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
@@ -56,12 +57,11 @@ def device_link_missing(host: Host) -> Iterator[Requirement]:
 def _undefined(host: Host, names: list[str], remedy: str) -> Requirement:
     final = host.type in _LOADED
     constraint: Constraint = Always(Verdict.FAIL) if final else Remark()
-    count = f" and {len(names) - 1} more" if len(names) > 1 else ""
     return Requirement(
         Component.NONE,
         constraint,
         "BLD-01",
-        f"the undefined {names[0]}{count}",
+        f"the undefined {first_of(names, 1)}",
         _loader_text(names[0]) if final else _linker_text(names[0]),
         remedy,
         f"undefined symbol {names[0]}",

@@ -10,6 +10,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import BITCODE, ImageKind
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.verdict import Level, Route, Verdict
+from ltocompat.model.words import first_of
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import Always
 from ltocompat.rules.rule import Component, Problem, Requirement, Subject
@@ -100,12 +101,11 @@ def bare_bitcode_not_judged(summary: ArtifactSummary) -> Iterator[Problem]:
 def _of_bitcode(files: Sequence[str]) -> Iterator[Problem]:
     found = [file for file in files if file.endswith(BITCODE)]
     if found:
-        others = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
         yield Problem(
             "IMG-06",
             Verdict.OK,
-            f"{found[0]}{others} {'are' if others else 'is'} not judged: a library of LLVM "
-            "bitcode, which a compiler makes device code of later",
+            f"{first_of(found, 1)} {'are' if len(found) > 1 else 'is'} not judged: a library of "
+            "LLVM bitcode, which a compiler makes device code of later",
             "check what it is compiled into",
             found[0],
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ltocompat.model.image import Host
 from ltocompat.model.verdict import Verdict
+from ltocompat.model.words import first_of
 from ltocompat.packages.resolving import leads, not_at_hand
 from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rules.engine.needed_libraries import (
@@ -92,8 +93,8 @@ def _never_brought(library: NeededLibrary, shipped: Shipped, *, variant: bool) -
         remedy += ", unless every torch that is admitted brings it"
     elif unknown:
         verdict = Verdict.UNKNOWN
-        more = f" or {len(unknown) - 1} more" if len(unknown) > 1 else ""
-        text = f"{library.named}, and whether {unknown[0]}{more} brings it is not known here"
+        some = first_of(unknown, 1, link="or")
+        text = f"{library.named}, and whether {some} brings it is not known here"
         remedy += ", or give them by --with"
     else:
         verdict, text, cure = brought_by_nothing(shipped)

@@ -68,12 +68,12 @@ def name_of_another_major(shipped: Shipped) -> Iterator[Problem]:
             # Programs open several majors, one after the other, until one is there.
             if majors and major not in majors:
                 file, host = next((f, h) for f, h in found.items() if library_major(f) in majors)
-                path = host.place.members[-1] if host.place.members else host.place.path
                 does = "needs" if how == "needed" else "opens"
                 yield Problem(
                     "PKG-05",
                     verdict,
-                    f"{shipped.package.name} is called {text}, but {short(path)} {does} {file}",
+                    f"{shipped.package.name} is called {text}, but "
+                    f"{short(host.place.innermost)} {does} {file}",
                     f"call it {_renamed(shipped.package, library_major(file))}, or build it with "
                     f"CUDA {major}",
                     str(host.place),
@@ -267,7 +267,7 @@ def _runpath_misses_conda(shipped: Shipped) -> Iterator[Problem]:
 
 def _runpath_problem(host: Host, file: str, folder: str, here: str, verdict: Verdict) -> Problem:
     shown = ":".join(host.runpath) or "no RUNPATH"
-    name = posixpath.basename(_path_in_package(host))
+    name = posixpath.basename(host.place.innermost)
     return Problem(
         "PKG-07",
         verdict,
@@ -287,16 +287,12 @@ def _cure_of_runpath(folder: str, here: str) -> str:
     return f"link with -Wl,-rpath,'{wanted}'"
 
 
-def _path_in_package(host: Host) -> str:
-    return host.place.members[-1] if host.place.members else host.place.path
-
-
 def _installed_at(host: Host, package: Package) -> str:
     """Where a library is once it is installed: relative to site-packages, or to the prefix."""
     if host.place.members:
-        return installed_path(_path_in_package(host))
+        return installed_path(host.place.innermost)
     site = os.path.dirname(os.path.abspath(package.path))
-    return os.path.relpath(os.path.abspath(_path_in_package(host)), site).replace(os.sep, "/")
+    return os.path.relpath(os.path.abspath(host.place.innermost), site).replace(os.sep, "/")
 
 
 def _resolved_runpath(entry: str, here: str) -> str:
@@ -331,7 +327,7 @@ def runpath_of_build_machine(shipped: Shipped) -> Iterator[Problem]:
         host, folder = found[0]
         count = len({host.place for host, _ in found})
         more = f" (and {count - 1} more)" if count > 1 else ""
-        name = posixpath.basename(_path_in_package(host))
+        name = posixpath.basename(host.place.innermost)
         kept = [text for text in host.runpath if not _kind_of_folder(text, shipped.package)]
         fix = f"--set-rpath {shlex.quote(':'.join(kept))}" if kept else "--remove-rpath"
         yield Problem(

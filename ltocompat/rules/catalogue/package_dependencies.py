@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.model.image import Host
 from ltocompat.model.verdict import Level, Verdict
+from ltocompat.model.words import first_of
 from ltocompat.packages.resolving import not_at_hand
 from ltocompat.rules.catalogue import library_problems
 from ltocompat.rules.catalogue.family import Family
@@ -110,8 +111,8 @@ def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
         )
         yield Problem("PKG-01", Verdict.OK, text, remedy, evidence, need.open_to_trial)
     elif brought:
-        more = f" or {len(brought) - 1} more" if len(brought) > 1 else ""
-        text = f"{need.why}, and whether {brought[0]}{more} brings {title} is not known here"
+        some = first_of(brought, 1, link="or")
+        text = f"{need.why}, and whether {some} brings {title} is not known here"
         remedy = f"{remedy}, or give them by --with"
         yield Problem("PKG-01", Verdict.UNKNOWN, text, remedy, evidence, need.open_to_trial)
     else:

@@ -56,7 +56,7 @@ def sass_across_tegra_within_ampere(subject: Subject) -> Iterator[Requirement]:
         if image.arch is None or image.arch.number == gpu:
             continue
         numbers = (image.arch.number, gpu)
-        if any(_is_tegra(number) and number // 10 == _AMPERE for number in numbers):
+        if any(gpus.is_tegra(number) and number // 10 == _AMPERE for number in numbers):
             yield Requirement(
                 Component.NONE,
                 Always(Verdict.UNDOCUMENTED),
@@ -68,17 +68,12 @@ def sass_across_tegra_within_ampere(subject: Subject) -> Iterator[Requirement]:
             )
 
 
-def _is_tegra(number: int) -> bool:
-    row = gpus.sm(number)
-    return row is not None and row.tegra
-
-
 def _sort_of_gpu(number: int) -> str:
-    return "integrated" if _is_tegra(number) else "discrete"
+    return "integrated" if gpus.is_tegra(number) else "discrete"
 
 
 def _article_and_sort(number: int) -> str:
-    return "an integrated" if _is_tegra(number) else "a discrete"
+    return "an integrated" if gpus.is_tegra(number) else "a discrete"
 
 
 @FAMILY.excludes("SASS-03", Level.NOTE)

@@ -48,9 +48,8 @@ def floors_of_least(variants: Iterable[DriverFloors]) -> DriverFloors | None:
 def _floors_of(groups: Sequence[ModuleGroup]) -> DriverFloors:
     asked: dict[str, list[Constraint]] = {}
     for number, _ in archs_in_use():
-        row = gpus.sm(number)
         # Which models there are changes nothing that is asked of a driver.
-        gpu = Gpu(f"sm_{number}", SmArch(number), None, row is not None and row.tegra)
+        gpu = Gpu(f"sm_{number}", SmArch(number), None, gpus.is_tegra(number))
         for group in groups:
             for subject in loaded(group, gpu):
                 for requirement in requirements_of(subject):

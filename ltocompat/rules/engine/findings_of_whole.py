@@ -18,6 +18,7 @@ from ltocompat.model.verdict import (
     Route,
     Verdict,
 )
+from ltocompat.model.words import first_of
 from ltocompat.rules.catalogue import RULES, rule
 from ltocompat.rules.emitted import (
     ABSENT_FROM_DEVICE_LINK,
@@ -119,9 +120,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
     loose = not summary.one_link and all(each.group.loose for each in judged)
     open_ = loose and summary.has_sources
     if loose:
-        files = _first(
-            (place.path, *place.members)[-1] for each in judged for place in each.group.places
-        )
+        files = _first(place.innermost for each in judged for place in each.group.places)
         end = ", and whether it compiles its sources here is not known" if open_ else end
         end += f"; all its device code is {files}"
     listed = "; ".join(f"{image} {reason}" for image, reason in list(reasons.items())[:4])
@@ -144,9 +143,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
 
 def _first(names: Iterable[str]) -> str:
     """The first two names, and how many more there are."""
-    known = tuple(dict.fromkeys(names))
-    more = f" and {len(known) - 2:,} more" if len(known) > 2 else ""
-    return ", ".join(known[:2]) + more
+    return first_of(tuple(dict.fromkeys(names)), 2)
 
 
 def _hollow(places: list[Place]) -> str:

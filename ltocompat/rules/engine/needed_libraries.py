@@ -63,8 +63,7 @@ class NeededLibrary(Struct, frozen=True):
     @property
     def first(self) -> str:
         """The name of the first file that needs it."""
-        place = self.hosts[0].place
-        return short(place.members[-1] if place.members else place.path)
+        return short(self.hosts[0].place.innermost)
 
     @property
     def named(self) -> str:

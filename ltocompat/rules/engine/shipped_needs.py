@@ -196,7 +196,7 @@ def _nvjitlink(
     ltoir = _ltoir_of(shipped) if linker is not None else ""
     why = _says(named, strength)
     if newest is not None and newest[0] == possible:
-        why = f"{linker_imports.short(_path(newest[1]))} imports {newest[2]}"
+        why = f"{linker_imports.short(newest[1].place.innermost)} imports {newest[2]}"
     elif linker is not None and linker.possible == possible:
         why = ltoir or why
     tried = linker is not None and linker.tried
@@ -255,11 +255,7 @@ def _says(named: list[tuple[Host, str]], strength: Strength) -> str:
         return "LTO-IR is inside"
     host, file = named[0]
     does = "needs" if strength is Strength.LOADED else "opens"
-    return f"{linker_imports.short(_path(host))} {does} {file}"
-
-
-def _path(host: Host) -> str:
-    return host.place.members[-1] if host.place.members else host.place.path
+    return f"{linker_imports.short(host.place.innermost)} {does} {file}"
 
 
 def admits_right_major(package: str, admitted: Allowed, need: Need) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Verdict
+from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Writable
 from ltocompat.report.formats.html.coverage import coverage_section
 from ltocompat.report.formats.html.elements import badge, escaped, section
@@ -23,7 +24,6 @@ from ltocompat.report.grouped_findings import (
     sort_out,
 )
 from ltocompat.report.matrix_cells import cell_of, target_facts
-from ltocompat.report.text import count
 
 
 def write(

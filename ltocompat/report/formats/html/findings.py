@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ltocompat.model.version import rule_url
+from ltocompat.model.words import count
 from ltocompat.report.finding_rows import MOST_KERNELS
 from ltocompat.report.formats.html.elements import badge, code, escaped, forgiven, inside, section
 from ltocompat.report.grouped_findings import LEVELS, GroupedFinding, rules_by_id
 from ltocompat.report.matrix_cells import Cell, CellNames
-from ltocompat.report.text import count
 
 _OPEN = 25  # findings of a rule up to which they are shown at once
 _MOST_PLACES = 20  # places of a finding that are listed

@@ -16,11 +16,12 @@ from ltocompat.commands.survey.answer_values import (
 )
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.version import rule_url
+from ltocompat.model.words import count
 from ltocompat.report import Writable
 from ltocompat.report.formats.html.charts import bars, grid
 from ltocompat.report.formats.html.elements import badge, code, escaped, scrolling, section
 from ltocompat.report.formats.html.page import Page
-from ltocompat.report.text import binary_size, count
+from ltocompat.report.text import binary_size
 
 
 def write(report: SurveyReport, stream: Writable) -> None:

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Finding, Result, Verdict
+from ltocompat.model.words import count
 from ltocompat.report.formats.html.elements import (
     badge,
     code,
@@ -19,7 +20,6 @@ from ltocompat.report.formats.html.elements import (
 )
 from ltocompat.report.grouped_findings import Judgements, finding_key
 from ltocompat.report.matrix_cells import Cell, CellNames, cell_of
-from ltocompat.report.text import count
 from ltocompat.report.verbs.matrix import MEANINGS
 
 _OPEN = 4  # artifacts up to which the cells of each are listed at once
