@@ -15,6 +15,7 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.rules import constraints
 from ltocompat.rules.constraints import (
     Always,
+    DriverEnough,
     DriverFrom,
     DriverOfCuda,
     DriverSureFrom,
@@ -57,6 +58,7 @@ EvenMinor()
 """
 
 BOUNDED = [
+    DriverEnough(DriverVersion((460, 27, 3))),
     DriverFrom(DriverVersion((525, 60, 13))),
     DriverOfCuda(Release(12, 4)),
     DriverSureFrom(Release(13, 4), Release(13, 0)),

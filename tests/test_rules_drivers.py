@@ -48,6 +48,18 @@ def test_drv_01_knows_no_floor_of_a_major_to_come() -> None:
     assert judged("DRV-01", subject, driver("615.10.01")) is UNKNOWN
 
 
+@pytest.mark.parametrize("major", range(5, 11))
+@pytest.mark.parametrize(
+    ("version", "verdict"),
+    [("440.33.01", UNKNOWN), ("450.51.05", OK), ("535.104.05", OK), ("615.10.01", OK)],
+)
+def test_drv_01_code_older_than_the_tables_runs_where_their_oldest_does(
+    major: int, version: str, verdict: Verdict
+) -> None:
+    subject = loading(image(ImageKind.SASS, "sm_60", f"{major}.0"), on="sm_60")
+    assert judged("DRV-01", subject, driver(version)) is verdict
+
+
 def test_drv_01_asks_nothing_where_the_writer_is_not_known() -> None:
     assert not asked("DRV-01", loading(image(ImageKind.SASS, "sm_80"), on="sm_80"))
 

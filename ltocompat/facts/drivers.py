@@ -137,6 +137,12 @@ def major_floor(major: int) -> MajorFloor | None:
     return None
 
 
+def oldest_major_floor() -> MajorFloor:
+    """That of the oldest CUDA major in the tables."""
+    found = (major_floor(row["major"]) for row in table("drivers")["major"])
+    return min((each for each in found if each is not None), key=lambda each: each.major)
+
+
 _USES = ("usable", "native", "none")
 
 

@@ -29,3 +29,13 @@ def major(number: int) -> DriverVersion | None:
     """The least driver for code of a major release (minor-version compatibility)."""
     row = drivers.major_floor(number)
     return None if row is None else drivers.first_production(row.branch)
+
+
+@functools.cache
+def enough_for_major(number: int) -> DriverVersion | None:
+    """A driver that runs code of a major release which is older than the tables; None of others.
+
+    Floors only rise, so that the floor of the oldest major that has one is enough.
+    """
+    oldest = drivers.oldest_major_floor()
+    return drivers.first_production(oldest.branch) if number < oldest.major else None

@@ -11,6 +11,7 @@ from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
+    DriverEnough,
     DriverFrom,
     DriverOfWriter,
     KernelKnows,
@@ -36,7 +37,6 @@ def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
         if cuda is None or makers.only_cuda_13_writes(image):
             continue
         floor = floors.major(cuda.major)
-        constraint: Constraint = Untold() if floor is None else DriverFrom(floor)
         consequence = (
             f"the tables name no least driver for CUDA {cuda.major}"
             if floor is None
@@ -45,7 +45,7 @@ def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
         )
         yield Requirement(
             Component.DRIVER,
-            constraint,
+            _from_floor(cuda.major),
             "DRV-01",
             f"SASS of CUDA {cuda.major}",
             consequence,
@@ -53,6 +53,14 @@ def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
             f"build with CUDA {cuda.major - 1}",
             makers.evidence(image),
         )
+
+
+def _from_floor(major: int) -> Constraint:
+    """What a driver has to be for code of a CUDA major."""
+    floor, enough = floors.major(major), floors.enough_for_major(major)
+    if floor is not None:
+        return DriverFrom(floor)
+    return Untold() if enough is None else DriverEnough(enough)
 
 
 @FAMILY.rule("DRV-02", Level.NOTE)

@@ -11,6 +11,7 @@ from ltocompat.rules.constraints.compat import (
     is_shadowing,
 )
 from ltocompat.rules.constraints.driver import (
+    DriverEnough,
     DriverFrom,
     DriverOfCuda,
     DriverOfWriter,
@@ -41,6 +42,7 @@ __all__ = [
     "CompatOnLinux",
     "CompatOnSupportedGpu",
     "CompatPairProvided",
+    "DriverEnough",
     "DriverFrom",
     "DriverOfCuda",
     "DriverOfWriter",
