@@ -144,7 +144,7 @@ def main() -> None:
 
 
 def _exit_code_of(error: Exception) -> int:
-    """Its exit code; its sentence goes to standard error."""
+    """The exit code of an error, whose sentence goes to standard error."""
     from ltocompat.report.exit_status import ExitStatus
 
     status: ExitStatus[object] = ExitStatus()

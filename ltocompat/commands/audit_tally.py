@@ -77,5 +77,5 @@ class AuditTally:
 
     @property
     def unused_ignores(self) -> tuple[Ignore, ...]:
-        """Those of the policy that nothing needed so far."""
+        """The ignores of the policy that nothing needed so far."""
         return tuple(ignore for ignore in self._scope.policy.ignores if ignore not in self._used)

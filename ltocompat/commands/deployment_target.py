@@ -28,7 +28,7 @@ class DeploymentTarget(Protocol):
 
     @property
     def here(self) -> bool:
-        """It is this machine, whose driver can be asked."""
+        """Whether it is this machine, whose driver can be asked."""
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:
         """The verdicts on an artifact there: by GPU, then by route (None: both)."""

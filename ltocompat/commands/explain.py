@@ -210,7 +210,7 @@ def _of_match(match: Match) -> Explained:
 
 
 def _unknown(text: str) -> str:
-    """That no rule knows a text, what it means where CUDA calls an error so, and what is near."""
+    """The sentence for a text that no rule knows: its meaning as a CUDA error, and near names."""
     short = " ".join(text.split())
     short = short if len(short) <= _SHOWN else f"{short[:_SHOWN]} ..."
     nearest = _nearest(text)

@@ -176,7 +176,7 @@ class _Kept(Struct, dict=True):
 
     @property
     def holds_something(self) -> bool:
-        """It is worth an answer among the files of a folder."""
+        """Whether it is worth an answer among the files of a folder."""
         inside = self.summary.groups or self.summary.skipped
         linker = any(host.nvjitlink_imports for host in self.summary.hosts)
         package = self.package is not None and self.package.kind is not Kind.INSTALLED

@@ -67,7 +67,7 @@ class ScanOptions(Struct, frozen=True):
 
     @property
     def alone(self) -> bool:
-        """It asks somebody who can't be asked by several processes."""
+        """Whether a linker or driver is asked, which several processes can't do."""
         return self.tries is not None or self.narrower is not None
 
 

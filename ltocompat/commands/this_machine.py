@@ -41,7 +41,7 @@ class ThisMachine(Struct, frozen=True):
         environment: what was found.
         target: the deploy target that it is.
         installation: the environment of packages there.
-        here: yes.
+        here: True: this machine's driver can be asked.
     """
 
     machine: Machine
@@ -130,7 +130,7 @@ class PackagesElsewhere(Struct, frozen=True):
         machine: where they are now.
         target: the other one; what it says nothing of, the packages bring along.
         installation: the environment.
-        here: no.
+        here: False: no driver can be asked.
     """
 
     machine: ThisMachine

@@ -182,7 +182,9 @@ class Budget(Struct):
         self._check(self.deadline, "is used up")
 
     def check_half(self, begun: float) -> None:
-        """The same of half the time that was left then: the rest is for what was found till now.
+        """Raise ``LimitExceeded`` once half of the time that was left at ``begun`` is used up.
+
+        The other half is for what was found until then.
 
         Args:
             begun: when the search began, on the monotonic clock, seconds.

@@ -71,7 +71,7 @@ class LinkerFloor(Struct, frozen=True):
 
     @property
     def exact(self) -> bool:
-        """One floor is left."""
+        """Whether one floor is left."""
         return self.possible == self.sure
 
 

@@ -34,7 +34,7 @@ class TrialOutcome(Struct, frozen=True):
 
     @property
     def by_driver(self) -> bool:
-        """It is the answer of a driver, and not of a linker."""
+        """Whether a driver answered, and not a linker."""
         return self.loading is not None
 
     @property
@@ -44,17 +44,17 @@ class TrialOutcome(Struct, frozen=True):
 
     @property
     def worked(self) -> bool:
-        """It was taken."""
+        """Whether the input was accepted, linked or loaded."""
         return self.outcome in ("accepted", "linked", "loaded")
 
     @property
     def proves(self) -> bool:
-        """Its code was used, and not only its header looked at."""
+        """Whether the code itself was used, and not only its header looked at."""
         return self.outcome in ("linked", "loaded")
 
     @property
     def refused_for_age(self) -> bool:
-        """The linker refused it as newer than itself."""
+        """Whether the linker refused it as newer than itself."""
         return self.outcome == "refused" and self.cause == TOO_NEW
 
 

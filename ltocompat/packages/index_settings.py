@@ -39,7 +39,7 @@ class IndexSettings(Struct, frozen=True):
     def of(
         cls, environ: Mapping[str, str] | None = None, files: Sequence[str] | None = None
     ) -> IndexSettings:
-        """Those of this user.
+        """The settings of this user, as pip reads them.
 
         Args:
             environ: the variables; None: those of this process.

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def of_kernel(environment: Environment) -> Release | None:
-    """That of the driver in the kernel, by its branch."""
+    """The CUDA release of the driver in the kernel, by its branch."""
     driver = environment.kernel_driver
     return None if driver is None else driver_cuda(driver.version)
 
 
 def of_user(environment: Environment) -> Release | None:
-    """That of the libcuda which programs load; where it doesn't say, that of the kernel's."""
+    """The CUDA release of the libcuda that programs load; else that of the kernel's driver."""
     driver = environment.user_driver
     if driver is not None and driver.cuda is not None and not driver.stub:
         return driver.cuda

@@ -145,7 +145,7 @@ def _no_such_architecture(values: Mapping[str, str]) -> bool:
 
 
 def _dropped(values: Mapping[str, str]) -> bool:
-    """It was dropped, unless the nvcc of the text is from before the drop."""
+    """Whether the GPU was dropped; not where the nvcc of the text is from before that."""
     if "sm_last" not in values:
         return False
     nvcc = values.get("nvcc")

@@ -20,7 +20,7 @@ from ltocompat.model.image import Compression, ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.weight import ImageTally, Measured, MeasuredLibrary, Saving, Waste
-from ltocompat.model.words import first_of
+from ltocompat.model.words import count, first_of
 from ltocompat.rules import floors
 from ltocompat.rules.selection import compiles, pick_for_driver, runs
 
@@ -101,8 +101,8 @@ def _of_library(
         for image, waste, tally in zip(shape.images, wastes, tallies, strict=True):
             archs = {image.arch} if image.arch else set[SmArch]()
             machines = {machine} if machine else set[str]()
-            for reason, saved, count in _of_images(waste, tally):
-                yield reason, _Found(saved, count, archs=archs, machines=machines)
+            for reason, saved, number in _of_images(waste, tally):
+                yield reason, _Found(saved, number, archs=archs, machines=machines)
             if waste is None:
                 ratio = ratios.get((image.kind, image.compression), 1.0)
                 rest = int(tally.unmeasured * (1 - ratio))
@@ -225,7 +225,7 @@ def _texts(waste: Waste, found: _Found, measured: Measured) -> tuple[str, str]:
     """What it is about, and what to do."""
     values = {
         "archs": _archs(found.archs),
-        "images": f"{found.images:,} image{'s' * (found.images != 1)}",
+        "images": count(found.images, "image"),
         "leave_out": _leave_out(found.archs),
         "it": "it" if len(found.archs) == 1 else "them",
         "cpus": ", ".join(sorted(found.machines)),

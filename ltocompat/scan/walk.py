@@ -84,7 +84,7 @@ class Batch(Struct, frozen=True):
         return list(zip(self.stored, described, strict=True))
 
     def with_modules(self, modules: Sequence[Module]) -> Batch:
-        """The same with other descriptions of its modules, which are in the same order."""
+        """This batch with other descriptions of its modules, which are in the same order."""
         rest = iter(modules)
         records = (next(rest) if isinstance(old, Module) else old for old in self.records)
         return replace(self, records=tuple(records))
@@ -121,7 +121,7 @@ def path_of_found(found: Place | Skipped) -> str | None:
 
 
 def take_batches(place: Place, settings: ScanSettings) -> Iterator[Batch]:
-    """The same in batches; each is to be done with when the next one is taken.
+    """What ``take`` gives, in batches; each is to be done with when the next one is taken.
 
     Raises:
         UnreadableInput: the path can't be opened.

@@ -56,7 +56,11 @@ class MarkerEnvironment(Struct, frozen=True):
 
     @classmethod
     def of(cls, system: System, python: str | None) -> MarkerEnvironment:
-        """That of a system with a Python; None for the version that runs here.
+        """The marker environment of a system with a version of Python.
+
+        Args:
+            system: the system.
+            python: the version; None for the one that runs here.
 
         Raises:
             UsageError: it is no version of Python.
@@ -64,12 +68,12 @@ class MarkerEnvironment(Struct, frozen=True):
         return cls(system, _marker_values(system, python))
 
     def with_extra(self, extra: str) -> MarkerEnvironment:
-        """The same, where a marker asks for ``extra``."""
+        """This environment, where a marker asks for ``extra``."""
         values = {**self.values, "extra": extra}
         return MarkerEnvironment(self.system, values, self.extras, self.groups)
 
     def with_choice(self, extras: Iterable[str], groups: Iterable[str]) -> MarkerEnvironment:
-        """The same with these extras and dependency groups installed."""
+        """This environment with these extras and dependency groups installed."""
         return MarkerEnvironment(self.system, self.values, frozenset(extras), frozenset(groups))
 
     def holds(self, marker: Marker | str | None) -> bool:

@@ -54,7 +54,7 @@ class _LinkJob(Struct, frozen=True):
 
     @property
     def offline(self) -> bool:
-        """It is done by nvlink."""
+        """Whether nvlink does it."""
         return self.tool is Tool.NVLINK
 
 

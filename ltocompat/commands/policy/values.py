@@ -43,7 +43,7 @@ class Ignore(Struct, frozen=True, kw_only=True):
 
     @property
     def by_kernel(self) -> bool:
-        """It goes by kernels."""
+        """Whether it is limited to some kernels."""
         return self.kernel != _ANY
 
     def covers(self, path: str, target: str, finding: Finding) -> bool:

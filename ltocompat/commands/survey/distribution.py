@@ -46,7 +46,7 @@ class Distribution(Struct, frozen=True, kw_only=True):
 
     @property
     def remote(self) -> bool:
-        """It has to be fetched."""
+        """Whether it has to be fetched."""
         return self.index is not None
 
 

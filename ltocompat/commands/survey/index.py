@@ -155,7 +155,7 @@ def chosen(
 def _newest_python(
     wheels: Sequence[tuple[IndexFile, WheelName]],
 ) -> list[tuple[IndexFile, WheelName]]:
-    """Of the wheels for one platform that for the newest Python: device code is mostly the same."""
+    """For each platform the wheel of the newest Python: others mostly have equal device code."""
     best: dict[tuple[str, ...], tuple[IndexFile, WheelName]] = {}
     for file, name in wheels:
         platforms = tuple(sorted(name.platforms))

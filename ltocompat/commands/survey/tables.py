@@ -353,5 +353,5 @@ class Surveyed(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def passing(self) -> bool:
-        """It failed for a reason that may be gone the next time, or is about no distribution."""
+        """Whether it failed and may succeed next time, or is about no distribution."""
         return not self.distributions or any(error.passing for error in self.errors)

@@ -104,7 +104,7 @@ class Names:
     def link_at(
         self, place: Place, name: str, target: str, wanted: Place, *, hard: bool
     ) -> Iterator[Skipped]:
-        """The same for a name that was taken; targets of hard links begin at the top."""
+        """A link whose name was taken already; targets of hard links begin at the top."""
         full = posixpath.join("" if hard else posixpath.dirname(name), target)
         shown = target[:100]
         if _leads_out(full):

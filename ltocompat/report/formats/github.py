@@ -128,7 +128,7 @@ def _found(results: Iterable[Any]) -> list[GroupedFinding]:
 def _split(
     found: Sequence[GroupedFinding], failures: int
 ) -> tuple[list[GroupedFinding], list[GroupedFinding]]:
-    """Those that are annotated and those that GitHub would drop; failures are errors too."""
+    """The findings that are annotated and those that GitHub would drop; failures are errors too."""
     used = Counter({Level.ERROR: failures})
     shown: list[GroupedFinding] = []
     left: list[GroupedFinding] = []

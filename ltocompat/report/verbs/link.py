@@ -106,7 +106,7 @@ class _Fold(Struct):
         self.groups.setdefault(key, _Group(linked)).add(linked)
 
     def groups_so_far(self) -> Iterator[Row]:
-        """Their rows; they are gone then."""
+        """The rows of the groups so far, which are forgotten."""
         groups = tuple(self.groups.values())
         self.groups.clear()
         yield from map(_group_row, groups)

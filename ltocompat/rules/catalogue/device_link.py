@@ -348,7 +348,7 @@ def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
 
 
 def _left_to_others(names: Sequence[str]) -> Iterator[Requirement]:
-    """That files which are judged one by one need each other."""
+    """The remark that files which are judged one by one need each other."""
     if names:
         yield Requirement(
             Component.NONE,

@@ -10,7 +10,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import BITCODE, ImageKind
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.verdict import Level, Route, Verdict
-from ltocompat.model.words import first_of
+from ltocompat.model.words import count, first_of
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import Always
 from ltocompat.rules.rule import Component, Problem, Requirement, Subject
@@ -70,9 +70,9 @@ def code_of_tests(summary: ArtifactSummary) -> Iterator[Problem]:
     """No verdict on a package rests on the images of its own tests."""
     groups = summary.test_groups
     if groups:
-        count = sum(group.count for group in groups)
-        images = f"{count:,} loose image{'s' * (count > 1)} of its tests"
-        verb = "are" if count > 1 else "is"
+        number = sum(group.count for group in groups)
+        images = f"{count(number, 'loose image')} of its tests"
+        verb = "are" if number > 1 else "is"
         own = "" if summary.groups else ", and it has no device code of its own"
         yield Problem(
             "IMG-05",
@@ -80,7 +80,7 @@ def code_of_tests(summary: ArtifactSummary) -> Iterator[Problem]:
             f"{images} {verb} not judged{own}: its users don't run them",
             "name an image to judge it",
             "the folder test or tests of the package",
-            module_count=count,
+            module_count=number,
             example=groups[0].example,
         )
 

@@ -16,6 +16,7 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.symbols import defined_nowhere
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Level, Route, Verdict
+from ltocompat.model.words import count
 from ltocompat.rules import driver_release, floors, image_helpers, makers, picked
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
@@ -482,17 +483,17 @@ def ltoir_left_over(summary: ArtifactSummary) -> Iterator[Problem]:
     """What a program registers is loaded, and no driver links LTO-IR."""
     groups = [group for group in summary.groups if _left_over(group.signature)]
     if groups:
-        count = sum(group.count for group in groups)
+        number = sum(group.count for group in groups)
         yield Problem(
             "LTO-17",
             Verdict.OK,
-            f"{count:,} registered module{'s hold' if count > 1 else ' holds'} LTO-IR beside what "
+            f"{count(number, 'registered module')} hold{'s' * (number == 1)} LTO-IR beside what "
             "the driver loads: it was for a link that is done, and makes the file larger alone",
             "compile for lto_ architectures only where a device link follows, and for sm_ or "
             "compute_ else",
             "LTO-IR in regions that the CUDA runtime registers",
-            headline=f"LTO-IR is left in {count:,} finished module{'s' * (count > 1)}",
-            module_count=count,
+            headline=f"LTO-IR is left in {count(number, 'finished module')}",
+            module_count=number,
             example=groups[0].example,
         )
 

@@ -144,7 +144,7 @@ def metadata_unread(shipped: Shipped) -> Iterator[Problem]:
 
 
 def not_judged(package: Package, problem: str) -> Problem:
-    """That a problem leaves the promises of a package unjudged."""
+    """The finding that a problem leaves the promises of a package unjudged."""
     return Problem(
         "PKG-11",
         Verdict.UNKNOWN,

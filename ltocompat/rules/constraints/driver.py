@@ -26,7 +26,7 @@ class DriverFrom(Constraint, frozen=True):
         return Verdict.OK if value.numbers >= self.least.numbers else Verdict.FAIL
 
     def floor(self) -> Floor[DriverVersion]:
-        """That version."""
+        """The least version, possible and sure."""
         return Floor(self.least, self.least)
 
 

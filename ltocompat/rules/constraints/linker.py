@@ -27,7 +27,7 @@ class LinkerFrom(Constraint, frozen=True):
         return Verdict.OK if value >= self.least else Verdict.FAIL
 
     def floor(self) -> Floor[Release]:
-        """That version."""
+        """The least version, possible and sure."""
         return Floor(self.least, self.least)
 
 
@@ -249,7 +249,7 @@ class LinkerExporting(Constraint, frozen=True):
         return Verdict.OK if value >= self.least else Verdict.FAIL
 
     def floor(self) -> Floor[Release]:
-        """That version."""
+        """The least version, possible and sure."""
         return Floor(self.least, self.least)
 
 

@@ -22,6 +22,7 @@ from ltocompat.model.verdict import (
     Verdict,
     worst,
 )
+from ltocompat.model.words import count
 from ltocompat.rules.engine.findings_of_whole import findings_of_whole, impossible_route, left_open
 from ltocompat.rules.engine.group_verdict import GroupVerdict
 from ltocompat.rules.engine.judge_host import judge_host
@@ -221,5 +222,5 @@ def _why(group: ModuleGroup, judged: ModuleVerdict) -> str:
 
 
 @functools.lru_cache(maxsize=8192)  # the same for every target and GPU
-def _modules(count: int, example: Place) -> str:
-    return f"{count:,} module{'s' if count != 1 else ''} (e.g. {example})"
+def _modules(number: int, example: Place) -> str:
+    return f"{count(number, 'module')} (e.g. {example})"

@@ -29,7 +29,7 @@ _WHY = "loaded only where the library's own code chooses it"
 def with_choices(
     judged: Sequence[GroupVerdict], *, one_link: bool, may_have_more: bool
 ) -> list[GroupVerdict]:
-    """The same, with no more said of such modules than their own files tell.
+    """The modules' verdicts; of modules that a library loads by choice, no more than is known.
 
     A note, where the file has SASS for the GPU in other modules; unknown, where it has other PTX
     for it; else the library has nothing but this, and the verdict stays.

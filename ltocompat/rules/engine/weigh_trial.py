@@ -69,7 +69,7 @@ def _about(tried: TrialOutcome, finding: Finding) -> bool:
 
 
 def _settled(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
-    """The same without the unknown that a trial has answered."""
+    """The verdict on a module without the unknowns that a trial has answered."""
     left = tuple(
         finding
         for finding in judged.findings

@@ -16,7 +16,7 @@ _EVIDENCE = "symbols of the cubin, .entry directives of the PTX"
 
 
 def with_neutral(judged: Sequence[GroupVerdict]) -> list[GroupVerdict]:
-    """The same, with no verdict on modules that nobody asks for by themselves.
+    """The modules' verdicts, without those on modules that nobody asks for by themselves.
 
     The runtime registers them, and no launch asks for them. A library or a package may have them
     for its links only, and something else in it has to serve then. What the user names is judged
@@ -58,7 +58,7 @@ def misses_all(judged: Sequence[GroupVerdict]) -> bool:
 
 
 def notes_of_empty(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
-    """That no kernels are served, and what in a library or package would not load by itself."""
+    """Notes: no kernels are served; and what in a library or package would not load by itself."""
     empty = [each for each in judged if each.module_verdict.without_kernels]
     if empty and len(empty) == len(judged):
         where = "" if gpu is None else f" for {gpu.arch}"
@@ -76,7 +76,7 @@ def notes_of_empty(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[
 
 
 def note_of_sliver(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
-    """That hardly any of the kernels are for the GPU."""
+    """A note where hardly any of the kernels are for the GPU."""
     counted = [each for each in judged if not each.module_verdict.without_kernels]
     every = sum(each.group.count for each in counted)
     serving = [each for each in counted if each.for_gpu]

@@ -27,7 +27,7 @@ __all__ = [
 
 
 def installed(cache: Cache | None = None) -> tuple[Linker, ...]:
-    """Those of the trial cache, oldest first; ``cache`` None for the user's own."""
+    """The linkers in a trial cache, oldest first; ``cache`` None for the user's own."""
     return (cache or Cache.of()).installed()
 
 

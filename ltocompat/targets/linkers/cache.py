@@ -72,7 +72,7 @@ class Cache(Struct, frozen=True):
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None, tool: Tool = Tool.NVJITLINK) -> Cache:
-        """That of this user: ``$XDG_CACHE_HOME/ltocompat/nvjitlink``, LOCALAPPDATA on Windows."""
+        """This user's cache: ``$XDG_CACHE_HOME/ltocompat/nvjitlink``, LOCALAPPDATA on Windows."""
         known = os.environ if environ is None else environ
         base = known.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", "")
         if not os.path.isabs(base):  # the XDG specification: others are to be ignored

@@ -84,7 +84,7 @@ def _picked(environment: Environment, library: str) -> VersionSet[Release] | Non
 
 
 def _nvlink(environment: Environment) -> VersionSet[Release] | None:
-    """That of the toolkit whose nvcc runs, else of the first toolkit that has one."""
+    """The nvlink of the toolkit whose nvcc runs, else of the first toolkit that has one."""
     having = [toolkit for toolkit in environment.toolkits if toolkit.nvlink and toolkit.version]
     having.sort(key=lambda toolkit: "PATH" not in toolkit.reached)
     for toolkit in having[:1]:
