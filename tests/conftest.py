@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -34,6 +35,14 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started behind an &: processes that tests interrupt would inherit that they can't be.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, without a policy, in which commands run."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
 
 gc.disable()  # while modules are read and tests collected, next to nothing is freed
 

@@ -18,6 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote
 
+import pytest
+
 from ltocompat.packages.values import normalized
 
 JSON = "application/vnd.pypi.simple.v1+json"
@@ -255,3 +257,12 @@ def _metadata(path: Path) -> bytes:
             return wheel.read(name)
     except (zipfile.BadZipFile, ValueError):
         return b""
+
+
+def ask_no_index_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Let no test ask the index, or use the cache, of whoever runs it."""
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in ("PIP_EXTRA_INDEX_URL", "PIP_CERT", "PIP_PROXY", "REQUESTS_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)

@@ -19,10 +19,7 @@ CUBIN = (FOLDER / "cubin" / "nvrtc-13.0-sm_90.cubin").read_bytes()
 TARGET = '[targets.prod]\ndriver = "580"\nnvjitlink = "13.3"\ngpu = "h100"\n[audit]\n'
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def audit(path: Path, policy: str, capsys: Captured) -> tuple[int, list[dict[str, Any]]]:

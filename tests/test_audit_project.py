@@ -30,13 +30,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     return copy
 
 
-@pytest.fixture
-def no_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in which nobody wrote a policy; commands run there."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def first_lines(capsys: Captured, number: int = 1) -> list[str]:
     capture_result = capsys.readouterr()
     assert "Traceback" not in capture_result.err
@@ -223,29 +216,29 @@ def test_without_a_policy_what_no_target_changes_is_found(
     ],
 )
 def test_without_a_policy_a_file_ends_in_the_code_of_what_was_read(
-    path: str, code: int, line: str, no_policy: Path, capsys: Captured
+    path: str, code: int, line: str, folder: Path, capsys: Captured
 ) -> None:
-    assert no_policy
+    assert folder
     assert run(["audit", str(FOLDER / path)]) == code
     assert first_lines(capsys)[0].startswith(line)
 
 
 def test_without_a_policy_a_folder_without_files_is_nothing_judged(
-    no_policy: Path, capsys: Captured
+    folder: Path, capsys: Captured
 ) -> None:
-    (no_policy / "wheels").mkdir()
+    (folder / "wheels").mkdir()
     assert run(["audit", "wheels"]) == 3
     assert first_lines(capsys)[0] == (
         "audit judged nothing: there is no device code; where that is right, add --allow-empty; "
         "no policy"
     )
     assert run(["audit", "wheels", "--allow-empty"]) == 0
-    (no_policy / "wheels" / "notes.txt").write_text("no device code")
+    (folder / "wheels" / "notes.txt").write_text("no device code")
     assert run(["audit", "wheels"]) == 0
 
 
-def test_a_policy_that_was_named_must_be_there(no_policy: Path, capsys: Captured) -> None:
-    (no_policy / "pyproject.toml").write_text('[project]\nname = "libx"\n')
+def test_a_policy_that_was_named_must_be_there(folder: Path, capsys: Captured) -> None:
+    (folder / "pyproject.toml").write_text('[project]\nname = "libx"\n')
     for name in ("gone.toml", "pyproject.toml"):
         assert run(["audit", str(FOLDER / "README.md"), "--config", name]) == 2
         assert name in capsys.readouterr().err

@@ -27,10 +27,7 @@ PART = str(FOLDER / "broken" / "region-body-cut.fatbin")
 """The first of its images is whole."""
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def half(folder: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import shlex
@@ -30,7 +31,7 @@ from ltocompat.report import Options
 from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
 from ltocompat.rules.catalogue import FAMILIES, RULES
-from ltocompat.rules.messages import Message, matches, messages, pattern_of
+from ltocompat.rules.messages import Match, Message, matches, messages, pattern_of
 from ltocompat.rules.prose import FAMILIES as PROSE_FAMILIES
 from ltocompat.rules.prose import LeftOut, rule_ids, rules_left_out
 from ltocompat.rules.rule import Rule
@@ -112,10 +113,16 @@ TEXTS = [
 ]
 
 
+@functools.cache
+def found_in(text: str) -> tuple[Match, ...]:
+    """Several tests look at all of these texts, and what is found is always the same."""
+    return tuple(matches(text))
+
+
 def test_the_cause_of_messages_that_users_met_comes_first() -> None:
     wrong = []
     for row in COLLECTED:
-        first = next((match.message for match in matches(row["text"])), None)
+        first = next((match.message for match in found_in(row["text"])), None)
         if first is None or (first.rule not in row["rules"] and first.name != row.get("cause")):
             wrong.append(row["id"])
     assert wrong == []  # a message that is missed stays in the list, and is named here
@@ -192,7 +199,7 @@ def test_any_text_ends_in_rules_or_in_one_sentence(text: str) -> None:
 
 def test_one_place_of_a_text_is_explained_once() -> None:
     for text in TEXTS:
-        found = [match.message.rule for match in matches(text)]
+        found = [match.message.rule for match in found_in(text)]
         log = f"{text}\n{text}"
         assert [match.message.rule for match in matches(log)] == found
 
@@ -406,7 +413,7 @@ def test_all_rules_are_listed_in_order() -> None:
 
 
 def test_every_row_is_the_first_that_fits_some_text() -> None:
-    reached = {match.message.name for text in TEXTS for match in matches(text)}
+    reached = {match.message.name for text in TEXTS for match in found_in(text)}
     assert [row.name for row in messages() if row.name not in reached] == []
 
 
@@ -474,7 +481,7 @@ def test_every_log_of_a_trial_leads_back_to_its_rule() -> None:
 
 
 def test_a_log_that_says_nothing_is_told_nothing() -> None:
-    quiet = [log for log in LOGS if reason_of(log) is None and not list(matches(log))]
+    quiet = [log for log in LOGS if reason_of(log) is None and not found_in(log)]
     words = {re.sub(r"[^a-z]+", " ", log.lower()).strip()[:30] for log in quiet}
     known = ("nvvm ltoir container", "success", "info", "complete", "output", "add error")
     names = {"absent", "ended", "gone", "axpy", "saxpy", "missing", "nothing", "z fillpf", ""}
@@ -510,9 +517,9 @@ def test_an_answer_fits_twelve_lines_of_a_narrow_terminal(row: dict[str, Any]) -
 
 def test_every_answer_fits_and_leaves_no_place_open() -> None:
     for text in TEXTS:
-        for match in matches(text):
+        for match in found_in(text):
             assert not re.search(r"[{}?]|\[\[|\]\]", match.cause + match.fix + match.check)
-        if list(matches(text)):
+        if found_in(text):
             assert len(told(text)) <= 12, text
 
 
@@ -523,7 +530,7 @@ def test_every_command_that_is_told_can_be_pasted(tmp_path: Path) -> None:
     file = tmp_path / "FILE"
     file.touch()
     group = typer.main.get_command(app)
-    checks = {match.check for text in TEXTS for match in matches(text)}
+    checks = {match.check for text in TEXTS for match in found_in(text)}
     for command in checks:
         program, *arguments = shlex.split(command)
         if program in NOT_OURS:

@@ -24,10 +24,7 @@ CODE = {
 }
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def package(folder: Path, *paths: str, tag: str = "py3-none-manylinux_2_28_x86_64") -> str:

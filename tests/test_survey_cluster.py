@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 import pytest
-from index_server import Index, serving
+from index_server import Index, ask_no_index_of_the_user, serving
 from surveys_made import packages
 
 from ltocompat.commands.survey.dataset import Dataset
@@ -44,11 +44,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for name in ("PIP_EXTRA_INDEX_URL", "PIP_CERT", "PIP_PROXY", "REQUESTS_CA_BUNDLE"):
-        monkeypatch.delenv(name, raising=False)
+    ask_no_index_of_the_user(monkeypatch, tmp_path)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from index_server import Index, serving
+from index_server import Index, ask_no_index_of_the_user, serving
 from packages_made import CUBIN_12_4, CUBIN_13_5, wheel
 from surveys_made import packages
 
@@ -43,12 +43,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No test asks the index of whoever runs it."""
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for name in ("PIP_EXTRA_INDEX_URL", "PIP_CERT", "PIP_PROXY", "REQUESTS_CA_BUNDLE"):
-        monkeypatch.delenv(name, raising=False)
+    ask_no_index_of_the_user(monkeypatch, tmp_path)
     defaults = {**(http.Http.__init__.__kwdefaults__ or {}), "read_seconds": 0.3}
     monkeypatch.setattr(http.Http.__init__, "__kwdefaults__", {**defaults, "longest_wait": 0.05})
     monkeypatch.setattr(http, "_LONGEST_WAIT", 0.05)

@@ -14,7 +14,7 @@ from wheel_edits import Edit, replaced, rewritten, without_archs
 
 from ltocompat.cli import run
 
-pytestmark = pytest.mark.wild
+pytestmark = [pytest.mark.wild, pytest.mark.usefixtures("folder")]
 
 Captured = pytest.CaptureFixture[str]
 WINDOWS = ("--platform=win_amd64", "--python-version=3.11")
@@ -50,12 +50,6 @@ def wheel_of(requirement: str, options: tuple[str, ...] = ANY_LINUX) -> Path:
         subprocess.run([*pip, *options, requirement, "-d", str(folder)], check=True)
     (path,) = folder.glob("*.whl")
     return path.resolve()
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.mark.parametrize(
