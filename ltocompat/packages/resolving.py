@@ -119,7 +119,7 @@ def together(ways: Sequence[Way]) -> dict[tuple[str, str | None], tuple[Allowed,
 
 
 def _indirectness(way: Way) -> tuple[bool, int]:
-    return way.only_limits, way.line.count(" -> ")
+    return way.only_limits, way.line.count(_STEP)
 
 
 @functools.cache
@@ -261,7 +261,7 @@ class _Reached(Struct, frozen=True):
     """A dependency of a package, or of one that it depends on.
 
     Attributes:
-        dependency: it.
+        dependency: what its line says.
         line: the line that it begins with, and what follows.
         extra: the extra of the first package that has to be asked for; None for none.
         followed: its package is at hand, so that its own dependencies are walked, too.
@@ -344,11 +344,11 @@ def _ways_of(part: str, kind: Kind, reached: _Reached) -> Iterator[Way]:
         way = f"{line}{_STEP}{name}"
         yield Way(name, way, admitted, extra, only_limits=dependency.only_limits)
     elif kind is not Kind.CONDA:
-        for package, admitted in _behind(part, dependency).items():
+        for package, admitted in _brought_along(part, dependency).items():
             yield Way(package, f"{line}{_STEP}{package}", admitted, extra)
 
 
-def _behind(part: str, dependency: Dependency) -> dict[str, Allowed]:
+def _brought_along(part: str, dependency: Dependency) -> dict[str, Allowed]:
     """What a dependency on a package of NVIDIA's admits of a part, by the package that has it."""
     if dependency.name == _TOOLKIT:
         return allowed_by_toolkit(part, dependency.versions, dependency.asks)
