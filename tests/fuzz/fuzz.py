@@ -34,7 +34,7 @@ for folder in (HERE.parent.parent, HERE.parent):
 from tabulate import tabulate  # noqa: E402 - these are found beside this file
 
 from fuzz import files, verbs  # noqa: E402
-from fuzz.lines import Line, Lines, ranges  # noqa: E402
+from fuzz.lines import Line, Lines, by_function, ranges  # noqa: E402
 from fuzz.mutate import Material, mutated  # noqa: E402
 from fuzz.readers import NO_READERS, READERS, Reader  # noqa: E402
 from fuzz.watch import Watch, confine  # noqa: E402
@@ -304,10 +304,18 @@ def report(results: dict[str, Done], *, lines: bool, seconds: float) -> str:
         rate = done.inputs / done.seconds if done.seconds else 0.0
         row = [name, f"{done.inputs:,}", f"{done.seconds:.0f}", f"{rate:,.0f}", len(done.found)]
         if lines:
-            row.append(_coverage(name, hit)[0])
+            reached, every, _ = _coverage(name, hit)
+            row += [every or "", f"{100 * reached / every:.0f} %" if every else ""]
         rows.append(row)
     total = sum(done.inputs for done in results.values())
-    titles = ["target", "inputs", "seconds", "inputs/s", "found", *(["lines"] if lines else [])]
+    titles = [
+        "target",
+        "inputs",
+        "seconds",
+        "inputs/s",
+        "found",
+        *(["lines", "reached"] if lines else []),
+    ]
     sides = ("left", *["right"] * (len(titles) - 1))
     table = tabulate(rows, titles, "github", disable_numparse=True, colalign=sides)
     return f"{table}\n{total:,} inputs in {seconds:.0f} s"
@@ -330,19 +338,27 @@ def _without() -> dict[str, tuple[str, ...]]:
     return {str(import_module(f"ltocompat.{m}").__file__): names for m, names in NO_READERS.items()}
 
 
-def _coverage(name: str, hit: set[Line]) -> tuple[str, list[str]]:
-    """How many of a target's lines were reached, and which were not."""
+def _coverage(name: str, hit: set[Line]) -> tuple[int, int, list[str]]:
+    """How many of a target's lines were reached, of how many, and which were not."""
     wanted = Lines(TARGETS[name].files(), _without()).wanted
-    every = {(file, line) for file, numbers in wanted.items() for line in numbers}
-    missed: dict[str, list[int]] = {}
-    for file, line in every - hit:
-        missed.setdefault(file, []).append(line)
-    if not every:
-        return "", []
-    share = 100 * len(every & hit) / len(every)
-    names = (f"{Path(file).parent.name}/{Path(file).name}" for file in sorted(missed))
-    told = [f"  {n}: {ranges(missed[f])}" for n, f in zip(names, sorted(missed), strict=True)]
-    return f"{share:.0f} %", told
+    missed = {
+        file: {n for n in numbers if (file, n) not in hit} for file, numbers in wanted.items()
+    }
+    every = sum(map(len, wanted.values()))
+    told = []
+    for path in sorted(Path(file) for file, numbers in missed.items() if numbers):
+        functions = by_function(path, missed[str(path)])
+        parts = (f"{function} {ranges(numbers)}" for function, numbers in functions.items())
+        told.append(f"  {path.parent.name}/{path.name}: {', '.join(parts)}")
+    return every - sum(map(len, missed.values())), every, told
+
+
+def _not_reached(results: dict[str, Done]) -> Iterator[str]:
+    """The lines of each target that none of its inputs, nor of another's, reached."""
+    for name in results:
+        reached, every, missed = _coverage(name, _hit(results))
+        if missed:
+            yield from (f"{name}: {reached} of {every} lines; not reached:", *missed)
 
 
 def _words() -> argparse.Namespace:
@@ -407,9 +423,7 @@ def main() -> int:
                 break
     print(report(results, lines=words.lines, seconds=time.monotonic() - begun))
     if words.coverage:
-        for name in results:
-            share, missed = _coverage(name, _hit(results))
-            print("\n".join([f"{name}: {share} of its lines; not reached:", *missed]))
+        print("\n".join(_not_reached(results)))
     return 1 if any(done.found for done in results.values()) else 0
 
 

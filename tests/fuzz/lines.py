@@ -83,6 +83,16 @@ def lines_of(path: Path, without: tuple[str, ...] = ()) -> frozenset[int]:
     return frozenset(line for code in _functions(module, without) for line in _own_lines(code))
 
 
+def by_function(path: Path, lines: Iterable[int]) -> dict[str, list[int]]:
+    """Lines of a file by the name of the innermost function that each is in, in their order."""
+    module = compile(path.read_text("utf-8"), str(path), "exec")
+    names = {line: code.co_name for code in _functions(module, ()) for line in _own_lines(code)}
+    found: dict[str, list[int]] = {}
+    for line in sorted(lines):
+        found.setdefault(names[line], []).append(line)
+    return found
+
+
 def _functions(code: CodeType, without: tuple[str, ...]) -> Iterator[CodeType]:
     if code.co_name in without:
         return

@@ -27,7 +27,19 @@ from pathlib import Path
 
 import lz4.block
 import lz4.frame
-from elf_writer import addends_in_place, linked, object_file, two_device_links
+from elf_writer import (
+    CUDA,
+    ET_REL,
+    RELA,
+    STRTAB,
+    SYMTAB,
+    Part,
+    addends_in_place,
+    elf,
+    linked,
+    object_file,
+    two_device_links,
+)
 from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
 from machines import shared
 from package_writer import ENCRYPTED, UTF8, Raw, pax, raw_zip, tar_header, tar_of, zip_of, zstd
@@ -329,7 +341,21 @@ def _cubin(data: bytes) -> object:
     cubin.early_api_versions(data)
     found = cubin.Cubin.parse(ByteView.of(data), _budget())
     said = found.problem, found.debug, found.notes(), found.api_versions(), found.accelerated()
-    return said, found.kernels(), found.kernel_sizes(), found.registers(), cubin_symbols.read(found)
+    kernels = found.first_kernel(), found.kernels(), found.kernel_sizes(), found.registers()
+    return said, kernels, cubin_symbols.read(found)
+
+
+def _cubins() -> Iterator[bytes]:
+    """Samples, and a kernel that calls a function which the cubin lacks."""
+    yield from _samples("cubin")()
+    symbols = struct.pack("<24xIBBHQQIBBHQQ", 1, 0x12, 0x10, 1, 0, 8, 3, 0x12, 0, 0, 0, 0)
+    parts = [
+        Part(".text.k", bytes(8)),
+        Part(".rela.text.k", struct.pack("<QQq", 0, 2 << 32 | 1, 0), RELA, 0, 3, 1),
+        Part(".symtab", symbols, SYMTAB, 0, 4),
+        Part(".strtab", b"\0k\0f\0", STRTAB, 0),
+    ]
+    yield elf(parts, ET_REL, CUDA)
 
 
 def _notes_of(data: bytes) -> object:
@@ -587,7 +613,9 @@ def _place(text: str) -> object:
 
 
 def _messages() -> Iterator[bytes]:
-    """Texts as users saw them."""
+    """Texts as users saw them, and what they may write in place of one."""
+    yield from (b"209", b"CUDA_ERROR_NO_BINARY_FOR_GPU", b"cudaErrorNoKernelImageForDevice", b" ")
+    yield from (b"PTX-01", b"PTX-01 and lto-02", b"PTX-99", b"ptxas fatal" * 400)
     rows = tomllib.loads((_DATA / "explain_messages.toml").read_text("utf-8"))
     for kind in ("message", "held_out", "seen"):
         yield from (str(row["text"]).encode()[:2000] for row in rows.get(kind, ()))
@@ -637,7 +665,7 @@ READERS: dict[str, Reader] = {
     "payload": Reader(_decoded, _payloads, ("files.codec",)),
     "cubin": Reader(
         _cubin,
-        _samples("cubin"),
+        _cubins,
         ("files.images.cubin", "files.images.cubin_header", "files.images.cubin_symbols"),
     ),
     "notes": Reader(_notes_of, _notes, ("files.images.cubin_notes",)),
