@@ -1,8 +1,9 @@
-"""A check answers as ever where the machine lacks something: rows of ``benchmarks/limits.py``."""
+"""The table of limits, and its last rows: a check where the machine lacks something."""
 
 from __future__ import annotations
 
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).parent / "benchmarks" / "limits.py"
+PAGE = Path(__file__).parents[1] / "docs" / "limits.md"
 ROWS = (
     "files and caches of the year 2200",
     "a cache of another version",
@@ -19,6 +21,14 @@ ROWS = (
 )
 ROWS_OF_ROOT = ("no /proc", "nothing can be written")  # they mount file systems
 AT_HAND = ROWS + (ROWS_OF_ROOT if sys.platform == "linux" and os.geteuid() == 0 else ())
+
+
+def test_the_page_of_limits_has_numbers_in_each_cell() -> None:
+    names = runpy.run_path(str(SCRIPT))["ROWS"]
+    table = PAGE.read_text("utf-8").split("<!-- measured -->")[1].split("<!-- end -->")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()[3:]]
+    assert [(what, limit) for what, limit, *_ in rows] == [(row.what, row.limit) for row in names]
+    assert all(float(number) >= 0 for row in rows for number in row[2:])
 
 
 @pytest.mark.slow
