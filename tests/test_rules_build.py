@@ -191,6 +191,9 @@ SOURCES = {
 }
 
 
+CODE = {"s": "sm_80", "l": "lto_80", "ls": "[lto_80,sm_80]"}
+
+
 class Built:
     """A build in a folder, with the real tools."""
 
@@ -204,21 +207,19 @@ class Built:
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
         return done.stdout + done.stderr
 
-    def compile(self, source: str, code: str, name: str) -> str:
-        self.run(
-            NVCC, "-rdc=true", "-gencode", f"arch=compute_80,code={code}", "-c", source, "-o", name
-        )
-        return name
+    def objects(self, *names: str) -> tuple[str, ...]:
+        """Objects such as ``a-ls.o``, each compiled once: of ``a.cu``, with the code of ``ls``."""
+        for name in names:
+            source, code = name.removesuffix(".o").split("-")
+            if not (self.folder / name).exists():
+                flags = ("-rdc=true", "-gencode", f"arch=compute_80,code={CODE[code]}", "-c")
+                self.run(NVCC, *flags, f"{source}.cu", "-o", name)
+        return names
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """The same two files with SASS, LTO-IR, and both."""
-    made = Built(tmp_path_factory.mktemp("build"))
-    for code, mark in (("sm_80", "s"), ("lto_80", "l"), ("[lto_80,sm_80]", "ls")):
-        for source in ("a", "b"):
-            made.compile(f"{source}.cu", code, f"{source}-{mark}.o")
-    return made
+    return Built(tmp_path_factory.mktemp("build"))
 
 
 def first_rule(text: str) -> str:
@@ -228,7 +229,7 @@ def first_rule(text: str) -> str:
 @pytest.mark.slow
 @needs_nvcc
 def test_ltoir_alone_is_refused_without_dlto(built: Built) -> None:
-    text = built.run(NVLINK, "-arch=sm_80", "a-l.o", "b-l.o", "-o", "x.cubin")
+    text = built.run(NVLINK, "-arch=sm_80", *built.objects("a-l.o", "b-l.o"), "-o", "x.cubin")
     assert "LTO objects found, use -dlto" in text
     assert first_rule(text) == "BLD-05"
 
@@ -236,7 +237,7 @@ def test_ltoir_alone_is_refused_without_dlto(built: Built) -> None:
 @pytest.mark.slow
 @needs_nvcc
 def test_sass_beside_ltoir_is_linked_in_silence_and_shows_later(built: Built) -> None:
-    objects = ["a-ls.o", "b-ls.o"]
+    objects = built.objects("a-ls.o", "b-ls.o")
     assert built.run(NVCC, "-dlink", "-arch=sm_80", *objects, "-o", "d.o") == ""
     runtime = cudart(built.folder, [built.folder / object_ for object_ in (*objects, "d.o")])
     (built.folder / "main.cpp").write_text("int main() { return 0; }\n")
@@ -249,7 +250,7 @@ def test_sass_beside_ltoir_is_linked_in_silence_and_shows_later(built: Built) ->
 @pytest.mark.slow
 @needs_nvcc
 def test_a_device_link_has_a_real_target(built: Built) -> None:
-    text = built.run(NVLINK, "-arch=lto_80", "a-s.o", "b-s.o", "-o", "x.cubin")
+    text = built.run(NVLINK, "-arch=lto_80", *built.objects("a-s.o", "b-s.o"), "-o", "x.cubin")
     assert first_rule(text) == "BLD-04"
 
 
@@ -257,10 +258,11 @@ def test_a_device_link_has_a_real_target(built: Built) -> None:
 @needs_nvcc
 def test_an_architecture_that_an_object_lacks(built: Built) -> None:
     built.run(NVCC, "-rdc=true", "-arch=sm_90", "-c", "a.cu", "-o", "a-90.o")
-    text = built.run(NVLINK, "-arch=sm_90", "a-90.o", "b-s.o", "-o", "x.cubin")
+    older = built.objects("b-s.o")
+    text = built.run(NVLINK, "-arch=sm_90", "a-90.o", *older, "-o", "x.cubin")
     assert "SM Arch ('sm_90') not found in 'b-s.o'" in text
     assert [rule.id for rule in explain(text)][:2] == ["BLD-10", "BLD-03"]
-    built.run("ar", "rcs", "libb.a", "b-s.o")
+    built.run("ar", "rcs", "libb.a", *older)
     quiet = built.run(NVLINK, "-arch=sm_90", "a-90.o", "-L.", "-lb", "-o", "x.cubin")
     assert "not found" not in quiet
     assert [rule.id for rule in explain(quiet)][:2] == ["BLD-10", "BLD-03"]
@@ -270,9 +272,8 @@ def test_an_architecture_that_an_object_lacks(built: Built) -> None:
 @needs_nvcc
 def test_dlto_without_libnvvm_in_its_place(built: Built) -> None:
     (built.folder / "empty").mkdir(exist_ok=True)
-    text = built.run(
-        NVLINK, "-arch=sm_80", "-lto", "-nvvmpath=empty", "a-l.o", "b-s.o", "-o", "x.cubin"
-    )
+    objects = built.objects("a-l.o", "b-s.o")
+    text = built.run(NVLINK, "-arch=sm_80", "-lto", "-nvvmpath=empty", *objects, "-o", "x.cubin")
     assert first_rule(text) == "BLD-06"
 
 
@@ -288,7 +289,7 @@ def test_an_architecture_that_nvcc_does_not_know(built: Built) -> None:
 @needs_nvcc
 def test_what_was_built_without_device_link_does_not_link(built: Built) -> None:
     """The failure of a CMake project that switches on IPO for nvcc."""
-    objects = [built.folder / "a-l.o", built.folder / "b-l.o"]
+    objects = [built.folder / name for name in built.objects("a-l.o", "b-l.o")]
     (built.folder / "main.cpp").write_text("int main() { return 0; }\n")
     text = built.run(
         GPLUSPLUS, "-no-pie", "main.cpp", *map(str, objects), str(cudart(built.folder, objects))
