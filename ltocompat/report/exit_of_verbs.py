@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.model.failure import Failure, Note
 from ltocompat.report import Writable
-from ltocompat.report.exit_status import FINDINGS, MISSING, NOTHING_JUDGED, ExitStatus
+from ltocompat.report.exit_status import FINDINGS, MISSING, NOTHING_JUDGED, ExitStatus, R
 
 if TYPE_CHECKING:
     from ltocompat.commands.audit import AuditScope
@@ -160,10 +160,20 @@ class WeighStatus(ExitStatus["Weight"]):
             self.worsen(NOTHING_JUDGED)
 
 
-class RequireStatus(ExitStatus["Required"]):
-    """Counts where no artifact has device code."""
+class _AnswerStatus(ExitStatus[R]):
+    """Counts where there is no answer at all."""
 
     _found = False
+
+    def end(self) -> Iterator[Note]:
+        """Let count that there was none."""
+        if not self._found:
+            self.worsen(NOTHING_JUDGED)
+        return iter(())
+
+
+class RequireStatus(_AnswerStatus["Required"]):
+    """Counts where no artifact has device code."""
 
     def take(self, record: Required) -> None:
         """Let an artifact with device code count, and one that could not be read to its end."""
@@ -171,27 +181,13 @@ class RequireStatus(ExitStatus["Required"]):
         if record.skipped:
             self.worsen(NOTHING_JUDGED)
 
-    def end(self) -> Iterator[Note]:
-        """Let count that there was none."""
-        if not self._found:
-            self.worsen(NOTHING_JUDGED)
-        return iter(())
 
-
-class MatrixStatus(ExitStatus["Matrix"]):
+class MatrixStatus(_AnswerStatus["Matrix"]):
     """Counts where there is no matrix."""
-
-    _found = False
 
     def take(self, record: Matrix) -> None:  # noqa: ARG002 - any will do
         """Let a matrix count."""
         self._found = True
-
-    def end(self) -> Iterator[Note]:
-        """Let count that there was none."""
-        if not self._found:
-            self.worsen(NOTHING_JUDGED)
-        return iter(())
 
 
 class InitStatus(ExitStatus["PolicyDraft"]):

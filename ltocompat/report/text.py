@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from ltocompat.model.arch import ArchForm, SmArch
@@ -139,6 +139,13 @@ def fold_archs(archs: Iterable[SmArch]) -> str:
         words.append(str(arch) if arch.form != last else f"{arch.number}{arch.suffix}")
         last = arch.form
     return ", ".join(words)
+
+
+def span(names: Sequence[str]) -> str:
+    """Neighbours by the first and the last: ``sm_75 to 90``; empty for none."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{names[0]} to {names[-1].removeprefix('sm_')}"
 
 
 def kind_label(image: Image) -> str:

@@ -18,6 +18,7 @@ from ltocompat.report.document import (
     Toned,
     tone_of,
 )
+from ltocompat.report.text import span
 
 WORDS = {
     Verdict.OK: "ok",
@@ -106,8 +107,8 @@ def _tables(matrix: Matrix, width: int | None) -> Iterator[Table]:
         len(matrix.columns),
         lambda number, other: all(row[number] == row[other] for row in words),
     )
-    names = [_span(matrix.rows, run) for run in rows]
-    heads = [_span(matrix.columns, run) for run in columns]
+    names = [span(matrix.rows[run.start : run.stop]) for run in rows]
+    heads = [span(matrix.columns[run.start : run.stop]) for run in columns]
     sizes = [
         max(len(name), *(len(row[run.start]) for row in words))
         for name, run in zip(heads, columns, strict=True)
@@ -121,12 +122,6 @@ def _tables(matrix: Matrix, width: int | None) -> Iterator[Table]:
                 for name, row in zip(names, words, strict=True)
             ),
         )
-
-
-def _span(names: Sequence[str], run: range) -> str:
-    """``sm_75 to 90``."""
-    first, last = names[run.start], names[run.stop - 1]
-    return first if len(run) == 1 else f"{first} to {last.removeprefix('sm_')}"
 
 
 def _parts(sizes: Sequence[int], room: int) -> Iterator[range]:

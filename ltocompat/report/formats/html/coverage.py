@@ -12,6 +12,7 @@ from ltocompat.model.verdict import Result
 from ltocompat.model.words import count
 from ltocompat.report.formats.html.elements import escaped, scrolling, section
 from ltocompat.report.grouped_findings import Judgements
+from ltocompat.report.text import span
 
 _OPEN = 4  # artifacts whose pictures are unfolded at first
 _STEPS = 10
@@ -110,16 +111,9 @@ def _picture(path: str, columns: Sequence[_Column], modules: int, *, unfolded: b
 
 
 def _head(run: Sequence[_Column]) -> str:
-    archs = _span([column.arch for column in run])
-    names = _span(list(dict.fromkeys(column.name for column in run if column.name)))
+    archs = escaped(span([column.arch for column in run]))
+    names = escaped(span(list(dict.fromkeys(column.name for column in run if column.name))))
     return f'<th scope="col">{archs} <small>{names}</small></th>'
-
-
-def _span(names: Sequence[str]) -> str:
-    if not names:
-        return ""
-    last = names[-1].removeprefix("sm_")
-    return escaped(names[0]) if len(names) == 1 else f"{escaped(names[0])} to {escaped(last)}"
 
 
 def _cell(number: int, modules: int) -> str:
