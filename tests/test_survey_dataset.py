@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from surveys_made import example, packages, survey
 
 from ltocompat.cli import run as run_line
 from ltocompat.commands.survey.dataset import Dataset, arrow_schema
+from ltocompat.commands.survey.sources import of_folder
 from ltocompat.commands.survey.tables import TABLES, columns
 from ltocompat.model.errors import UnreadableInput, UsageError
 
@@ -81,6 +83,17 @@ def test_no_row_says_where_the_files_lay(dataset: Dataset) -> None:
             [column for column in ("source",) if column in arrow_schema(name).names]
         )
         assert "packages/" not in str(table.to_pylist()), name
+
+
+def test_a_folder_is_surveyed_from_its_largest_package_on_and_equal_files_once(
+    tmp_path: Path,
+) -> None:
+    for name, size in {"a": 10, "b/c": 3000, "d": 200, "e/f": 3000}.items():
+        path = tmp_path / f"{name}-1.0-py3-none-any.whl"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"x" * size)
+    found = [os.path.relpath(each.source, tmp_path) for each in of_folder(str(tmp_path))]
+    assert [name.split("-")[0] for name in found] == ["b/c", "d", "a"]
 
 
 def test_a_second_run_over_the_same_adds_nothing(tmp_path: Path) -> None:

@@ -140,15 +140,15 @@ def _is_list(source: str) -> bool:
 
 
 def of_folder(folder: str) -> Iterator[Distribution]:
-    """The packages below a folder, or the one that is named, by their paths.
+    """The packages below a folder, or the one that is named, the largest first.
 
-    Equal files are one distribution: the first by its path.
+    Where the largest came last, the other workers would wait for it. Equal files are one
+    distribution: the first by its path.
     """
-    paths = sorted(_files(folder))
-    sizes = [os.path.getsize(path) for path in paths]
-    often = Counter(sizes)
+    sizes = {path: os.path.getsize(path) for path in _files(folder)}
+    often = Counter(sizes.values())
     met: set[str] = set()
-    for path, size in zip(paths, sizes, strict=True):
+    for path, size in sorted(sizes.items(), key=lambda file: (-file[1], file[0])):
         sha256 = None
         if often[size] > 1:
             sha256 = sha256_of_path(path)
