@@ -56,6 +56,7 @@ _SHORTEST_TURN = 10.0  # seconds; inputs that grew are forgotten with a turn
 _MINIMISING = 20.0  # seconds
 _LONGEST_GROWN = 200_000
 _SLOW = 0.05  # seconds of CPU from which an input is worth making slower
+_GO_ON_SLOW = 0.05  # the share of inputs that are made of slow ones
 _MONITORED = hasattr(sys, "monitoring")
 
 
@@ -162,7 +163,7 @@ class _Pool:
 
     def _begin(self) -> bytes:
         which = self._dice.random()
-        if which < 0.02 and self._slow:
+        if which < _GO_ON_SLOW and self._slow:
             return self._dice.choice(self._slow)
         if which < 0.5 and self._grown:
             return self._dice.choice(self._grown)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -35,6 +36,10 @@ _VALUES = (
 )
 _KEY = re.compile(rb"^([\w.-]+\s*=\s*)(.*)$", re.MULTILINE)
 _WORD = re.compile(rb"[\w.+-]+")
+_NUMBER = re.compile(rb"[0-9]+")
+_NUMBERS = (b"9" * 5000, b"0", b"-1", b"99999999999999999999", b"1.2", b"4294967296")
+# Arabic, Devanagari, of full width, mathematical: all of them are digits to Python.
+_ZEROS = ("\u0660", "\u0966", "\uff10", "\U0001d7ce")
 _PATH = re.compile(rb"(?<![\w.+-])[\w.+-]*/[\w.+/-]+")
 
 
@@ -63,8 +68,12 @@ Change = Callable[[bytearray, Material, random.Random], None]
 def mutated(data: bytes, material: Material, dice: random.Random, depth: int = 0) -> bytes:
     """A copy with one to eight changes."""
     if material.text:
-        longest = _MOST_TEXT if dice.random() < _LONG_TEXTS else len(data) + _MORE_TEXT
-        return _changed(data, material, dice, _TEXT)[:longest]
+        changed = _changed(data, material, dice, _TEXT)
+        if dice.random() >= _LONG_TEXTS:
+            return changed[: len(data) + _MORE_TEXT]
+        copy = bytearray(changed)
+        _grow(copy, material, dice)
+        return bytes(copy[:_MOST_TEXT])
     forms = [material.form] if material.form and not depth else forms_of(data)
     if forms and dice.random() < 0.8:
         data = _structured(data, dice.choice(forms), material, dice, depth)
@@ -212,13 +221,22 @@ def _word(copy: bytearray, material: Material, dice: random.Random) -> None:
 
 
 def _digits(copy: bytearray, _: Material, dice: random.Random) -> None:
-    """A number in a text becomes an endless one, or another."""
-    places = [n for n, byte in enumerate(copy[:5_000]) if 0x30 <= byte <= 0x39]
-    if places:
-        at = dice.choice(places)
-        copy[at : at + 1] = dice.choice(
-            (b"9" * 5000, b"0", b"-1", b"99999999999999999999", b"\xd9\xa3", b"1.2", b"4294967296")
-        )
+    """A number in a text becomes an endless one, another, or the same in digits of a script."""
+    numbers = list(_NUMBER.finditer(bytes(copy[:_MOST_TEXT])))
+    if not numbers:
+        return
+    start, end = dice.choice(numbers).span()
+    if dice.random() < 0.5:
+        start = dice.randrange(start, end)
+        end = start + 1
+    if dice.random() < 0.3:
+        copy[start:end] = _of_script(bytes(copy[start:end]), dice.choice(_ZEROS))
+    else:
+        copy[start:end] = dice.choice(_NUMBERS)
+
+
+def _of_script(digits: bytes, zero: str) -> bytes:
+    return "".join(chr(ord(zero) + digit - ord("0")) for digit in digits).encode()
 
 
 def _cut(copy: bytearray, _: Material, dice: random.Random) -> None:
@@ -283,17 +301,37 @@ def _nest(copy: bytearray, _: Material, dice: random.Random) -> None:
 def _grow(copy: bytearray, _: Material, dice: random.Random) -> None:
     """Several lines come many times together, each with a number of its own.
 
-    What costs a little for each pair of them costs too much then.
+    What costs a little for each pair of them costs too much then. Half of the time they are those
+    that share a word, which the number is put behind: a name, and where it is used.
     """
     lines = bytes(copy[:_MOST_TEXT]).split(b"\n")
+    word = _shared_word(lines, dice) if dice.random() < 0.5 else None
     share = dice.choice((0.1, 0.5, 0.5, 1.0))
-    chosen = {number for number in range(len(lines)) if dice.random() < share}
+    chosen = {
+        number
+        for number, line in enumerate(lines)
+        if (word.search(line) if word else dice.random() < share)
+    }
     size = sum(len(lines[number]) + 4 for number in chosen) or 1
-    many = min(dice.choice((30, 300, 1000, 3000)), _MOST_TEXT // size)
+    many = min(dice.choice((30, 300, 1000, _MOST_TEXT)), _MOST_TEXT // size)
     grown: list[bytes] = []
     for number, line in enumerate(lines):
-        grown += _series(line, many, dice) if number in chosen else [line]
+        if number not in chosen:
+            grown.append(line)
+        elif word:
+            grown += [word.sub(b"\\g<0>%d" % n, line) for n in range(many)]
+        else:
+            grown += _series(line, many, dice)
     copy[:] = b"\n".join(grown)
+
+
+def _shared_word(lines: Sequence[bytes], dice: random.Random) -> re.Pattern[bytes] | None:
+    """What finds a word that several lines have; None where none was met."""
+    words = Counter(word for line in lines[:500] for word in set(_WORD.findall(line[:2000])))
+    shared = sorted(word for word, many in words.items() if many > 1)
+    if not shared:
+        return None
+    return re.compile(rb"(?<![\w.+-])%b(?![\w.+-])" % re.escape(dice.choice(shared)))
 
 
 def _path(copy: bytearray, _: Material, dice: random.Random) -> None:

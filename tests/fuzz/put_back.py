@@ -108,7 +108,7 @@ BUGS = (
     ),
     Bug(
         "every requirement is tried with every extra",
-        "wheel",
+        "installed",
         "packages/resolving.py",
         (
             (
@@ -126,8 +126,8 @@ BUGS = (
         (("    if index >= len(rows):\n", "    if index < 0:\n"),),
     ),
     Bug(
-        "digits of other scripts in a classifier end an audit",
-        "verbs",
+        "digits of other scripts in a classifier",
+        "metadata",
         "packages/declared.py",
         ((", re.ASCII", ""),),
     ),

@@ -22,7 +22,7 @@ import tomllib
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import lz4.block
@@ -66,6 +66,7 @@ from ltocompat.files.objects.coff import read_coff
 from ltocompat.files.objects.elf_host import read_elf
 from ltocompat.files.objects.pe import read_pe
 from ltocompat.files.objects.structure import ObjectReader
+from ltocompat.model.errors import UsageError
 from ltocompat.model.image import Compression
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.place import Place
@@ -681,7 +682,7 @@ READERS: dict[str, Reader] = {
     "installed": Reader(
         _installed,
         _listed(_METADATA + b"\n---\n" + _RECORD + b"\n---\n" + _WHEEL_INFO),
-        ("packages.python_packages",),
+        ("packages.python_packages", "packages.resolving"),
         (*_MARKERS, b"site-packages", b"../", b",,", b'"'),
         text=True,
     ),
@@ -747,6 +748,26 @@ READERS: dict[str, Reader] = {
 }
 if importlib.util.find_spec("yaml") is None:  # an extra of the package, as of this fuzzer
     del READERS["yaml lock"]
+# What a user writes may be wrong usage; what lies in a file that was named never is.
+_OF_USERS = {"toml lock", "requirements", "yaml lock", "policy", "target", "place", "explain"}
+
+
+def _blaming_nobody(read: Read) -> Read:
+    """A reader whose error of usage is a failure: its caller would tell the user of a mistake."""
+
+    def blaming_nobody(data: bytes) -> object:
+        try:
+            return read(data)
+        except UsageError as error:
+            raise AssertionError("bytes of a file are called a mistake of the user") from error
+
+    return blaming_nobody
+
+
+READERS = {
+    name: reader if name in _OF_USERS else replace(reader, read=_blaming_nobody(reader.read))
+    for name, reader in READERS.items()
+}
 
 
 @functools.cache
