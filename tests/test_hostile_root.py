@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import time
 from pathlib import Path
 
 import machines
 import pytest
 
 from ltocompat.cli import run
+from ltocompat.files import inside
+from ltocompat.files.byteview import ByteView
 from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.probe import probe
 
@@ -34,6 +37,14 @@ def outside(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.fixture(params=["openat2", "name by name"])
+def ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Systems that resolve a path inside of a folder, and others."""
+    if request.param == "name by name":
+        monkeypatch.setattr(inside, "_OPENAT2", 9_999)  # a call that no system has
+
+
+@pytest.mark.usefixtures("ways")
 @pytest.mark.parametrize("links", [1, 39, 40, 41, 42, 100])
 def test_no_number_of_links_leads_out(links: int, outside: Path, tmp_path: Path) -> None:
     root = tmp_path / "root"
@@ -53,6 +64,7 @@ def test_no_number_of_links_leads_out(links: int, outside: Path, tmp_path: Path)
     assert TOLD_OUTSIDE.rsplit("\t", maxsplit=1)[-1].strip() not in repr(probe(machine))
 
 
+@pytest.mark.usefixtures("ways")
 @pytest.mark.parametrize("links", [2, 39, 40])
 def test_as_many_links_as_the_system_follows_are_followed(links: int, tmp_path: Path) -> None:
     for number in range(links):
@@ -61,6 +73,7 @@ def test_as_many_links_as_the_system_follows_are_followed(links: int, tmp_path: 
     assert Machine(str(tmp_path)).text("/link0") == "here"
 
 
+@pytest.mark.usefixtures("ways")
 def test_a_folder_that_is_a_link_outwards_is_empty(outside: Path, tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
@@ -68,16 +81,69 @@ def test_a_folder_that_is_a_link_outwards_is_empty(outside: Path, tmp_path: Path
     machine = Machine(str(root))
     assert machine.text("/etc/outside") is None
     assert machine.files("/etc", "out*") == []
+    assert machine.files("/", "etc/*", "etc/../../*", "*/outside") == []
 
 
+@pytest.mark.usefixtures("ways")
+def test_paths_go_up_no_further_than_the_root(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "a" / "b").mkdir(parents=True)
+    (root / "here").write_text("here")
+    (tmp_path / "here").write_text("outside")
+    (root / "a" / "up").symlink_to("../../../here")
+    (root / "a" / "far").symlink_to("/a/b/../../../../here")
+    (root / "self").symlink_to("/proc/self/root/" + str(tmp_path / "here"))
+    machine = Machine(str(root))
+    for path in ("/here", "/../here", "/a/../../here", "/a/up", "/a/far", "a/b/../../here"):
+        assert machine.text(path) == "here", path
+        assert machine.real(path) == "/here", path
+    assert machine.text("/self") is None
+    assert machine.text("/here/..") is None
+    assert machine.text("/here/x") is None
+
+
+@pytest.mark.usefixtures("ways")
+def test_patterns_of_several_folders_follow_links_inside_alone(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "targets" / "x" / "lib").mkdir(parents=True)
+    (root / "targets" / "x" / "lib" / "libz.so").touch()
+    (root / "targets" / ".hidden" / "lib").mkdir(parents=True)
+    (root / "targets" / "y").symlink_to("/targets/x")
+    (root / "targets" / "gone").symlink_to(tmp_path)
+    (tmp_path / "lib").mkdir()
+    found = Machine(str(root)).files("/targets", "*/lib", "*/lib/lib*.so", "none/lib", "x")
+    expected = ["x", "x/lib", "x/lib/libz.so", "y/lib", "y/lib/libz.so"]
+    assert found == [f"/targets/{name}" for name in expected]
+
+
+def test_a_file_that_did_not_change_is_read_once(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_bytes(b"one")
+    seen: list[bytes] = []
+
+    def read(view: ByteView) -> bytes:
+        seen.append(view.peek(0, 8))
+        return seen[-1]
+
+    machine = Machine(str(tmp_path))
+    assert [machine.once("/x", read) for _ in range(3)] == [b"one"] * 3
+    file.write_bytes(b"other")
+    assert machine.once("/x", read) == b"other"
+    assert seen == [b"one", b"other"]
+
+
+@pytest.mark.usefixtures("ways")
 def test_a_link_that_comes_and_goes_leads_nowhere(outside: Path, tmp_path: Path) -> None:
     """As the owner of a container may let one, while it is looked at from outside."""
     root = tmp_path / "root"
     there, elsewhere = root / "etc", tmp_path / "elsewhere"
     for folder in (there, elsewhere):
-        folder.mkdir(parents=True)
-    (there / "os-release").write_text("safe")
+        (folder / "deep").mkdir(parents=True)
+    for name in ("os-release", "deep/inside"):
+        (there / name).write_text("safe")
     outside.rename(elsewhere / "os-release")
+    for name in ("a-secret", "deep/a-secret"):
+        (elsewhere / name).touch()
     child = os.fork()
     if child == 0:
         while True:
@@ -85,14 +151,20 @@ def test_a_link_that_comes_and_goes_leads_nowhere(outside: Path, tmp_path: Path)
             there.symlink_to(elsewhere)
             there.unlink()
             (root / "aside").rename(there)
+            time.sleep(0.0001)
     machine = Machine(str(root))
     try:
-        read = {machine.text("/etc/os-release") for _ in range(4_000)}
+        read = {machine.text("/etc/os-release") for _ in range(2_000)}
+        listed = {path for _ in range(2_000) for path in machine.files("/etc", "*", "*/*")}
+        there_is = any(machine.exists("/etc/a-secret") for _ in range(1_000))
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     assert "safe" in read
     assert read <= {"safe", None}
+    assert "/etc/deep/inside" in listed
+    assert listed <= {"/etc/os-release", "/etc/deep", "/etc/deep/inside"}
+    assert not there_is
 
 
 def test_pipes_are_no_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

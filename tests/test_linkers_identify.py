@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -9,15 +10,22 @@ from linker_trees import AARCH64, library, program, put
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import Malformed, UnreadableInput
-from ltocompat.targets.linkers import Tool
-from ltocompat.targets.linkers.identify import identify
+from ltocompat.targets.linkers import Machine, Tool
+from ltocompat.targets.linkers.identify import LinkerIdentity, identify
 
 CLAIM = [("12.4.99", "dist-info")]
 
 
+def identified(
+    path: Path, claims: Iterable[tuple[str, str]] = (), tool: Tool = Tool.NVJITLINK
+) -> LinkerIdentity:
+    with Machine().viewed(str(path)) as view:
+        return identify(view, claims, tool)
+
+
 def test_the_banner_counts_most(tmp_path: Path) -> None:
     path = put(tmp_path, "x", library("12.4.127", minors=["12.0", "12.4"]))
-    found = identify(str(path), CLAIM)
+    found = identified(path, CLAIM)
     assert (found.version, found.evidence) == ("12.4.127", "file banner")
     assert found.release == Release(12, 4)
     assert found.machine == "x86-64"
@@ -25,22 +33,22 @@ def test_the_banner_counts_most(tmp_path: Path) -> None:
 
 def test_without_a_banner_a_package_is_believed_where_the_names_agree(tmp_path: Path) -> None:
     path = put(tmp_path, "x", library(minors=["12.0", "12.4"]))
-    assert identify(str(path), CLAIM).version == "12.4.99"
-    assert identify(str(path), CLAIM).evidence == "dist-info"
-    other = identify(str(path), [("12.5.40", "dist-info")])
+    assert identified(path, CLAIM).version == "12.4.99"
+    assert identified(path, CLAIM).evidence == "dist-info"
+    other = identified(path, [("12.5.40", "dist-info")])
     assert (other.version, other.evidence) == ("12.4", "exported symbols")
 
 
 def test_the_highest_name_is_the_minor(tmp_path: Path) -> None:
     path = put(tmp_path, "x", library(minors=["12.10", "12.0", "12.9"], machine=AARCH64))
-    found = identify(str(path))
+    found = identified(path)
     assert (found.version, found.release) == ("12.10", Release(12, 10))
     assert found.machine == "AArch64"
 
 
 def test_two_banners_prove_no_patch_level(tmp_path: Path) -> None:
     path = put(tmp_path, "x", library("12.4.127", "12.5.40", minors=["12.5"]))
-    assert identify(str(path)).version == "12.5"
+    assert identified(path).version == "12.5"
 
 
 @pytest.mark.parametrize(
@@ -57,18 +65,18 @@ def test_two_banners_prove_no_patch_level(tmp_path: Path) -> None:
 )
 def test_what_is_no_nvjitlink_says_why(data: bytes, reason: str, tmp_path: Path) -> None:
     with pytest.raises(Malformed, match=reason):
-        identify(str(put(tmp_path, "x", data)))
+        identified(put(tmp_path, "x", data))
 
 
 def test_what_cannot_be_opened_says_so(tmp_path: Path) -> None:
     with pytest.raises(UnreadableInput, match="can't be opened"):
-        identify(str(tmp_path / "none"))
-    with pytest.raises(UnreadableInput, match="not a regular file"):
-        identify(str(tmp_path))
+        identified(tmp_path / "none")
+    with pytest.raises(UnreadableInput, match="no regular file"):
+        identified(tmp_path)
 
 
 def test_nvlink_is_known_by_its_title_and_its_banner(tmp_path: Path) -> None:
-    found = identify(str(put(tmp_path, "x", program("13.5.37", machine=AARCH64))), (), Tool.NVLINK)
+    found = identified(put(tmp_path, "x", program("13.5.37", machine=AARCH64)), tool=Tool.NVLINK)
     assert (found.tool, found.version, found.machine) == (Tool.NVLINK, "13.5.37", "AArch64")
 
 
@@ -84,4 +92,4 @@ def test_nvlink_is_known_by_its_title_and_its_banner(tmp_path: Path) -> None:
 )
 def test_what_is_no_nvlink_says_why(data: bytes, reason: str, tmp_path: Path) -> None:
     with pytest.raises(Malformed, match=reason):
-        identify(str(put(tmp_path, "x", data)), (), Tool.NVLINK)
+        identified(put(tmp_path, "x", data), tool=Tool.NVLINK)

@@ -53,7 +53,6 @@ LITTLE = {
     "scan.describe.image_bytes": "a payload, decoded",
     "scan.device_symbols.undefined_in_ptx": "calls of_ptx",
     "scan.walk.batches_of_view": "records_of_view in batches",
-    "targets.machine.objects.viewed": "opens a file of a machine",
 }
 """Readers of what has a size of its own, or that only call another one, and why."""
 

@@ -6,10 +6,13 @@ import errno
 import os
 import stat
 
-_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
-# Opening a pipe would wait for its other end.
-_AT_ONCE = getattr(os, "O_NONBLOCK", 0)
-_FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
+REGULAR = (
+    os.O_RDONLY
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+)
+"""Flags to open a file by: what is none, such as a pipe, is not waited for."""
 
 
 def open_regular(path: str) -> int:
@@ -19,32 +22,7 @@ def open_regular(path: str) -> int:
         OSError: there is none, or something else is there.
         ValueError: no file can have this path.
     """
-    return _if_regular(os.open(path, _FLAGS | _AT_ONCE), path)
-
-
-def open_inside(root: str, path: str) -> int:
-    """A descriptor to read a regular file below ``root`` by.
-
-    Args:
-        root: a folder whose files somebody else may change at any time.
-        path: the file below it, none of whose names is a link.
-
-    Raises:
-        OSError: there is none, something else is there, or there is a link on the way.
-        ValueError: no file can have this path.
-    """
-    if os.open not in os.supports_dir_fd:  # Windows
-        return open_regular(os.path.join(root, path.lstrip("/")))
-    *folders, name = path.strip("/").split("/")
-    place = os.open(root, _FOLDER)
-    try:
-        for folder in folders:
-            inner = os.open(folder, _FOLDER | os.O_NOFOLLOW, dir_fd=place)
-            os.close(place)
-            place = inner
-        return _if_regular(os.open(name, _FLAGS | _AT_ONCE | os.O_NOFOLLOW, dir_fd=place), path)
-    finally:
-        os.close(place)
+    return if_regular(os.open(path, REGULAR), path)
 
 
 def read_regular(path: str, most: int) -> bytes:
@@ -58,7 +36,12 @@ def read_regular(path: str, most: int) -> bytes:
         return file.read(most)
 
 
-def _if_regular(fd: int, path: str) -> int:
+def if_regular(fd: int, path: str) -> int:
+    """The descriptor of a regular file; that of something else is closed.
+
+    Raises:
+        OSError: it is something else.
+    """
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return fd
     os.close(fd)

@@ -91,8 +91,8 @@ BUGS = (
     Bug(
         "a link of a machine that leads to itself",
         "root",
-        "targets/linkers/machine.py",
-        (("            if links > _MOST_LINKS:\n", "            if links < 0:\n"),),
+        "files/inside.py",
+        (("                if links > _MOST_LINKS:\n", "                if links < 0:\n"),),
     ),
     Bug(
         "an error that quotes a value without end",

@@ -625,7 +625,12 @@ def _messages() -> Iterator[bytes]:
 _MACHINE = (
     *("targets.machine." + name for name in ("probe", "ldcache", "loader", "layout", "platform")),
     *("targets.machine." + name for name in ("driver", "toolkits", "compilers", "objects")),
-    *("targets.machine.library_search", "targets.linkers.machine", "targets.linkers.searching"),
+    *(
+        "targets.machine.library_search",
+        "targets.linkers.machine",
+        "targets.linkers.searching",
+        "files.inside",
+    ),
 )
 
 # They read nothing that others wrote: what this very machine has, or what a user names.

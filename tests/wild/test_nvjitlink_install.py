@@ -38,7 +38,8 @@ def test_what_was_installed_is_what_was_asked_for(cache: Cache) -> None:
     }
     for linker in (first, last):
         assert hashlib.sha256(Path(linker.path).read_bytes()).hexdigest() == sums[linker.version]
-        assert identify(linker.path).version == linker.version
+        with Machine().viewed(linker.path) as view:
+            assert identify(view).version == linker.version
         assert {p.name for p in Path(linker.path).parent.iterdir()} == {
             Path(linker.path).name,
             "origin.json",

@@ -11,17 +11,15 @@ comes in between, and only where it agrees with the names.
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.byteview import ByteView
 from ltocompat.model.arch import Release
-from ltocompat.model.errors import Malformed, UnreadableInput
+from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget
 from ltocompat.targets.linkers.linker import Tool
 
@@ -54,30 +52,19 @@ class LinkerIdentity(Struct, frozen=True):
 
 
 def identify(
-    path: str, claims: Iterable[tuple[str, str]] = (), tool: Tool = Tool.NVJITLINK
+    view: ByteView, claims: Iterable[tuple[str, str]] = (), tool: Tool = Tool.NVJITLINK
 ) -> LinkerIdentity:
-    """Read the version of the linker at ``path``.
+    """Read the version of a linker.
 
     Args:
-        path: the file on this disk.
+        view: its bytes.
         claims: (version, evidence) that packages give for it, asked only where it has no banner.
         tool: which linker it is to be.
 
     Raises:
-        UnreadableInput: it can't be read.
         Malformed: it is not that linker, or nothing in it tells its version.
     """
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise UnreadableInput(f"{path!r} is not a regular file; name the {tool.label} itself")
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-    except OSError as error:
-        raise UnreadableInput(f"{path!r} can't be opened: {error.strerror}") from error
-    try:
-        view = ByteView(FileSource(fd))
-        return _identify(view, claims) if tool is Tool.NVJITLINK else _identify_nvlink(view)
-    finally:
-        os.close(fd)
+    return _identify(view, claims) if tool is Tool.NVJITLINK else _identify_nvlink(view)
 
 
 def _host(view: ByteView, budget: Budget) -> ObjectReader | None:

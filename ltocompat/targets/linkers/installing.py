@@ -20,7 +20,7 @@ from ltocompat.targets.linkers.cache import Cache, InstallOrigin
 from ltocompat.targets.linkers.identify import identify
 from ltocompat.targets.linkers.installed_files import LARGEST
 from ltocompat.targets.linkers.linker import Linker, Tool
-from ltocompat.targets.linkers.machine import program_folders, program_path
+from ltocompat.targets.linkers.machine import Machine, program_folders, program_path
 from ltocompat.targets.linkers.version_request import ALL, VersionRequest, choose, matches
 
 _PIP = ("download", "--quiet", "--no-deps", "--no-input", "--disable-pip-version-check")
@@ -298,7 +298,8 @@ def _origin(wanted: VersionRequest, files: list[_File], kept: str) -> InstallOri
     requirement, (file, *others) = wanted.requirements[0], files
     path = os.path.join(kept, file.name)
     try:
-        identity = identify(path, tool=wanted.tool)
+        with Machine().viewed(path) as view:
+            identity = identify(view, tool=wanted.tool)
     except Malformed as error:
         raise LtocompatError(f"{requirement} is of no use: {error}; report it") from error
     if not wanted.is_met_by(identity.version):

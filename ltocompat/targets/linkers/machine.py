@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import errno
+import fnmatch
 import glob
+import itertools
 import os
+import stat
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TypeVar, cast
 
 from msgspec import Struct, field
 
-from ltocompat.files.regular import open_inside, open_regular
+from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.inside import BY_DESCRIPTOR, open_inside, real_inside
+from ltocompat.files.regular import REGULAR, if_regular
+from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.limits import Budget
 
-_MOST_LINKS = 40  # symbolic links followed on one path, as Linux allows
-_NOWHERE = os.path.join(os.devnull, "behind too many links")  # which no system has
+T = TypeVar("T")
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0)
+_LOOK = getattr(os, "O_PATH", os.O_RDONLY | _AT_ONCE)
+_LIST = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _AT_ONCE
 _LONGEST_PATH = 4096  # characters, as Linux takes them; a text of the machine may name any
+_MOST_NAMES = 100_000  # of a folder
 _MOST_TEXT = 16 << 20  # bytes of a text file; a list of a distribution's packages has 5 MB
 _LONGEST_PATTERN = 1_000
 _SECONDS = 10.0  # for one command
@@ -32,6 +44,7 @@ class Machine(Struct, frozen=True):
         python: path of the Python program whose loading is looked at; empty where none is known.
         folder: the current folder, which empty and relative search paths mean.
         budget: what looking at it may cost; None for no limit of time.
+        kept: what was read of files, by ``once``.
     """
 
     root: str = "/"
@@ -41,6 +54,7 @@ class Machine(Struct, frozen=True):
     python: str = ""
     folder: str = "/"
     budget: Budget | None = None
+    kept: dict[object, object] = field(default_factory=dict)
 
     @classmethod
     def here(cls) -> Machine:
@@ -54,69 +68,91 @@ class Machine(Struct, frozen=True):
             _current_folder(),
         )
 
-    def on_disk(self, path: str) -> str:
-        """Where a path of the machine really lies; links never lead out of ``root``.
-
-        Behind more links than the system follows there is nothing.
-        """
+    def _by_path(self, path: str) -> str | None:
+        """Where the system itself finds it: on this machine, and where nothing else is possible."""
         if self.budget is not None:
             self.budget.check_time()
+        if len(path) > _LONGEST_PATH:
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
         if self.root == "/":
             return path
-        real = self._resolved(path)
-        return _NOWHERE if real is None else self._below(real)
+        return None if BY_DESCRIPTOR else os.path.join(self.root, path.lstrip("/"))
 
-    def _below(self, path: str) -> str:
-        return os.path.join(self.root, path.lstrip("/"))
+    def _open(self, path: str, flags: int) -> int:
+        """A descriptor of what lies at a path, which nothing there leads out of ``root``."""
+        where = self._by_path(path)
+        return open_inside(self.root, path, flags) if where is None else os.open(where, flags)
+
+    def _status(self, path: str) -> os.stat_result | None:
+        """What lies at a path, behind all links."""
+        try:
+            where = self._by_path(path)
+            if where is not None:
+                return os.stat(where)
+            with _closing(self._open(path, _LOOK)) as fd:
+                return os.fstat(fd)
+        except (OSError, ValueError):
+            return None
 
     def is_file(self, path: str) -> bool:
         """Whether a file, behind all links, is there."""
-        return os.path.isfile(self.on_disk(path))
+        status = self._status(path)
+        return status is not None and stat.S_ISREG(status.st_mode)
 
     def is_folder(self, path: str) -> bool:
         """Whether a folder, behind all links, is there."""
-        return os.path.isdir(self.on_disk(path))
+        status = self._status(path)
+        return status is not None and stat.S_ISDIR(status.st_mode)
 
     def exists(self, path: str) -> bool:
         """Whether anything, behind all links, is there."""
-        return os.path.exists(self.on_disk(path))
+        return self._status(path) is not None
 
     def size(self, path: str) -> int | None:
         """Bytes of a file; None where there is none."""
+        status = self._status(path)
+        return None if status is None else status.st_size
+
+    @contextmanager
+    def viewed(self, path: str) -> Iterator[ByteView]:
+        """The bytes of a regular file, while the block runs.
+
+        Raises:
+            UnreadableInput: it can't be opened, or something else is there.
+        """
+        with self._reading(path) as fd:
+            yield ByteView(FileSource(fd))
+
+    @contextmanager
+    def _reading(self, path: str) -> Iterator[int]:
         try:
-            return os.path.getsize(self.on_disk(path))
-        except OSError:
-            return None
+            fd = if_regular(self._open(path, REGULAR), path)
+        except (OSError, ValueError) as error:
+            text = getattr(error, "strerror", None) or error
+            raise UnreadableInput(f"{path!r} can't be opened: {text}; name a file") from error
+        with _closing(fd):
+            yield fd
+
+    def once(self, path: str, read: Callable[[ByteView], T]) -> T:
+        """What ``read``, a function of a module, makes of a file; the same one is read once.
+
+        Raises:
+            UnreadableInput: it can't be opened, or is no regular file.
+        """
+        with self._reading(path) as fd:
+            found = os.fstat(fd)
+            key = (read, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+            if key not in self.kept:
+                self.kept[key] = read(ByteView(FileSource(fd)))
+            return cast("T", self.kept[key])
 
     def read_bytes(self, path: str, most: int) -> bytes | None:
         """The first ``most`` bytes of a regular file; None where there is none."""
         try:
-            with os.fdopen(self._open(path), "rb") as file:
+            with self._reading(path) as fd, open(fd, "rb", closefd=False) as file:
                 return file.read(most)
-        except (OSError, ValueError):
+        except (OSError, UnreadableInput):
             return None
-
-    def _open(self, path: str) -> int:
-        if self.root == "/":
-            return open_regular(self.on_disk(path))
-        if self.budget is not None:
-            self.budget.check_time()
-        real = self._resolved(path)
-        # What was no link just now may be one by now.
-        return open_regular(_NOWHERE) if real is None else open_inside(self.root, real)
-
-    def files(self, folder: str, *patterns: str) -> list[str]:
-        """Paths in ``folder`` that match one of the patterns (``*`` and so on), sorted.
-
-        What an odd file of a machine asks for in a thousand characters is passed over: to read a
-        pattern takes the square of its length.
-        """
-        where = self.on_disk(folder)
-        if "\0" in where:  # of which glob can't say that there is no such folder
-            return []
-        short = [pattern for pattern in patterns if len(pattern) <= _LONGEST_PATTERN]
-        found = {hit for pattern in short for hit in glob.glob(pattern, root_dir=where)}
-        return [os.path.join(folder, hit) for hit in sorted(found)]
 
     def text(self, path: str) -> str | None:
         """The beginning of a text file, at most 16 MiB; None where there is none."""
@@ -125,6 +161,39 @@ class Machine(Struct, frozen=True):
             return None
         return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
+    def files(self, folder: str, *patterns: str) -> list[str]:
+        """Paths in ``folder`` that match one of the patterns (``*`` and so on), sorted.
+
+        What an odd file of a machine asks for in a thousand characters is passed over: to read a
+        pattern takes the square of its length.
+        """
+        short = [pattern for pattern in patterns if len(pattern) <= _LONGEST_PATTERN]
+        return sorted({path for text in short for path in self._matching(folder, text.split("/"))})
+
+    def _matching(self, folder: str, pattern: list[str]) -> Iterator[str]:
+        name, *rest = pattern
+        wild = glob.has_magic(name)
+        names = fnmatch.filter(self._names(folder), name) if wild else [name]
+        for found in names:
+            path = os.path.join(folder, found)
+            if found.startswith(".") and not name.startswith("."):
+                continue
+            if rest:
+                yield from self._matching(path, rest)
+            elif wild or self.exists(path):
+                yield path
+
+    def _names(self, folder: str) -> list[str]:
+        """What a folder holds, up to a bound; nothing where there is none."""
+        try:
+            where = self._by_path(folder)
+            if where is not None:
+                return _listed(where)
+            with _closing(self._open(folder, _LIST)) as fd:
+                return _listed(fd)
+        except (OSError, ValueError):
+            return []
+
     def real(self, path: str) -> str:
         """The path behind all symbolic links, whose absolute targets are below ``root`` too.
 
@@ -132,31 +201,23 @@ class Machine(Struct, frozen=True):
         """
         if self.root == "/":
             return os.path.realpath(path)
-        return self._resolved(path) or path
+        try:
+            return real_inside(self.root, path) if self._by_path(path) is None else path
+        except (OSError, ValueError):
+            return path
 
-    def _resolved(self, path: str) -> str | None:
-        if len(path) > _LONGEST_PATH:
-            return None
-        done, todo, links = "", path.split("/")[::-1], 0
-        while todo:
-            part = todo.pop()
-            if part in ("", "."):
-                continue
-            if part == "..":
-                done = done.rpartition("/")[0]
-                continue
-            here = f"{done}/{part}"
-            try:
-                target = os.readlink(self._below(here))
-            except (OSError, ValueError):  # it is no link, is not there, or can't be
-                done = here
-                continue
-            links += 1
-            if links > _MOST_LINKS:
-                return None
-            done = "" if target.startswith("/") else done
-            todo += target.split("/")[::-1]
-        return done or "/"
+
+def _listed(folder: str | int) -> list[str]:
+    with os.scandir(folder) as entries:
+        return [entry.name for entry in itertools.islice(entries, _MOST_NAMES)]
+
+
+@contextmanager
+def _closing(fd: int) -> Iterator[int]:
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def _current_folder() -> str:

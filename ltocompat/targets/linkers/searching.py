@@ -178,7 +178,8 @@ def read_linker(machine: Machine, path: str, via: str, tool: Tool = Tool.NVJITLI
         Malformed: it is not that linker, or its version can't be told.
         UnreadableInput: it can't be opened.
     """
-    identity = identify(machine.on_disk(path), _claims(machine, path), tool)
+    with machine.viewed(path) as view:
+        identity = identify(view, _claims(machine, path), tool)
     return Linker(
         release=identity.release,
         version=identity.version,

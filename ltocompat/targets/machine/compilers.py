@@ -12,7 +12,6 @@ from ltocompat.model.limits import Budget
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.places import package_folders
 from ltocompat.targets.machine.environment import Compiler, InstalledPackage, Toolkit
-from ltocompat.targets.machine.objects import viewed
 
 _FILES = {"nvrtc": "libnvrtc.so*", "nvvm": "libnvvm.so*"}
 _IN_WHEELS = ("nvidia/*/lib", "nvidia/*/nvvm/lib64")
@@ -128,7 +127,7 @@ def banner_versions(machine: Machine, path: str) -> set[str]:
 
     found = set()
     try:
-        with viewed(machine, path) as view:
+        with machine.viewed(path) as view:
             budget = Budget()
             host = read_elf(view, budget)
             for offset, size in host.data_spans() if host else ():

@@ -33,7 +33,6 @@ from ltocompat.targets.machine.environment import (
 )
 from ltocompat.targets.machine.ldcache import conf_folders
 from ltocompat.targets.machine.loader import Loader
-from ltocompat.targets.machine.objects import viewed
 from ltocompat.targets.versions.drivers import driver_version, driver_version_in_name
 
 LIBCUDA = "libcuda.so.1"
@@ -246,7 +245,7 @@ def _compat_note(machine: Machine, path: str) -> CompatNote | None:
         UnreadableInput: the file can't be opened.
         Malformed: it is no ELF file, or its note is broken.
     """
-    with viewed(machine, path) as view:
+    with machine.viewed(path) as view:
         tables = elf.read_tables(view, Budget())
         if tables is None:
             raise Malformed("it is no ELF file")

@@ -28,7 +28,7 @@ from ltocompat.targets.linkers.searching import read_linker
 from ltocompat.targets.machine.environment import Environment
 from ltocompat.targets.machine.loaded import BindRule, Library, Resolved
 from ltocompat.targets.machine.loader import Loader
-from ltocompat.targets.machine.objects import read_object, viewed
+from ltocompat.targets.machine.objects import read_object
 
 _ENTRY = struct.Struct("<QQq")
 _TABLES = (("DT_RELA", "DT_RELASZ"), ("DT_JMPREL", "DT_PLTRELSZ"))
@@ -49,7 +49,7 @@ def _in_order_of_binding(machine: Machine, path: str, names: Collection[str]) ->
         LimitExceeded: its tables are over the limits.
     """
     found: list[str] = []
-    with viewed(machine, path) as view:
+    with machine.viewed(path) as view:
         budget = Budget()
         tables = elf.read_tables(view, budget)
         symbols = None if tables is None or tables.bits != 64 else _symbols(view, tables)
@@ -141,7 +141,7 @@ def look_at(
 
 
 def _read(machine: Machine, path: str) -> Host:
-    with viewed(machine, path) as view:
+    with machine.viewed(path) as view:
         file = read_host(view, Budget())
         if file is None:
             raise UnreadableInput(f"{path!r} is no library or program; name one")

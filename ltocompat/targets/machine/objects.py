@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from msgspec import Struct
 
-from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects import elf
-from ltocompat.model.errors import Malformed, UnreadableInput
+from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget
 from ltocompat.targets.linkers.machine import Machine
 
@@ -42,26 +38,6 @@ class SharedObject(Struct, frozen=True):
     no_default: bool
 
 
-@contextmanager
-def viewed(machine: Machine, path: str) -> Iterator[ByteView]:
-    """The bytes of a file of the machine, while the block runs.
-
-    Raises:
-        UnreadableInput: it can't be opened, or is no regular file.
-    """
-    where = machine.on_disk(path)
-    try:
-        if not os.path.isfile(where):
-            raise UnreadableInput(f"{path!r} is not a regular file; name the library itself")
-        fd = os.open(where, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-    except (OSError, ValueError) as error:
-        raise UnreadableInput(f"{path!r} can't be opened: {error}; check the path") from error
-    try:
-        yield ByteView(FileSource(fd))
-    finally:
-        os.close(fd)
-
-
 def read_object(machine: Machine, path: str) -> SharedObject:
     """Read one library or program.
 
@@ -69,28 +45,41 @@ def read_object(machine: Machine, path: str) -> SharedObject:
         UnreadableInput: it can't be opened.
         Malformed: it is no ELF file; the text is what ld.so says of such files.
     """
-    with viewed(machine, path) as view:
-        if view.size < _IDENTIFICATION_BYTES:
-            raise Malformed("file too short")
-        if view.peek(0, 4) != elf.ELF_MAGIC:
-            raise Malformed("invalid ELF header")
-        budget = Budget()
-        tables = elf.read_tables(view, budget)
-        if tables is None:
-            raise Malformed("invalid ELF header")
+    found = machine.once(path, _read)
+    if isinstance(found, Malformed):
+        raise found.with_traceback(None)
+    return found
 
-        def texts(tag: str) -> list[str]:
-            offsets = [value for name, value in tables.dynamic if name == tag]
-            return [elf.dynamic_text(view, tables, budget, offset) for offset in offsets]
 
-        runpath = next(iter(texts("DT_RUNPATH")), None)
-        return SharedObject(
-            machine=tables.machine_name,
-            bits=tables.bits,
-            program=any(segment.kind == "PT_INTERP" for segment in tables.segments),
-            soname=next(iter(texts("DT_SONAME")), None) or None,
-            needed=tuple(filter(None, texts("DT_NEEDED"))),
-            rpath=next(iter(texts("DT_RPATH")), None) if runpath is None else None,
-            runpath=runpath,
-            no_default=bool((tables.tag("DT_FLAGS_1") or 0) & _DF_1_NODEFLIB),
-        )
+def _read(view: ByteView) -> SharedObject | Malformed:
+    try:
+        return _parsed(view)
+    except Malformed as error:
+        return error
+
+
+def _parsed(view: ByteView) -> SharedObject:
+    if view.size < _IDENTIFICATION_BYTES:
+        raise Malformed("file too short")
+    if view.peek(0, 4) != elf.ELF_MAGIC:
+        raise Malformed("invalid ELF header")
+    budget = Budget()
+    tables = elf.read_tables(view, budget)
+    if tables is None:
+        raise Malformed("invalid ELF header")
+
+    def texts(tag: str) -> list[str]:
+        offsets = [value for name, value in tables.dynamic if name == tag]
+        return [elf.dynamic_text(view, tables, budget, offset) for offset in offsets]
+
+    runpath = next(iter(texts("DT_RUNPATH")), None)
+    return SharedObject(
+        machine=tables.machine_name,
+        bits=tables.bits,
+        program=any(segment.kind == "PT_INTERP" for segment in tables.segments),
+        soname=next(iter(texts("DT_SONAME")), None) or None,
+        needed=tuple(filter(None, texts("DT_NEEDED"))),
+        rpath=next(iter(texts("DT_RPATH")), None) if runpath is None else None,
+        runpath=runpath,
+        no_default=bool((tables.tag("DT_FLAGS_1") or 0) & _DF_1_NODEFLIB),
+    )
