@@ -17,7 +17,7 @@ _MOST = 1 << 20
 _GROWN = (*(1 << 14,) * 4, 1 << 16, 1 << 18, 1 << 20, 7 << 20, 15 << 20, 60 << 20)
 _MOST_TEXT = 100_000
 # Most texts stay short, of which hundreds are read in the time of a long one.
-_LONG_TEXTS, _MORE_TEXT = 0.1, 8_000
+_LONG_TEXTS, _MORE_TEXT = 0.03, 8_000
 # Texts that readers of text stumble over: other digits, marks of direction, surrogates, controls.
 _ODD = (
     "٣", "²", "Ⅷ", "\u202e", "\ud800", "\0", "\x1b[31m", "\r", "\u2028", "::error::", "##[group]",
