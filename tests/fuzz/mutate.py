@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from fuzz.json_values import looks_like_json
 from fuzz.structure import WRAPPERS, Form, fields_of, forms_of
 
 _EDGES = (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 1 << 31, (1 << 32) - 1, (1 << 63) - 1, -1)
@@ -28,6 +29,7 @@ _NESTED = (
     (b"(", b")"), (b"[", b"]"), (b"{", b"}"), (b'{"a":', b"}"), (b"{a=", b"}"), (b"- ", b""),
     (b"a.", b""), (b"not ", b""), (b"-", b""),
 )  # fmt: skip
+_NESTED_JSON = (_NESTED[1], _NESTED[3])
 _DEPTHS = (3, 100, 3000, 90_000)
 # What a key of TOML may be given in place of its value.
 _VALUES = (
@@ -137,7 +139,8 @@ def _inside(data: bytes, material: Material, dice: random.Random, depth: int) ->
 
 def _nested(data: bytes, dice: random.Random) -> bytes:
     """In brackets in brackets, as deep as no reader goes."""
-    (opening, closing), depth = dice.choice(_NESTED), dice.choice(_DEPTHS)
+    pairs = _NESTED_JSON if looks_like_json(data) else _NESTED
+    (opening, closing), depth = dice.choice(pairs), dice.choice(_DEPTHS)
     return opening * depth + data + closing * depth
 
 
