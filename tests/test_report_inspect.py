@@ -113,7 +113,7 @@ def test_the_first_line_names_the_driver_that_require_names(path: str) -> None:
     file = str(FOLDER / path)
     first_line = table(ltocompat.inspect(file)).splitlines()[1]
     (asked,) = ltocompat.require(file)
-    named = re.findall(r"[0-9]+(?:\.[0-9]+)+", first_line.partition("needs driver")[2])
+    named = re.findall(r"[0-9]+(?:\.[0-9]+)+", first_line.partition("need driver")[2])
     floors = [asked.driver_sass, asked.driver_ptx]
     assert set(named) <= {str(floor) for floor in floors}
     assert bool(named) is any(floors)
@@ -126,7 +126,19 @@ def test_the_first_line_names_makers_and_architectures() -> None:
     file = str(FOLDER / "fatbin" / "nvfatbin-13.5-mixed-makers.fatbin")
     assert table(ltocompat.inspect(file)).splitlines()[1] == (
         "made by CUDA 11.8, 12.4, 13.0 · runs on sm_80, 90, 100; PTX for compute_90 · "
-        "needs driver >= 580.65.06"
+        "kernels need driver >= 580.65.06"
+    )
+    counted = table(ltocompat.inspect(file, kernels=True)).splitlines()[1]
+    assert counted.endswith(" · needs driver >= 580.65.06")
+
+
+def test_the_first_line_asks_no_driver_for_code_without_kernels() -> None:
+    """As cuda-cccl 1.2.1 has it: 52 images for sm_75, and none of them has a kernel."""
+    file = str(FOLDER / "cubin" / "nvcc-13.0-sm_80-without-kernels.cubin")
+    line = table(ltocompat.inspect(file, kernels=True)).splitlines()[1]
+    assert line == "made by CUDA 13.0 · SASS for sm_80 · no kernels"
+    assert (
+        table(ltocompat.inspect(file)).splitlines()[1].endswith("kernels need driver >= 580.65.06")
     )
 
 

@@ -407,7 +407,7 @@ def test_inspect_names_the_driver_that_require_names(  # noqa: PLR0917 - fixture
     path = wheel(tmp_path, members)
     line = written("table", REPORT, ltocompat.inspect(path)).splitlines()[1]
     (asked,) = ltocompat.require(path)
-    named = re.findall(r"[0-9]+(?:\.[0-9]+)+", line.partition("needs driver")[2])
+    named = re.findall(r"[0-9]+(?:\.[0-9]+)+", line.partition("need driver")[2])
     floors = [floor for floor in (asked.driver_sass, asked.driver_ptx) if floor]
     assert named == [str(f) for n, f in enumerate(floors) if n == 0 or f > floors[0]]
     variants = len(asked.variants)

@@ -30,6 +30,7 @@ from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.reading import package_of
 from ltocompat.rules.engine.collect_requirements import required
+from ltocompat.rules.services import promised
 from ltocompat.targets.text_file import OWN
 
 _Known = tuple[ArtifactSummary, Required]
@@ -250,7 +251,11 @@ def _first_target(found: Sequence[_Known]) -> DraftTarget:
     if not needs:
         return DraftTarget(newest, system=system, no_code=True)
     served = [
-        {f"sm_{service.number}" for service in need.services if _served(service.how, service.name)}
+        {
+            f"sm_{service.number}"
+            for service in promised(need.services)
+            if _served(service.how, service.name)
+        }
         for need in needs
     ]
     return DraftTarget(

@@ -127,6 +127,7 @@ class Service(Struct, frozen=True):
             is known.
         routes: the floors of each line that ``check`` has for it; those above are the first's that
             serves.
+        hardly: few modules serve it, beside those that serve another GPU, as ``check`` says there.
     """
 
     number: int
@@ -140,6 +141,7 @@ class Service(Struct, frozen=True):
     beyond: bool = False
     nvjitlink: Release | None = None
     routes: tuple[RouteFloor, ...] = ()
+    hardly: bool = False
 
     def to_row(self) -> Row:
         """A row of a table; its columns are named as the attributes, without ``routes``."""
@@ -154,6 +156,7 @@ class Service(Struct, frozen=True):
             "driver": text_or_none(self.driver),
             "beyond": self.beyond,
             "nvjitlink": text_or_none(self.nvjitlink),
+            "hardly": self.hardly,
         }
 
 

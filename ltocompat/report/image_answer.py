@@ -27,6 +27,7 @@ class ImageAnswer:
         self._inside: tuple[str, ...] = ()
         self._signatures: set[ModuleSignature] = set()
         self._path = ""
+        self._kernels: set[bool | None] = set()  # whether code has any; None: not counted
 
     def add(self, module: Module) -> None:
         """Take note of one module."""
@@ -39,7 +40,7 @@ class ImageAnswer:
             self._inner = set()
             self._inside = module.place.members
         signature = module_signature(module)
-        if signature in self._inner:  # so are its architectures and makers
+        if signature in self._inner:  # so are its architectures, makers and whether it has kernels
             return
         if len(self._signatures) <= _MOST_SIGNATURES:
             self._inner.add(signature)
@@ -53,6 +54,10 @@ class ImageAnswer:
         self._summary.add_host(host)
 
     def _add_image(self, image: Image) -> None:
+        if image.kind not in (ImageKind.SASS, ImageKind.PTX):
+            self._kernels.add(True)  # it may have some, and never shows them
+        else:
+            self._kernels.add(None if image.kernels is None else bool(image.kernels))
         if image.arch is not None:
             self._archs.setdefault(image.kind, Few(_MOST_ARCHS)).add(image.arch)
         for maker in image.made_by:
@@ -65,7 +70,7 @@ class ImageAnswer:
             self._makers.add(str(maker))
 
     def text(self) -> str:
-        """``made by CUDA 12.4, 13.0 · runs on sm_80, 90 · needs driver >= 580.65.06``."""
+        """``made by CUDA 12.4, 13.0 · runs on sm_80, 90 · kernels need driver >= 580.65.06``."""
         return " · ".join(filter(None, (self._made_by(), self._runs_on(), self._needs())))
 
     def _made_by(self) -> str:
@@ -83,14 +88,19 @@ class ImageAnswer:
             for kind in (ImageKind.SASS, ImageKind.PTX, ImageKind.LTOIR)
         )
         if sass:
-            yield f"runs on {sass}"
+            yield f"SASS for {sass}" if self._kernels == {False} else f"runs on {sass}"
         if ptx:
             yield f"PTX for {ptx}"
         if ltoir:
             yield f"LTO-IR for {ltoir}"
 
     def _needs(self) -> str:
-        """The least drivers, as ``require`` tells them; empty where nothing asks for one."""
+        """The least drivers, as ``require`` tells them; empty where nothing asks for one.
+
+        ``require`` counts kernels; where that was not done, none may be in it, or none in its PTX.
+        """
+        if self._kernels == {False}:
+            return "no kernels"
         if not 0 < len(self._signatures) <= _MOST_SIGNATURES:
             return ""
         # Imported here: rules are loaded when there is something to say.
@@ -106,11 +116,12 @@ class ImageAnswer:
         variants = sum(variant.whole for variant in summary.variants)
         notes = (
             f"the least of {variants} variants" if variants else "",
-            f"for its PTX {of_ptx}" if higher else "",
+            f"{'in' if None in self._kernels else 'for its'} PTX {of_ptx}" if higher else "",
         )
         more = "; ".join(filter(None, notes))
         least = of_ptx if sass is None else f">= {sass}"
-        return f"needs driver {least}" + (f" ({more})" if more else "")
+        words = "kernels need driver" if None in self._kernels else "needs driver"
+        return f"{words} {least}" + (f" ({more})" if more else "")
 
 
 def _one_of(releases: tuple[Release, ...]) -> str:

@@ -42,7 +42,7 @@ def served_range(services: Iterable[Service]) -> tuple[int, int | None] | None:
     for service in services:
         if is_tegra(service):
             continue
-        if is_served(service):
+        if is_served(service) and not service.hardly:
             first = service.number if first is None else first
         elif first is not None:
             return first, service.number
@@ -57,6 +57,11 @@ def is_tegra(service: Service) -> bool:
 def is_served(service: Service) -> bool:
     """Whether a known driver brings code onto the GPU."""
     return service.how != "none" and (service.name == NEXT or not service.beyond)
+
+
+def promised(services: Iterable[Service]) -> list[Service]:
+    """Those that a package can promise: few modules for a GPU are no support of it."""
+    return [service for service in services if not service.hardly]
 
 
 def capability(number: int) -> str:

@@ -11,9 +11,9 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import Required
-from ltocompat.model.verdict import Verdict
+from ltocompat.model.verdict import Level, Verdict
 from ltocompat.packages.values import Package
-from ltocompat.rules.emitted import ARCH_MISSING, DRIVER_ROSE, GPU_NOT_SERVED
+from ltocompat.rules.emitted import ARCH_MISSING, DRIVER_ROSE, GPU_NOT_SERVED, SLIVER_SERVED
 from ltocompat.rules.rule import Problem
 
 _KINDS = {
@@ -97,6 +97,20 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
         for gpu in policy.require_gpus
         if gpu.arch.number not in services or services[gpu.arch.number].how == "none"
     ]
+    hardly = [
+        gpu.name
+        for gpu in policy.require_gpus
+        if gpu not in missing and services[gpu.arch.number].hardly
+    ]
+    if hardly:
+        yield Problem(
+            SLIVER_SERVED,
+            Verdict.OK,
+            f"{', '.join(hardly)} must be served, and few of the modules are for it",
+            "compile the other modules for it, too, or take it out of require-gpus",
+            f"require-gpus in {policy.source}",
+            level=Level.WARNING,
+        )
     if not missing:
         return
     served = [f"sm_{service.number}" for service in required.services if service.how != "none"]

@@ -70,6 +70,9 @@ class Service(Record):
         tuple[RouteFloor, ...],
         described("The floors by each route; driver, beyond and nvjitlink are the first's."),
     ]
+    hardly: Annotated[
+        bool, described("Few modules serve it, beside those that serve another one (IMG-04).")
+    ] = False
 
 
 class Requirement(Record):

@@ -19,6 +19,7 @@ from ltocompat.report.document import (
     tone_of,
 )
 from ltocompat.report.text import span
+from ltocompat.rules.emitted import SLIVER_SERVED
 
 WORDS = {
     Verdict.OK: "ok",
@@ -54,6 +55,8 @@ def blocks(records: Iterable[Matrix | Failure], options: Options) -> Iterator[Bl
         yield from _tables(record, options.width)
         if names := _variants(record):
             yield Paragraph((f"of the variants {names} the one that fits best decides each cell",))
+        if hardly := _hardly_served(record):
+            yield Paragraph((f"few modules are for {hardly}, whatever the cells say (IMG-04)",))
     if used:
         words = (f"{WORDS[verdict]}: {MEANINGS[verdict]}" for verdict in Verdict if verdict in used)
         yield Paragraph(("; ".join(words),))
@@ -65,6 +68,16 @@ def _variants(matrix: Matrix) -> str:
     """The names of the variants; empty where there is no choice."""
     every = (each.name for row in matrix.cells for result in row for each in result.variants)
     return ", ".join(dict.fromkeys(every))
+
+
+def _hardly_served(matrix: Matrix) -> str:
+    """``sm_52 to 75``: the architectures that hardly anything is for; empty for none."""
+    found = [
+        any(finding.rule == SLIVER_SERVED for row in matrix.cells for finding in row[n].findings)
+        for n in range(len(matrix.columns))
+    ]
+    alike = runs(len(found), lambda number, other: found[number] == found[other])
+    return ", ".join(span(matrix.columns[run.start : run.stop]) for run in alike if found[run.start])
 
 
 def subject(matrix: Matrix) -> str:

@@ -129,6 +129,7 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
         )
     if required.services:
         yield _gpu_table(required.services, why=options.why)
+    yield from _hardly(required.services)
     if options.why:
         yield Table((Column("needs"), Column("at least", width=24)), tuple(_floors(required)))
         if required.asked:
@@ -150,7 +151,7 @@ def _runs_with(required: Required) -> str:
     known = [service for service in required.services if service.name != NEXT]
     alike: dict[str, list[Service]] = {}
     for service in known:
-        if service.how != "none":
+        if service.how != "none" and not service.hardly:
             alike.setdefault(_driver_of(service), []).append(service)
     if not alike:
         return "It serves no GPU that is known" + _links(required)
@@ -166,6 +167,27 @@ def _runs_with(required: Required) -> str:
     runs = "Runs" if sure or most == _BEYOND else "May run"
     text = f"{runs} with {_worded(most)} on {archs_range(alike[most], known)}{except_}"
     return text + _links(required)
+
+
+def _hardly(services: Sequence[Service]) -> Iterator[Paragraph]:
+    """``few modules are for sm_52-75, and 241 for sm_100: probably not built for sm_52-75``."""
+    known = [service for service in services if service.name != NEXT]
+    hardly = [service for service in known if service.hardly]
+    if not hardly:
+        return
+    most = max(known, key=_modules_of)
+    archs = archs_range(hardly, known)
+    few = _between([_modules_of(service) for service in hardly])
+    text = (
+        f"{few} of the modules {'is' if few == '1' else 'are'} for {archs}, and "
+        f"{_modules_of(most):,} for sm_{most.number}: "
+        f"it was probably not built for {archs} (IMG-04)"
+    )
+    yield Paragraph((text,))
+
+
+def _modules_of(service: Service) -> int:
+    return service.sass + service.ptx + service.link
 
 
 _BEYOND = "no known driver"
@@ -264,7 +286,7 @@ def _gpu_table(services: Sequence[Service], *, why: bool) -> Table:
     for service in services:
         for route in service.routes:
             if route.coverage.served:
-                way = _way(route, why=why)
+                way = _way(route, why=why, hardly=service.hardly)
                 alike.setdefault(way, []).append((service, route.coverage))
     known = [service for service in services if service.name != NEXT]
     rows = [
@@ -317,13 +339,15 @@ def _between(numbers: Sequence[int]) -> str:
     return f"{low:,}" if low == high else f"{low:,}-{high:,}"
 
 
-def _way(floor: RouteFloor, *, why: bool) -> _Way:
+def _way(floor: RouteFloor, *, why: bool, hardly: bool) -> _Way:
     """By what, from which versions on, and which rules say so."""
     counts = floor.coverage
     ways = (("SASS", counts.sass), ("PTX", counts.ptx), ("link", counts.link))
     by = ", ".join(way for way, number in ways if number)
     if floor.doubts and not floor.beyond:
         by += f" ({floor.verdict}: {', '.join(floor.doubts)})"
+    if hardly:
+        by += ", few modules"
     return _Way(
         by,
         "none known" if floor.beyond else _span(floor.driver, floor.last_driver),

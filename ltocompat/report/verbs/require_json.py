@@ -90,6 +90,7 @@ def _service(service: Service) -> v1.Service:
         beyond=service.beyond,
         nvjitlink=text_or_none(service.nvjitlink),
         routes=tuple(map(_route, service.routes)),
+        hardly=service.hardly,
     )
 
 

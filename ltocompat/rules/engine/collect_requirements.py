@@ -24,6 +24,7 @@ from ltocompat.model.target import Gpu
 from ltocompat.model.trial_answer import narrowed
 from ltocompat.model.verdict import Finding, Route, Verdict
 from ltocompat.rules.catalogue import requirements_of, requirements_of_host
+from ltocompat.rules.emitted import SLIVER_SERVED
 from ltocompat.rules.engine.driver_floors import (
     DriverFloors,
     archs_in_use,
@@ -297,6 +298,9 @@ def _service(row: _Row, floor: LinkerFloor | None, summary: ArtifactSummary) -> 
         beyond=first.beyond,
         nvjitlink=next((route.nvjitlink for route in routes if route.nvjitlink), None),
         routes=routes,
+        hardly=any(
+            finding.rule == SLIVER_SERVED for line in row.lines for finding in line.result.findings
+        ),
     )
 
 

@@ -28,11 +28,11 @@ from ltocompat.rules.emitted import (
     TARGET_LEAVES_OPEN,
 )
 from ltocompat.rules.engine.group_verdict import GroupVerdict
+from ltocompat.rules.engine.hardly_served import note_of_hardly_served
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE
 from ltocompat.rules.engine.without_kernels import (
     has_empty_kernels,
     misses_all,
-    note_of_sliver,
     notes_of_empty,
 )
 from ltocompat.rules.rule import Problem
@@ -48,7 +48,8 @@ def findings_of_whole(
         yield _nothing_serves(summary, judged, gpu)
     yield from _lacking(judged, target, gpu, one_link=summary.one_link)
     yield from notes_of_empty(judged, gpu)
-    yield from note_of_sliver(judged, gpu)
+    if not summary.one_link:  # whose inputs are told one by one
+        yield from note_of_hardly_served(judged, gpu)
 
 
 def missing_anywhere(summary: ArtifactSummary) -> Iterator[Problem]:

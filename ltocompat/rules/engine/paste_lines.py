@@ -17,6 +17,7 @@ from ltocompat.rules.services import (
     is_tegra,
     least_cuda,
     least_driver,
+    promised,
     served_range,
 )
 
@@ -39,7 +40,7 @@ def paste_lines(
         services: how it serves each GPU.
     """
     yield from _linker_lines(linker, services)
-    yield from _driver_lines(sass, services)
+    yield from _driver_lines(sass, promised(services))
     yield from _gpu_lines(services)
     yield from _variant_lines(summary, sass, services)
 
@@ -97,10 +98,10 @@ def _variant_lines(
     summary: ArtifactSummary, sass: DriverVersion | None, services: Sequence[Service]
 ) -> Iterator[PasteLine]:
     """Variant properties of wheels (PEP 825), as NVIDIA's provider knows them."""
-    cuda = least_cuda(sass, services)
+    cuda = least_cuda(sass, promised(services))
     if cuda is not None:
         yield PasteLine("variant", f"nvidia :: cuda_version_lower_bound :: {cuda}")
-    served = {service.number for service in services if is_served(service)}
+    served = {service.number for service in promised(services) if is_served(service)}
     for kind, word in _VARIANT_KINDS:
         found = artifact_code.archs(summary.groups, kind)
         for number in sorted({arch.number for arch in found if _is_whole(arch, services)}):

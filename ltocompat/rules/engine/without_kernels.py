@@ -8,10 +8,9 @@ from msgspec.structs import replace
 
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Finding, Verdict
-from ltocompat.rules.emitted import NO_KERNELS, SLIVER_SERVED
+from ltocompat.rules.emitted import NO_KERNELS
 from ltocompat.rules.engine.group_verdict import GroupVerdict, note
 
-_SLIVER = 1000  # of so many modules, one is hardly any
 _EVIDENCE = "symbols of the cubin, .entry directives of the PTX"
 
 
@@ -73,18 +72,6 @@ def notes_of_empty(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[
             yield _note(
                 f"{what}, and not to be loaded by itself: {reason.message}", [group_verdict]
             )
-
-
-def note_of_sliver(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
-    """A note where hardly any of the kernels are for the GPU."""
-    counted = [each for each in judged if not each.module_verdict.without_kernels]
-    every = sum(each.group.count for each in counted)
-    serving = [each for each in counted if each.for_gpu]
-    served = sum(each.group.count for each in serving)
-    if gpu is not None and served and served * _SLIVER <= every:
-        text = f"{served:,} of {every:,} modules with kernels serve{'s' * (served == 1)} {gpu.arch}"
-        example = serving[0].group.example
-        yield note(SLIVER_SERVED, text, served, example, "architectures in entry headers")
 
 
 def has_empty_kernels(group_verdict: GroupVerdict) -> bool:

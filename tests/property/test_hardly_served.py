@@ -1,0 +1,128 @@
+"""A GPU that a tenth as many modules are for as for another one is told, and no other (IMG-04).
+
+The modules are drawn so that how many are for a GPU is known without asking: SASS of an ``a``
+target runs on that GPU alone (PTX ISA, ``.target``).
+"""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from report_values import written
+from rules import image
+
+from ltocompat.commands.matrix import linker_targets, matrices
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
+from ltocompat.model.image import ImageKind
+from ltocompat.model.place import Place
+from ltocompat.model.signature import ModuleSignature
+from ltocompat.model.verdict import Level, Result, Verdict
+from ltocompat.report.verbs import matrix as matrix_report
+from ltocompat.report.verbs import require as require_report
+from ltocompat.rules.engine.collect_requirements import required
+from ltocompat.rules.engine.judge_artifact import results
+from ltocompat.targets import parse
+
+ARCHS = (90, 100, 103, 120, 121)
+COUNTS = st.dictionaries(
+    st.sampled_from(ARCHS), st.one_of(st.integers(1, 12), st.integers(30, 400)), min_size=1
+)
+
+
+def library(counts: dict[int, int], *, without_kernels: int = 0) -> ArtifactSummary:
+    """A library with so many modules for each GPU, and some functions that nobody launches."""
+    groups = [
+        ModuleGroup(
+            ModuleSignature(
+                (image(ImageKind.SASS, f"sm_{arch}a", "13.0", has_kernels=True),), registered=True
+            ),
+            {},
+            count,
+            Place("libx.so"),
+        )
+        for arch, count in counts.items()
+    ]
+    if without_kernels:
+        empty = image(ImageKind.SASS, "sm_90a", "13.0", has_kernels=False)
+        groups.append(
+            ModuleGroup(ModuleSignature((empty,), registered=True), {}, without_kernels, Place("x"))
+        )
+    return ArtifactSummary("libx.so", groups)
+
+
+def on(summary: ArtifactSummary, *archs: int) -> list[Result]:
+    (target,) = parse([f"driver=580,gpu={'+'.join(f'sm_{arch}' for arch in archs)}"])
+    return list(results(summary, target))
+
+
+def told(result: Result) -> bool:
+    return any(finding.rule == "IMG-04" for finding in result.findings)
+
+
+@given(COUNTS, st.sampled_from([0, 1, 5000]))
+def test_it_is_told_where_a_tenth_or_less_is_for_a_gpu(
+    counts: dict[int, int], without_kernels: int
+) -> None:
+    """Whatever else is in the target, and whatever has no kernels; and it changes no verdict."""
+    summary = library(counts, without_kernels=without_kernels)
+    every = {result.gpu.arch.number: result for result in on(summary, *counts) if result.gpu}
+    for arch, count in counts.items():
+        (alone,) = on(summary, arch)
+        hardly = count * 10 <= max(counts.values())
+        assert told(alone) is told(every[arch]) is hardly, (counts, arch)
+        assert alone.verdict is Verdict.OK
+        found = [finding for finding in alone.findings if finding.rule == "IMG-04"]
+        assert all(finding.level is Level.WARNING for finding in found)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.sampled_from(ARCHS), min_size=1, unique=True), st.integers(1, 2000))
+def test_a_library_that_is_split_by_architecture_has_none(archs: list[int], count: int) -> None:
+    """As libcublasLt and cuDNN are: each GPU is served by a part, however small."""
+    summary = library(dict.fromkeys(archs, count))
+    assert not any(map(told, on(summary, *archs)))
+    assert not any(service.hardly for service in required(summary).services)
+
+
+@settings(max_examples=15)
+@given(COUNTS)
+def test_require_and_matrix_name_the_gpus_that_check_does(counts: dict[int, int]) -> None:
+    summary = library(counts)
+    hardly = {arch for arch in counts if told(on(summary, arch)[0])}
+    needs = required(summary)
+    assert {service.number for service in needs.services if service.hardly} == hardly
+    text = written("table", require_report.REPORT, [needs])
+    assert ("(IMG-04)" in text) is bool(hardly)
+    runs_on = text.splitlines()[1]
+    assert not any(re.search(rf"\b{arch}\b", runs_on) for arch in hardly)
+    promised = {
+        int(line.text.split(" :: ")[2].partition("_")[0])
+        for line in needs.lines
+        if " :: sm_arch :: " in line.text
+    }
+    assert not promised & hardly
+    grids = list(matrices(summary, linker_targets()))
+    text = written("table", matrix_report.REPORT, grids)
+    assert ("(IMG-04)" in text) is bool(hardly)
+
+
+def test_ptx_without_arch_in_one_file_is_no_support_of_older_gpus() -> None:
+    """cuSPARSELt 0.8.1: nvcc's default PTX in one module serves all GPUs that it isn't for."""
+    forgotten = image(ImageKind.PTX, "compute_52", isa="8.8", has_kernels=True)
+    summary = library({90: 100, 100: 241})
+    one_file = replace(
+        summary.groups[0], signature=ModuleSignature((forgotten,), registered=True), count=1
+    )
+    summary.groups.append(one_file)
+    (pascal,) = on(summary, 61)
+    assert pascal.verdict is Verdict.JIT
+    (finding,) = [finding for finding in pascal.findings if finding.rule == "IMG-04"]
+    assert finding.message == (
+        "1 module with kernels is for sm_61, and 242 are for sm_100: "
+        "it was probably not built for sm_61"
+    )
+    (line,) = [line for line in required(summary).lines if line.text.startswith("__cuda_arch")]
+    assert line.text.startswith("__cuda_arch >=9.0")
