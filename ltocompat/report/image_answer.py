@@ -54,10 +54,7 @@ class ImageAnswer:
         self._summary.add_host(host)
 
     def _add_image(self, image: Image) -> None:
-        if image.kind not in (ImageKind.SASS, ImageKind.PTX):
-            self._kernels.add(True)  # it may have some, and never shows them
-        else:
-            self._kernels.add(None if image.kernels is None else bool(image.kernels))
+        self._kernels.add(_has_kernels(image))
         if image.arch is not None:
             self._archs.setdefault(image.kind, Few(_MOST_ARCHS)).add(image.arch)
         for maker in image.made_by:
@@ -122,6 +119,13 @@ class ImageAnswer:
         least = of_ptx if sass is None else f">= {sass}"
         words = "kernels need driver" if None in self._kernels else "needs driver"
         return f"{words} {least}" + (f" ({more})" if more else "")
+
+
+def _has_kernels(image: Image) -> bool | None:
+    """Whether it may have kernels; None where they were not counted."""
+    if image.kind not in (ImageKind.SASS, ImageKind.PTX):
+        return True  # it never shows them
+    return None if image.kernels is None else bool(image.kernels)
 
 
 def _one_of(releases: tuple[Release, ...]) -> str:
