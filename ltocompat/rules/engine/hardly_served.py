@@ -36,7 +36,7 @@ class _Part(Struct, frozen=True):
 
 
 def note_of_hardly_served(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
-    """That a tenth of the modules that are for another GPU, or less, are for this one.
+    """A note where a tenth of the modules that are for another GPU, or less, are for this one.
 
     Which modules have kernels is known of those that are for this GPU and of those that are not;
     which image of another GPU has them is not read for its sake.
