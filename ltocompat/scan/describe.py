@@ -389,6 +389,11 @@ def _shared_cubin_facts(generation: int, virtual: int | None) -> CubinFacts:
     return CubinFacts(generation, SmArch(virtual, "", ArchForm.VIRTUAL) if virtual else None)
 
 
+_SEVERAL_TEXTS = (
+    "it is several PTX texts behind each other, and no compiler takes a second .version"
+)
+
+
 def _ptx(stored: StoredImage, detail: Detail) -> _Facts:
     prefix = stored.payload.prefix()
     prefix.grow(ptx.HEAD_SIZE)
@@ -407,6 +412,10 @@ def _ptx(stored: StoredImage, detail: Detail) -> _Facts:
         needs=_ptx_needs(text.isa),
         problems=_contradictions(stored, "PTX ISA", text.isa, text.arch),
     )
+    if stored.kind_number is None:  # it stands alone, and nobody but a user wrote it
+        prefix.grow(stored.payload.budget.limits.image_bytes)
+        if ptx.is_several(prefix.data, stored.payload.budget):
+            facts = replace(facts, problems=(*facts.problems, _SEVERAL_TEXTS))
     if not (detail.kernels or detail.any_kernel):
         return facts
     from ltocompat.scan.device_symbols import undefined_in_ptx  # late: most runs read no symbols

@@ -438,3 +438,29 @@ def test_what_no_linker_links_fails_without_one_and_all_else_is_left_open(
         elif result.coverage.link:
             assert result.not_judged[-1] == "link"
         assert not any("Tile IR" in finding.message for finding in result.findings)
+
+
+PTX_TEXTS = sorted((FOLDER / "ptx").glob("*-compute_80.ptx"))
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    st.lists(st.sampled_from(PTX_TEXTS), min_size=1, max_size=3),
+    st.sampled_from([b"\n", b"\n// .version 9.0\n", b"\n/*\n.version 9.0\n*/\n", b"\n\t "]),
+    st.sampled_from(["driver=615,gpu=h100", "nvjitlink=13.5,gpu=h100"]),
+)
+def test_several_ptx_texts_behind_each_other_are_never_ok(
+    paths: list[Path], between: bytes, target: str
+) -> None:
+    """As `cat` makes them: ptxas 13.0 says "Parsing error near '.version 9.0': syntax error"."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x.ptx")
+        path.write_bytes(b"".join(text.read_bytes().rstrip(b"\0") + between for text in paths))
+        found = list(ltocompat.check(path, [target]))
+    assert found
+    for result in found:
+        several = any("several PTX texts" in finding.message for finding in result.findings)
+        assert several is (len(paths) > 1)
+        assert result.verdict in (
+            (Verdict.UNKNOWN, Verdict.FAIL) if several else (Verdict.OK, Verdict.JIT)
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 
@@ -27,6 +28,7 @@ SPEED = 16 * MIB
 # Nothing is read twice: packages hold thousands of source files, which begin with comments, too.
 _BLANK = rb"(?>\s|//[^\n]*\n|/\*.*?\*/)*+"
 _VERSION = re.compile(rb"^\.version\s+(\d{1,9})\.(\d{1,9})", re.MULTILINE)
+_ANY_VERSION = re.compile(rb"^[^\S\n]*+\.version\s+\d", re.MULTILINE)
 _SNIFF = re.compile(_BLANK + rb"\.version\s+\d{1,9}\.\d{1,9}\s", re.DOTALL)
 _TARGET = re.compile(rb"^[^\S\n]*+\.target\s+([^\n;/]+)", re.MULTILINE)
 _ADDRESS_SIZE = re.compile(rb"^[^\S\n]*+\.address_size\s+(\S+)", re.MULTILINE)
@@ -118,6 +120,19 @@ def _parse(head: bytes) -> Ptx:
 def _arch(word: str) -> SmArch | None:
     match = re.fullmatch(r"sm_(\d{1,4})([af]?)", word)
     return SmArch(int(match[1]), match[2], ArchForm.VIRTUAL) if match else None
+
+
+def is_several(text: bytes, budget: Budget) -> bool:
+    """Whether it is more than one text, as `cat` puts them behind each other.
+
+    "No other .version directive is allowed anywhere else within the module" (PTX ISA);
+    ptxas, nvJitLink and the driver end in a syntax error there.
+    """
+    if text.find(b".version", text.find(b".version") + 1) < 0:
+        return False
+    budget.check_call(len(text), SPEED)
+    directives = budget.timed(_ANY_VERSION.finditer(without_comments(text, budget)))
+    return sum(1 for _ in itertools.islice(directives, 2)) > 1
 
 
 def kernels(text: bytes, budget: Budget) -> tuple[str, ...]:
