@@ -77,7 +77,8 @@ def _hardly_served(matrix: Matrix) -> str:
         for n in range(len(matrix.columns))
     ]
     alike = runs(len(found), lambda number, other: found[number] == found[other])
-    return ", ".join(span(matrix.columns[run.start : run.stop]) for run in alike if found[run.start])
+    hardly = (matrix.columns[run.start : run.stop] for run in alike if found[run.start])
+    return ", ".join(map(span, hardly))
 
 
 def subject(matrix: Matrix) -> str:
