@@ -325,4 +325,5 @@ def _alone(
         raise UsageError(f"{piece.place} names no architecture; add --arch, e.g. --arch sm_90")
     way = LTO if piece.ltoir else PLAIN
     options = _options(arch, way) + (extra if way == LTO else ())
-    return way, arch, Request((piece.trial,), options, complete=complete)
+    request = Request((piece.trial,), options, complete=complete, file=piece.place.path)
+    return way, arch, request

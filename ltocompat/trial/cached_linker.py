@@ -4,7 +4,9 @@ Answers are kept for the next run. A question is told by the SHA-256 of the byte
 the exact version of the linker and the processor that it runs on, the options (the architecture is
 one) and whether it was linked or only added; where the bytes lie makes no difference. Crashes and
 time-outs are no answers: they may come from the machine, and are asked again, and so is what was
-answered over 90 days ago.
+answered over 90 days ago. What was only added answers for the same company again: inputs of one
+file share a process, in which one can forge the answers of the others, and no answer that a hostile
+file forged about another's code may be kept for that other.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from importlib import resources
 
@@ -56,6 +58,13 @@ class Question(Struct, frozen=True):
         for input_ in request.inputs:
             digest.update(b"%d " % input_.kind + hashlib.sha256(input_.data).digest())
         return cls(digest.digest(), request.inputs[0].name)
+
+    def among(self, company: Iterable[Question]) -> Question:
+        """The same question, asked together with these."""
+        digest = hashlib.sha256(self.digest)
+        for question in company:
+            digest.update(question.digest)
+        return Question(digest.digest(), self.name)
 
     @classmethod
     def about(cls, linker: Linker, what: str) -> Question:
@@ -116,7 +125,7 @@ class CachedLinker:
         Raises:
             TrialImpossible: the library can't be loaded.
         """
-        questions = [Question.of(self._linker, request) for request in requests]
+        questions = self._questions(requests)
         known = {question: self._known(question) for question in questions}
         new = [n for n, question in enumerate(questions) if known[question] is None]
         answers = self._started().run(requests[n] for n in new) if new else ()
@@ -126,6 +135,15 @@ class CachedLinker:
         }
         self._keep(table)
         return [known[question] or table[question] for question in questions]
+
+    def _questions(self, requests: Sequence[Request]) -> list[Question]:
+        alone = [Question.of(self._linker, request) for request in requests]
+        added = [q for q, request in zip(alone, requests, strict=True) if not request.complete]
+        company = Question(b"", "").among(added)
+        return [
+            question if request.complete else question.among([company])
+            for question, request in zip(alone, requests, strict=True)
+        ]
 
     @functools.cached_property
     def compiles_relocatable(self) -> bool:

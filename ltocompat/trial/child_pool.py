@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import select
 import signal
 import sys
@@ -26,11 +27,13 @@ if TYPE_CHECKING:
 RequestT = TypeVar("RequestT")
 AnswerT = TypeVar("AnswerT")
 
-# Requests that only add inputs take some 0.1 ms each, so that they travel together.
-_BATCH_REQUESTS = 32
+# Requests that only add inputs take some 0.3 ms each, a fork some 4 ms: they share one.
+_BATCH_REQUESTS = 128
 _BATCH_BYTES = 4 * MIB
+# One batch is worked at, and one may wait.
+_BATCHES_AT_ONCE = 2
 # How far ahead of the first open request others are taken up, for each worker.
-_AHEAD_REQUESTS = 8 * _BATCH_REQUESTS
+_AHEAD_REQUESTS = 4 * _BATCH_REQUESTS
 _AHEAD_BYTES = 64 * MIB
 
 
@@ -93,9 +96,19 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         return second
 
     def slow(self, request: RequestT) -> bool:
-        """Whether it is sent alone; others travel together."""
+        """Whether a process that served others is first to answer; else each has a fork."""
         del request
         return True
+
+    def company(self, request: RequestT) -> str | None:
+        """Requests that are not slow share forks with those of the same company; None: alone."""
+        del request
+        return None
+
+    def sure(self, answer: AnswerT) -> bool:
+        """Whether a failure can be confirmed in company, since that makes no difference to it."""
+        del answer
+        return False
 
     def spoils(self, answer: AnswerT) -> bool:
         """Whether a process that came to this answer can't serve another request."""
@@ -142,8 +155,9 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
     def run(self, requests: Iterable[RequestT]) -> Iterator[AnswerT]:
         """The answers to requests, in their order; requests are taken up some way ahead.
 
-        A failure is asked again in a process that never served a request, and told once both have
-        spoken. A library that crashes or hangs is an answer.
+        A failure is asked again in a process that never served a request (but for those of its
+        company, where that is sure to make no difference), and told once both have spoken. A
+        library that crashes or hangs is an answer.
 
         Raises:
             UsageError: it was not started, or another run of it is not at its end.
@@ -167,7 +181,8 @@ class _Task(Struct, Generic[RequestT, AnswerT]):
     Attributes:
         request: the request.
         message: the same as a child reads it.
-        slow: it is sent alone.
+        slow: a process that served others is first to answer.
+        company: with whom it may share a fork.
         size: bytes of its pieces.
         first: a failure that is to be confirmed.
         answer: once there is one.
@@ -176,19 +191,20 @@ class _Task(Struct, Generic[RequestT, AnswerT]):
     request: RequestT
     message: Message
     slow: bool
+    company: str | None
     size: int
     first: AnswerT | None = None
     answer: AnswerT | None = None
 
 
 class _Slot(Generic[RequestT, AnswerT]):
-    """A child for requests and a fresh one for confirmations, of which one works at a time."""
+    """A child that serves slow requests and one that forks for others; one works at a time."""
 
     def __init__(self, start: Callable[..., Process]) -> None:
         self._start = start
         self._children: dict[bool, Process] = {}
         self._fresh = False
-        self.sent: deque[_Task[RequestT, AnswerT]] = deque()
+        self.sent: deque[list[_Task[RequestT, AnswerT]]] = deque()
         self.returned: list[_Task[RequestT, AnswerT]] = []
         """What a child that ended had not come to."""
 
@@ -204,37 +220,48 @@ class _Slot(Generic[RequestT, AnswerT]):
         return self._children[self._fresh]
 
     def takes(self, task: _Task[RequestT, AnswerT]) -> bool:
-        """Whether it can be given this task now: one batch is worked at, and one may wait."""
+        """Whether it can be given this task now."""
         if not self.sent:
             return True
-        same_child = (task.first is not None) == self._fresh
-        slow = task.slow or self.sent[0].slow
-        return same_child and not slow and len(self.sent) <= _BATCH_REQUESTS
+        slow = task.slow or self.sent[0][0].slow
+        return not slow and len(self.sent) < _BATCHES_AT_ONCE
 
     def give(self, tasks: list[_Task[RequestT, AnswerT]]) -> None:
-        """Send tasks of one sort."""
-        self._fresh = tasks[0].first is not None
+        """Send tasks of one batch."""
+        self._fresh = tasks[0].first is not None or not tasks[0].slow
         child = self.child(fresh=self._fresh)
         child.send([task.message for task in tasks], idle=not self.sent)
-        self.sent.extend(tasks)
+        self.sent.append(tasks)
 
     def hear(self) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
         """Tasks that were reported; of a child that ended, the one that it was at."""
         child = self.current
         frames, alive = child.read()
-        for replies, body in frames:
-            if not isinstance(replies, list) or len(replies) > len(self.sent):
+        for header, body in frames:
+            if not isinstance(header, dict) or not self.sent:
                 alive = False
                 break
-            child.heard += len(replies)
-            position = 0
-            for reply in replies:
-                size = int(reply.get("output", 0))
-                output = bytes(body[position : position + size])
-                position += size
-                yield self.sent.popleft(), Report(reply, output)
+            tasks = self.sent.popleft()
+            if self._fresh:
+                yield from self._served_by_a_fork(tasks, header, body)
+            else:
+                yield tasks[0], Report(header, bytes(body))
         if not alive and self.sent:
             yield self._ended(child)
+
+    def _served_by_a_fork(
+        self,
+        tasks: list[_Task[RequestT, AnswerT]],
+        ended: Mapping[str, Any],
+        replies: memoryview,
+    ) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
+        """What a fork replied; without a reply to all, it ended at the first that it owes."""
+        reports = list(itertools.islice(protocol.reports(replies), len(tasks)))
+        yield from zip(tasks, reports, strict=False)
+        open_tasks = tasks[len(reports) :]
+        if open_tasks:
+            self.returned.extend(open_tasks[1:])
+            yield open_tasks[0], Report(ended)
 
     def hurry(self) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
         """End a child that is stuck, and report its task as out of time."""
@@ -248,12 +275,11 @@ class _Slot(Generic[RequestT, AnswerT]):
         """The report on the task that a child ended with."""
         exit_status = child.end()
         del self._children[self._fresh]
-        # Replies of a batch come together, so that tasks before the guilty one may be open too.
+        # A fork's replies come together, so that tasks before the guilty one may be open too.
         notes = child.notes
-        number = max(0, min(notes[protocol.NOTE_REQUEST] - child.heard, len(self.sent) - 1))
-        task = self.sent[number]
-        del self.sent[number]
-        self.returned.extend(self.sent)
+        batch, *waiting = self.sent
+        task = batch.pop(min(notes[protocol.NOTE_REQUEST], len(batch) - 1))
+        self.returned.extend(itertools.chain(batch, *waiting))
         self.sent.clear()
         reply = {
             "died": exit_status if status is None else status,
@@ -312,7 +338,8 @@ class _Run(Generic[RequestT, AnswerT]):
                 return
             message = self._pool.encode(request)
             size = sum(map(len, message.pieces))
-            task: _Task[RequestT, AnswerT] = _Task(request, message, self._pool.slow(request), size)
+            slow, company = self._pool.slow(request), self._pool.company(request)
+            task: _Task[RequestT, AnswerT] = _Task(request, message, slow, company, size)
             self._open_bytes += size
             self._open.append(task)
             self._queue.append(task)
@@ -360,6 +387,7 @@ class _Run(Generic[RequestT, AnswerT]):
             task.answer = pool.confirm(task.first, answer)
         elif pool.failed(answer):
             task.first = answer
+            task.company = task.company if pool.sure(answer) else None
             self._suspects.append(task)
         else:
             task.answer = answer
@@ -380,12 +408,16 @@ def how_it_ended(status: int) -> tuple[bool, str | None, int | None]:
 
 
 def _batch(queue: deque[_Task[RequestT, AnswerT]]) -> list[_Task[RequestT, AnswerT]]:
-    """Tasks to send together: one that is slow, or some that are not."""
-    tasks = [queue.popleft()]
-    size = tasks[0].size
-    while queue and len(tasks) < _BATCH_REQUESTS and not tasks[0].slow:
+    """Tasks to send together: one that is slow or has no company, or some of one company.
+
+    What is confirmed goes in reverse, so that it has not the same tasks before it.
+    """
+    first = queue.popleft()
+    tasks = [first]
+    size = first.size
+    while queue and len(tasks) < _BATCH_REQUESTS and not first.slow and first.company is not None:
         size += queue[0].size
-        if queue[0].slow or size > _BATCH_BYTES:
+        if queue[0].slow or queue[0].company != first.company or size > _BATCH_BYTES:
             break
         tasks.append(queue.popleft())
-    return tasks
+    return tasks if first.first is None else tasks[::-1]

@@ -50,6 +50,8 @@ class _Text(Struct, frozen=True):
     sentence: str
 
 
+TOO_NEW = "ltoir too new"
+
 # The first that fits counts, so that a general text stands below the particular ones.
 _TEXTS = (
     _Text(
@@ -59,7 +61,7 @@ _TEXTS = (
     ),
     _Text(
         r"nvvmAddNVVMContainerToProgram",
-        "ltoir too new",
+        TOO_NEW,
         "the LTO-IR was made by a newer CUDA release than this {linker}",
     ),
     _Text(

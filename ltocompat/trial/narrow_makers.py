@@ -23,11 +23,10 @@ from ltocompat.model.image import Image, Maker, Module
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.targets.linkers import Linker
 from ltocompat.trial.link_pool import Pool
-from ltocompat.trial.logs import explain
+from ltocompat.trial.logs import TOO_NEW, explain
 from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, TrialInput
 
 Pair = tuple[StoredImage, Image]
-_REFUSED_FOR_AGE = "ltoir too new"
 
 
 class _Open(Struct):
@@ -135,7 +134,7 @@ def _request(stored: StoredImage, image: Image) -> Request | None:
         return None
     options = ("-lto", f"-arch=sm_{image.arch.number}{image.arch.suffix}")
     inputs = (TrialInput(str(stored.place), InputKind.FATBIN, data),)
-    return Request(inputs, options, complete=False)
+    return Request(inputs, options, complete=False, file=stored.place.path)
 
 
 def _release_before(release: Release) -> Release | None:
@@ -146,7 +145,7 @@ def _release_before(release: Release) -> Release | None:
 def _too_new(answer: Answer) -> bool:
     reason = explain(answer.log)
     refused = answer.outcome is LinkOutcome.REFUSED
-    return refused and reason is not None and reason.cause == _REFUSED_FOR_AGE
+    return refused and reason is not None and reason.cause == TOO_NEW
 
 
 def _narrowed(image: Image, release: Release, refused_by: Release | None) -> Image:

@@ -58,7 +58,6 @@ class Process:
     Attributes:
         ready: whether it has loaded the library.
         greeting: what it found out about the library, once it has loaded it.
-        heard: number of requests that it has replied to.
         notes: what the child is at, see ``protocol``.
         last_words: what was printed before it ended; empty while it lives.
     """
@@ -76,7 +75,6 @@ class Process:
         self._limits = limits
         self.ready = False
         self.greeting: dict[str, Any] = {}
-        self.heard = 0
         self.last_words = ""
         self._unsent: deque[memoryview] = deque()
         # Replies come with their output; a header and the logs fit in besides.
@@ -102,7 +100,6 @@ class Process:
         os.set_blocking(self.requests_fd, False)
         os.set_blocking(self.replies_fd, False)
         self._deadline = time.monotonic() + limits.start_seconds
-        self._last_noted = -1
 
     def _start(
         self, command: list[str], notes: int, environ: Mapping[str, str], *, fresh: bool
@@ -202,6 +199,7 @@ class Process:
                 for frame in self._reader.feed(data):
                     if self.ready:
                         frames.append(frame)
+                        self._renew_deadline()
                     else:
                         self._greet(frame[0])
         except BlockingIOError:
@@ -213,14 +211,11 @@ class Process:
         return frames, alive
 
     def _renew_deadline(self) -> None:
-        """Start the clock of the request that the child is at."""
+        """Start the clock of the frame that the child is at."""
         self._deadline = time.monotonic() + self._limits.wall_seconds + _GRACE_SECONDS
 
     def seconds_left(self) -> float:
         """Until the child must have got on; below 0 when it is stuck."""
-        if self.ready and self.notes[protocol.NOTE_REQUEST] != self._last_noted:
-            self._last_noted = self.notes[protocol.NOTE_REQUEST]
-            self._renew_deadline()
         return self._deadline - time.monotonic()
 
     def end(self) -> int:

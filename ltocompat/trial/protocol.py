@@ -1,13 +1,15 @@
 """Frames between the parent and a child: a JSON header and raw bytes, each with its length.
 
 A frame of requests has a row for each: its fields, and the sizes of its pieces, which follow one
-after the other. A frame of replies has a row for each, too, with the size of its ``output``.
+after the other. A reply is a frame of its own, with its output as the body. A fork's replies are
+the body of a frame whose header, by the process that it was forked from, says how it ended.
 
 No pickle: a child that ran foreign code must not be able to make its parent do anything but read.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,10 +29,10 @@ _HEADER_LIMIT = 64 * MIB
 _NO_LIMIT = 1 << 62
 
 # What the child writes down before each step, in memory that both share, so that a process that
-# ends is pinned to what it was doing: number of the request, step, number of the input, and
-# whether the reply is on its way.
-NOTES_SIZE = 16
-NOTE_REQUEST, NOTE_STEP, NOTE_INPUT, NOTE_REPLIED = range(4)
+# ends is pinned to what it was doing: number of the request in its frame, step, number of the
+# input.
+NOTES_SIZE = 12
+NOTE_REQUEST, NOTE_STEP, NOTE_INPUT = range(3)
 AT_REST, AT_CREATE, AT_ADD, AT_COMPLETE, AT_GET, AT_DESTROY = range(6)
 
 
@@ -120,6 +122,16 @@ class Report(Struct, frozen=True):
 
     reply: Mapping[str, Any]
     output: bytes = b""
+
+
+def reports(replies: Raw) -> Iterator[Report]:
+    """The replies of a fork, as far as they are replies."""
+    reader = FrameReader(len(replies))
+    with contextlib.suppress(Malformed):
+        for reply, output in reader.feed(replies):
+            if not isinstance(reply, dict):
+                return
+            yield Report(reply, bytes(output))
 
 
 def log_of(reply: Mapping[str, Any]) -> str:

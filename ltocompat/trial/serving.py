@@ -13,7 +13,7 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any, BinaryIO, Protocol
 
 from msgspec import Struct
@@ -241,61 +241,50 @@ class _Child:
             return
         if not fresh:
             sandbox.seal(self._limits, self._server.refused)
-        serve = self._serve_in_forks if fresh else self._serve_each
+        serve = self._serve_in_a_fork if fresh else self._serve_each
         while (messages := protocol.read_requests(self._requests)) is not None:
-            serve(messages)
+            serve(list(messages))
 
-    def _serve_each(self, messages: Iterator[Message]) -> None:
-        """Serve the requests of a frame one after the other, and answer with one frame.
-
-        They share the time of one request: those that travel together only add their inputs, and
-        one that is wrongly taken for late is asked again in a process of its own.
-        """
-        rows: list[Reply] = []
-        outputs: list[bytes] = []
+    def _serve_each(self, messages: Sequence[Message]) -> None:
+        """Serve the requests of a frame one after the other; they share the time of one."""
         _start_clocks(self._limits.cpu_seconds, self._limits.wall_seconds)
-        for message in messages:
-            reply, output = self._reply(message)
-            if output:
-                reply["output"] = len(output)
-                outputs.append(output)
-            rows.append(reply)
-            self._notes[protocol.NOTE_REQUEST] += 1
+        for number, message in enumerate(messages):
+            self._notes[protocol.NOTE_REQUEST] = number
+            self._send(*self._reply(message))
         _stop_clock()
-        self._send(rows, b"".join(outputs))
 
-    def _serve_in_forks(self, messages: Iterator[Message]) -> None:
-        """Serve each request in a fork, and answer for those that end without an answer.
+    def _serve_in_a_fork(self, messages: Sequence[Message]) -> None:
+        """Serve the requests of a frame in a fork, and pass on what it replied and how it ended.
 
         The fork is made when the library was loaded but never used, or, where it does not survive
-        that, not loaded yet: as good as a new process, for a few milliseconds.
+        that, not loaded yet: as good as a new process, for a few milliseconds. It has neither end
+        of this process's pipes, so that it can answer for no requests but those of its frame.
         """
         notes = self._notes
+        notes[protocol.NOTE_REQUEST] = notes[protocol.NOTE_STEP] = notes[protocol.NOTE_INPUT] = 0
         zygote = os.getpid()
-        for message in messages:
-            notes[protocol.NOTE_STEP] = notes[protocol.NOTE_INPUT] = 0
-            notes[protocol.NOTE_REPLIED] = 0
-            child = os.fork()
-            if child == 0:
-                die_with(zygote)
-                self._serve_and_end(message)
-            _, status = os.waitpid(child, 0)
-            if not notes[protocol.NOTE_REPLIED]:
-                self._send([_death(notes, os.waitstatus_to_exitcode(status))])
-            notes[protocol.NOTE_REQUEST] += 1
+        read_end, write_end = os.pipe()
+        child = os.fork()
+        if child == 0:
+            die_with(zygote)
+            os.close(read_end)
+            os.close(self._replies)
+            self._requests.close()
+            self._replies = write_end
+            self._serve_and_end(messages)
+        os.close(write_end)
+        # Replies come with their output; a header and the logs fit in besides.
+        replies = _read_until_end(read_end, self._limits.output_bytes * 2)
+        _, status = os.waitpid(child, 0)
+        self._send(_death(notes, os.waitstatus_to_exitcode(status)), replies)
 
-    def _serve_and_end(self, message: Message) -> None:
-        """Serve one request in a process of its own, which ends with it."""
+    def _serve_and_end(self, messages: Sequence[Message]) -> None:
+        """Serve the requests of a frame in a process of its own, which ends with the last."""
         if not self._server.forks:
             self._server.start(self._notes, self._limits)
             printed()
         sandbox.seal(self._limits, self._server.refused)
-        _start_clocks(self._limits.cpu_seconds, self._limits.wall_seconds)
-        reply, output = self._reply(message)
-        _stop_clock()
-        reply["output"] = len(output)
-        self._notes[protocol.NOTE_REPLIED] = 1
-        self._send([reply], output)
+        self._serve_each(messages)
         os._exit(0)
 
     def _reply(self, message: Message) -> tuple[Reply, bytes]:
@@ -310,6 +299,15 @@ class _Child:
         data = memoryview(protocol.head_of(header, len(body)) + body)
         while data:
             data = data[os.write(self._replies, data) :]
+
+
+def _read_until_end(pipe: int, most: int) -> bytes:
+    """What is written into a pipe until all its writers have closed it, or that is too much."""
+    found = bytearray()
+    with os.fdopen(pipe, "rb", buffering=0) as stream:
+        while len(found) <= most and (data := stream.read(MIB)):
+            found += data
+    return bytes(found)
 
 
 def _death(notes: memoryview, status: int) -> Reply:

@@ -170,7 +170,7 @@ class LinkTrial(Closing):
             linked.add(alike)
         if complete and lto and self._linker(goal).compiles_relocatable:
             options += ("-r",)  # else a fragment that has no kernel would not be compiled at all
-        return Request(inputs, options, complete=complete)
+        return Request(inputs, options, complete=complete, file=stored.place.path)
 
 
 def _goals(targets: Sequence[Target]) -> Iterator[_LinkJob]:

@@ -55,12 +55,15 @@ class Request(Struct, frozen=True):
         options: of nvJitLinkCreate, such as ``-arch=sm_90`` and ``-lto``.
         complete: link for real; else the inputs are only added, which tells about IR versions.
         keep_output: the answer brings the linked cubin (or, with ``-ptx``, PTX) along.
+        file: whose inputs they are: those of one file that are only added may share a process;
+            None shares with no other.
     """
 
     inputs: tuple[TrialInput, ...]
     options: tuple[str, ...]
     complete: bool = True
     keep_output: bool = False
+    file: str | None = None
 
     @property
     def size(self) -> int:
