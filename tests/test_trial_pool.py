@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
@@ -37,10 +38,10 @@ ROOT = Path(__file__).parent.parent
 CHILD = """
 import ctypes, os, signal, sys, time
 from ltocompat.model.arch import Release
-from ltocompat.trial import link_child
+from ltocompat.trial import link_child, protocol
 
 class Driver:
-    release, name, poisoned = Release(12, 9), "fake", False
+    release, name, poisoned, log = Release(12, 9), "fake", False, b""
 
     def create(self, options):
         return 0, 1, ""
@@ -80,13 +81,27 @@ class Driver:
             bytearray(1 << 40)
         if word == "poison":
             Driver.poisoned = True
-        return 3 if word == "refuse" or word == "victim" and self.poisoned else 0
+        if word == "old":
+            self.log = b"nvvmAddNVVMContainerToProgram"
+        if word == "forge":
+            accepted = protocol.head_of({}, 0) * 8
+            for number in range(3, 20):
+                try:
+                    os.write(number, accepted)
+                    os.write(number, protocol.head_of({"died": 0}, len(accepted)) + accepted)
+                except OSError:
+                    pass
+        if word == "pid":
+            os.write(2, b"%d" % os.getpid())
+            return 3
+        return 3 if word == "old" or word == "refuse" or word == "victim" and self.poisoned else 0
 
     def complete(self, handle):
         return 0
 
     def logs(self, handle):
-        return b"", b""
+        log, self.log = self.log, b""
+        return log, b""
 
     def output_size(self, handle, want):
         return 0, 3000000
@@ -114,9 +129,11 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 QUICK = TrialLimits(wall_seconds=1.0, cpu_seconds=5)
 
 
-def request(*words: str, complete: bool = False, keep: bool = False) -> Request:
+def request(
+    *words: str, complete: bool = False, keep: bool = False, file: str | None = "a.so"
+) -> Request:
     inputs = tuple(TrialInput(w, InputKind.LTOIR, w.encode()) for w in words)
-    return Request(inputs, ("-arch=sm_80",), complete, keep)
+    return Request(inputs, ("-arch=sm_80",), complete, keep, file)
 
 
 def ask(*requests: Request, workers: int = 1, limits: TrialLimits = QUICK) -> list[Answer]:
@@ -189,6 +206,46 @@ def test_refusal_by_a_spoilt_process_does_not_count() -> None:
     _, victim = ask(request("poison"), request("victim"), workers=1)
     assert (victim.outcome, victim.confirmed) == (LinkOutcome.ACCEPTED, False)
     assert victim.note.endswith("answered: refused (INVALID_INPUT)")
+
+
+def test_files_share_no_process() -> None:
+    words = ["poison", "victim", "forge", "refuse", "crash", "exit", "garbage"] * 2
+    others = [request(word, file=f"{number}.so") for number, word in enumerate(words)]
+    alone = [ask(other)[0].outcome for other in others[: len(words) // 2]] * 2
+    assert [a.outcome for a in ask(*others)] == alone
+    assert {a.note for a in ask(*others)} == {""}
+
+
+def test_what_names_no_file_shares_no_process() -> None:
+    _, victim = ask(request("poison", file=None), request("victim", file=None))
+    assert (victim.outcome, victim.note) == (LinkOutcome.ACCEPTED, "")
+
+
+def test_a_fork_forges_no_answer_for_the_next() -> None:
+    # All are on their way to one process when its first fork writes more replies than it owes.
+    mine = [request("fine"), request("forge"), request("fine")]
+    others = [request("refuse", file="b.so"), request("old", file="b.so")] * 3
+    answers = ask(*mine, *others)
+    assert [a.outcome for a in answers[len(mine) :]] == [LinkOutcome.REFUSED] * len(others)
+    assert all(a.confirmed for a in answers[len(mine) :])
+
+
+@pytest.mark.parametrize("fatal", ["crash", "exit", "hang", "garbage"])
+def test_what_ends_a_shared_process_is_told_of_itself_alone(fatal: str) -> None:
+    words = ["fine", "refuse", fatal, "old", "fine", fatal, "old", "fine"]
+    limits = TrialLimits(wall_seconds=0.5, cpu_seconds=5)
+    together = ask(*map(request, words), limits=limits)
+    alone = {word: ask(request(word), limits=limits)[0] for word in set(words)}
+    for word, answer in zip(words, together, strict=True):
+        assert answer == replace(alone[word], seconds=answer.seconds)
+
+
+def test_too_new_is_confirmed_in_company_and_in_another_order() -> None:
+    words = ["fine", "old", "old", "pid", "pid"]
+    answers = ask(*map(request, words))
+    assert all(a.confirmed for a in answers[1:])
+    assert answers[3].log != answers[4].log  # other refusals are confirmed alone
+    assert len({int(a.log) for a in answers[3:]} | {os.getpid()}) == 3
 
 
 @pytest.mark.parametrize(

@@ -302,7 +302,7 @@ def _each(
         for linker in linkers:
             # Without -r a fragment that has no kernel would not be compiled at all.
             relocatable = not add_only and compiles_relocatable(linker.path, linker.tool)
-            pool = stack.enter_context(Pool(linker.path, tool=linker.tool))
+            pool = stack.enter_context(Pool(linker.path, tool=linker.tool, add_only=add_only))
             extra = ("-r",) if relocatable else ()
             requests = [_alone(piece, target, extra, complete=not add_only) for piece in pieces]
             answers = pool.run(request for _, _, request in requests)

@@ -7,6 +7,7 @@ import itertools
 import select
 import signal
 import sys
+import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,6 +33,8 @@ _BATCH_REQUESTS = 128
 _BATCH_BYTES = 4 * MIB
 # One batch is worked at, and one may wait.
 _BATCHES_AT_ONCE = 2
+# Seconds: for as long one child serves what only adds, since a start takes as long as 300 inputs.
+_WORTH_ANOTHER_CHILD = 1.0
 # How far ahead of the first open request others are taken up, for each worker.
 _AHEAD_REQUESTS = 4 * _BATCH_REQUESTS
 _AHEAD_BYTES = 64 * MIB
@@ -46,6 +49,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         limits: of each request.
         workers: how many requests are tried at a time.
         environ: environment variables that a child gets beside our own.
+        forks_first: the first child is the one that forks, since few requests are slow.
 
     Attributes:
         limits: of each request.
@@ -62,6 +66,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         *,
         workers: int = 1,
         environ: Mapping[str, str] | None = None,
+        forks_first: bool = False,
     ) -> None:
         if sys.platform != "linux":
             raise Missing(
@@ -76,6 +81,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         self._slots: list[_Slot[RequestT, AnswerT]] = [_Slot(start) for _ in range(workers)]
         self._greeting: Mapping[str, Any] = {}
         self._running = False
+        self._forks_first = forks_first
 
     @abstractmethod
     def encode(self, request: RequestT) -> Message:
@@ -123,7 +129,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
             Missing: it is not at hand.
         """
         try:
-            first = self._slots[0].child(fresh=False)
+            first = self._slots[0].child(fresh=self._forks_first)
             first.wait_ready()
             self._greeting = first.greeting
         except BaseException:
@@ -213,6 +219,11 @@ class _Slot(Generic[RequestT, AnswerT]):
         if fresh not in self._children:
             self._children[fresh] = self._start(fresh=fresh)
         return self._children[fresh]
+
+    @property
+    def started(self) -> bool:
+        """Whether it has a child."""
+        return bool(self._children)
 
     @property
     def current(self) -> Process:
@@ -308,6 +319,7 @@ class _Run(Generic[RequestT, AnswerT]):
         self._queue: deque[_Task[RequestT, AnswerT]] = deque()
         self._suspects: deque[_Task[RequestT, AnswerT]] = deque()
         self._open_bytes = 0
+        self._begun = time.monotonic()
         self._exhausted = False
 
     def answers(self, source: Iterator[RequestT]) -> Iterator[AnswerT]:
@@ -345,9 +357,12 @@ class _Run(Generic[RequestT, AnswerT]):
             self._queue.append(task)
 
     def _hand_out(self) -> None:
-        for slot in self._slots:
+        long = time.monotonic() - self._begun > _WORTH_ANOTHER_CHILD
+        for number, slot in enumerate(self._slots):
             for queue in (self._suspects, self._queue):
                 while queue and slot.takes(queue[0]):
+                    if not (queue[0].slow or slot.started or long or number == 0):
+                        break
                     slot.give(_batch(queue))
 
     def _listen(self, *, wait: bool) -> None:

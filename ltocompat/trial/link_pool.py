@@ -44,6 +44,13 @@ _STEPS = {
 class Pool(ChildPool[Request, Answer]):
     """Children that answer requests with one linker; use it as a context manager.
 
+    Args:
+        library: the linker's path.
+        workers: how many requests are tried at a time; by default one on each core.
+        limits: of each request.
+        tool: which linker it is.
+        add_only: most requests are not complete links.
+
     Attributes:
         library: the linker's path.
         limits: of each request.
@@ -56,6 +63,7 @@ class Pool(ChildPool[Request, Answer]):
         workers: int | None = None,
         limits: TrialLimits = DEFAULT_TRIAL_LIMITS,
         tool: Tool = Tool.NVJITLINK,
+        add_only: bool = False,
     ) -> None:
         self.library = os.path.realpath(library)
         self._tool = tool
@@ -65,7 +73,8 @@ class Pool(ChildPool[Request, Answer]):
             # Removed here, since a child that is stuck is killed.
             self._folder = tempfile.TemporaryDirectory(prefix="ltocompat-nvlink-")
             program = (*_NVLINK_PROGRAM, self.library, self._folder.name)
-        super().__init__(program, self.library, limits, workers=workers or cores())
+        number = workers or cores()
+        super().__init__(program, self.library, limits, workers=number, forks_first=add_only)
 
     def close(self) -> None:
         """End all children."""

@@ -7,6 +7,7 @@ and 13.5.37; a log that none of them fits stays as it is.
 
 from __future__ import annotations
 
+import functools
 import re
 
 from msgspec import Struct
@@ -200,6 +201,7 @@ def first_line(log: str) -> str:
     return next((line.strip() for line in log.splitlines() if line.strip()), "")
 
 
+@functools.lru_cache(maxsize=64)  # a library's many images are refused in the same words
 def explain(log: str, linker: str = "nvJitLink") -> Reason | None:
     """The reason that a log gives for a failure; None for a log that is not known.
 

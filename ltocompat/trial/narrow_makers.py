@@ -116,7 +116,7 @@ class MakerNarrower(Closing):
                     raise
                 self._pools[release] = None
             else:
-                self._pools[release] = self._stack.enter_context(Pool(library.path))
+                self._pools[release] = self._stack.enter_context(Pool(library.path, add_only=True))
         return self._pools[release]
 
 
