@@ -111,9 +111,9 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         del request
         return None
 
-    def sure(self, answer: AnswerT) -> bool:
+    def sure(self, request: RequestT, answer: AnswerT) -> bool:
         """Whether a failure can be confirmed in company, since that makes no difference to it."""
-        del answer
+        del request, answer
         return False
 
     def spoils(self, answer: AnswerT) -> bool:
@@ -402,7 +402,7 @@ class _Run(Generic[RequestT, AnswerT]):
             task.answer = pool.confirm(task.first, answer)
         elif pool.failed(answer):
             task.first = answer
-            task.company = task.company if pool.sure(answer) else None
+            task.company = task.company if pool.sure(task.request, answer) else None
             self._suspects.append(task)
         else:
             task.answer = answer
