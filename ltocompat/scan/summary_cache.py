@@ -56,7 +56,7 @@ class SummaryCache(UserCache):
         """
         try:
             with os.fdopen(open_regular(path), "rb") as file:
-                state = _state(file.fileno())
+                state = _state(os.fstat(file.fileno()))
                 if file.read(len(_THIN)) == _THIN:
                     return None
                 file.seek(0)
@@ -79,12 +79,7 @@ class SummaryCache(UserCache):
         if not all(map(_lasting, summaries)):
             return
         with contextlib.suppress(OSError):
-            fd = os.open(key.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-            try:
-                changed = _state(fd) != key.state
-            finally:
-                os.close(fd)
-            if not changed:
+            if _state(os.stat(key.path)) == key.state:
                 self._kept.keep(key.digest, msgspec.msgpack.encode(list(summaries)))
 
 
@@ -94,9 +89,8 @@ def _lasting(summary: ArtifactSummary) -> bool:
     return not summary.skipped_count and not doubtful
 
 
-def _state(fd: int) -> tuple[int, ...]:
-    stat_result = os.fstat(fd)
-    return stat_result.st_dev, stat_result.st_ino, stat_result.st_size, stat_result.st_mtime_ns
+def _state(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @functools.cache

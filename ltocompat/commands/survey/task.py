@@ -7,6 +7,7 @@ time, which is gone when the task is, however that ends.
 from __future__ import annotations
 
 import functools
+import hashlib
 import io
 import sys
 import tempfile
@@ -24,7 +25,6 @@ from ltocompat.commands.survey.fetch import remote_members, remote_metadata
 from ltocompat.commands.survey.http import FetchFailed, Http, Traffic
 from ltocompat.commands.survey.read_package import read_package
 from ltocompat.commands.survey.rows import RowMaker
-from ltocompat.commands.survey.sums import sha256_of
 from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.errors import LimitExceeded, LtocompatError
@@ -178,7 +178,7 @@ class _Task:
         """The rows of a distribution whose bytes are at hand."""
         distribution, limits = self._distribution, self._options.limits
         if sha256 is None:
-            sha256 = distribution.sha256 or sha256_of(file.fileno())
+            sha256 = distribution.sha256 or hashlib.file_digest(file, "sha256").hexdigest()
             kept = self._kept(sha256)
             if kept is not None:
                 return kept

@@ -134,11 +134,10 @@ class PeHost:
         """Data sections, where a linker merged the wrappers' section into another one."""
         if not any(section.fatbin for section in self.sections):
             return []
-        traits = SCN_DATA, SCN_EXECUTE
         return [
             (s.offset, s.size)
             for s in self._rows
-            if s.traits & traits[0] and not s.traits & traits[1]
+            if s.traits & SCN_DATA and not s.traits & SCN_EXECUTE
         ]
 
     def offset_of(self, address: int) -> int | None:
