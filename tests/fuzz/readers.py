@@ -44,13 +44,16 @@ from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
 from machines import shared
 from package_writer import ENCRYPTED, UTF8, Raw, pax, raw_zip, tar_header, tar_of, zip_of, zstd
 from reading import records_of
-from samples import ALL
+from samples import ALL, FOLDER
 
 from fuzz import machine
 from fuzz.files import folder, written
 from fuzz.structure import WRAPPERS, Form
 from ltocompat.commands.explain import explain
-from ltocompat.commands.policy.reading import read_policy
+from ltocompat.commands.policy.provided import without_provided
+from ltocompat.commands.policy.reading import find_policy, read_policy
+from ltocompat.commands.policy.variants import with_named_variants
+from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.files.archives import ContainerFormat
 from ltocompat.files.archives.archive import ArchiveFormat
 from ltocompat.files.archives.compressed import CompressedFormat
@@ -66,16 +69,20 @@ from ltocompat.files.objects.coff import read_coff
 from ltocompat.files.objects.elf_host import read_elf
 from ltocompat.files.objects.pe import read_pe
 from ltocompat.files.objects.structure import ObjectReader
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UsageError
 from ltocompat.model.image import Compression
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.place import Place
+from ltocompat.model.verdict import LEVELS, Finding, Verdict
 from ltocompat.packages import conda
 from ltocompat.packages.metadata import python_and_platforms, read_metadata, read_tags
 from ltocompat.packages.promise import read_promise
 from ltocompat.packages.python_packages import owner, read_installed, read_wheel
+from ltocompat.packages.reading import package_of
 from ltocompat.packages.resolving import leads, ways_to
 from ltocompat.packages.values import Package
+from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets import parse
 
 LIMITS = Limits(
@@ -528,7 +535,7 @@ least-driver = "580"
 trial-link = ["13.0"]
 no-device-code = "pass"
 variants = ["libx_cuda*.so"]
-provided-by = { torch = ["libcudart.so.*"] }
+provided-by = { torch = ["libcudart.so.*"], nvidia-nvjitlink-cu12 = ["libcud*"] }
 [[tool.ltocompat.audit.ignore]]
 rule = "PTX-01"
 path = "*.so"
@@ -542,8 +549,39 @@ _OF_POLICY = (
 )
 
 
+@functools.cache
+def _judged() -> tuple[ArtifactSummary, Package | None, Finding]:
+    """A package with a library of variants, and what is wrong with it."""
+    library = ("x/libx_cuda12.so", (FOLDER / "objects" / "libsaxpy.so").read_bytes())
+    path = written(
+        "x-1.0-py3-none-any.whl", zip_of(library, ("x-1.0.dist-info/METADATA", _METADATA))
+    )
+    (summary,) = summaries([path], ScanOptions(ScanSettings()))
+    finding = Finding(
+        rule="PTX-01",
+        verdict=Verdict.FAIL,
+        level=LEVELS[Verdict.FAIL],
+        message="",
+        remedy="",
+        evidence="",
+        source="",
+        module_count=1,
+        example=Place.parse("x.whl::x/libx_cuda12.so@0x10.0"),
+        kernels=("saxpy", "_Z5saxpyPf"),
+    )
+    return summary, package_of(path), finding
+
+
 def _policy(path: str) -> object:
-    return read_policy(path), read_promise(path)
+    """Read it, and hold a package to its patterns."""
+    summary, package, finding = _judged()
+    policy = read_policy(path)
+    for ignore in policy.ignores:
+        ignore.covers(summary.path, "old", finding)
+        ignore.beyond(finding)
+    changed = with_named_variants(without_provided(summary, policy, package), policy.variants)
+    nearest = find_policy(os.path.dirname(path))
+    return nearest, policy.given, policy.table, policy.every_target, changed, read_promise(path)
 
 
 _PROJECT = b"""
