@@ -17,7 +17,7 @@ from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.matrix import Matrix
-from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
+from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route
 from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.engine.ways import ways
@@ -148,14 +148,13 @@ def _driver_targets() -> list[Target]:
         Target(
             name=str(branch),
             driver=VersionSet(
-                str(branch), _versions(branch), quantifier=Quantifier.ONE_OF, source=_SOURCE
+                str(branch),
+                (drivers.first_production(branch),),
+                quantifier=Quantifier.ONE_OF,
+                source=_SOURCE,
             ),
             gpus=_gpus(),
         )
         for branch in drivers.driver_branches()
         if branch >= _OLDEST_BRANCH
     ]
-
-
-def _versions(branch: int) -> tuple[DriverVersion, ...]:
-    return (drivers.first_production(branch),)

@@ -230,7 +230,9 @@ def _texts(waste: Waste, found: _Found, measured: Measured) -> tuple[str, str]:
         "it": "it" if len(found.archs) == 1 else "them",
         "cpus": ", ".join(sorted(found.machines)),
         "most_copied": _most_copied(measured),
-        "most_debug": _short(max(measured.libraries.values(), key=_host_debug).place),
+        "most_debug": _short(
+            max(measured.libraries.values(), key=lambda library: library.host_debug).place
+        ),
         "driver": floors.driver("zstd-driver"),
     }
     what, fix = _TEXTS[waste]
@@ -244,10 +246,6 @@ def _leave_out(archs: Iterable[SmArch]) -> str:
     whole = [f"leave {_archs(arm)} out of -gencode"] if arm else []
     where = "where images beside it serve all other GPUs"
     return "; ".join([*whole, *([f"leave {hidden} out of -gencode {where}"] if hidden else [])])
-
-
-def _host_debug(library: MeasuredLibrary) -> int:
-    return library.host_debug
 
 
 def _archs(archs: Iterable[SmArch]) -> str:

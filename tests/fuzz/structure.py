@@ -19,7 +19,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import lz4.block
 import lz4.frame
@@ -39,7 +38,6 @@ from package_writer import (
 from fuzz.json_values import looks_like_json, values_in
 from fuzz.members import Entries, Entry, rearranged
 
-Order = Literal["little", "big"]
 Field = tuple[int, int]
 """Offset and size, bytes; little-endian as all formats here are."""
 

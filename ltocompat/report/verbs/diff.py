@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from ltocompat.model.arch import SmArch
 from ltocompat.model.diff import KINDS, Change, Diff, DiffSummary, Said
-from ltocompat.model.place import Place
 from ltocompat.model.requirement import LinkerFloor
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Finding, Level, Result, Verdict
@@ -168,10 +167,6 @@ def _moved(change: Change) -> str:
     return f"{KINDS[change.kind]}{about}: {values}"
 
 
-def _example(places: tuple[Place, ...]) -> Place:
-    return places[-1]
-
-
 def _document(records: Iterable[Diff | Failure], options: Options) -> Iterator[str]:
     # Imported here: a table needs no JSON.
     from ltocompat.report.verbs.diff_json import document
@@ -205,7 +200,7 @@ def _finding(change: Change) -> Finding:
         remedy=f"take it back, or leave out --forbid {change.breaking}",
         evidence="both releases",
         source="--forbid",
-        example=_example(change.places) if change.places else None,
+        example=change.places[-1] if change.places else None,
     )
 
 

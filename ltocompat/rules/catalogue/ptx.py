@@ -166,8 +166,9 @@ def nothing_for_future_gpus(summary: ArtifactSummary) -> Iterator[Problem]:
     """SASS runs within its own generation; only PTX reaches those to come."""
     groups = artifact_code.loaded_groups(summary)
     sass = artifact_code.archs(groups, ImageKind.SASS)
-    later = (ImageKind.PTX, ImageKind.TILEIR)  # what drivers compile
-    if not sass or summary.skipped_count or not set(later).isdisjoint(_kinds(summary)):
+    by_driver = {ImageKind.PTX, ImageKind.TILEIR}  # what drivers compile
+    has_source = not by_driver.isdisjoint(artifact_code.kinds(summary.groups))
+    if not sass or summary.skipped_count or has_source:
         return
     newest = max(sass)
     yield Problem(
@@ -182,10 +183,6 @@ def nothing_for_future_gpus(summary: ArtifactSummary) -> Iterator[Problem]:
         module_count=sum(group.count for group in groups),
         example=groups[0].example,
     )
-
-
-def _kinds(summary: ArtifactSummary) -> set[ImageKind]:
-    return set(artifact_code.kinds(summary.groups))
 
 
 @FAMILY.of_machine("PTX-08", Level.WARNING)
