@@ -11,7 +11,7 @@ import samples
 
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.images.cubin import Cubin
+from ltocompat.files.images.cubin import Cubin, first_kernel
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget
 from ltocompat.model.symbols import DeviceSymbols, defined_nowhere, defined_twice
@@ -20,6 +20,7 @@ from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets import parse
 
 HEAD = b".version 8.0\n.target sm_80\n.address_size 64\n"
+CUBINS = sorted((samples.FOLDER / "cubin").glob("*.cubin"))
 TARGETS = tuple(parse(["driver=580.95.05,gpu=a100"]))
 
 
@@ -49,6 +50,13 @@ def test_ptx_of_one_link_shows_what_it_defines_too(ptx: Path) -> None:
     assert read(ptx, one_link=True) == [
         DeviceSymbols(("absent",), ("absent",), defined=("k", "there"), kernels=("k",))
     ]
+
+
+@pytest.mark.parametrize("path", CUBINS, ids=lambda path: path.stem)
+def test_the_first_kernel_of_a_cubin_is_the_first_of_all(path: Path) -> None:
+    view = ByteView.of(path.read_bytes())
+    kernels = Cubin.parse(view, Budget()).kernels()
+    assert first_kernel(view, Budget()) == (kernels[0] if kernels else None)
 
 
 def test_a_finished_cubin_is_not_read_for_its_symbols() -> None:

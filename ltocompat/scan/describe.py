@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ltocompat.files.codec import Payload, Prefix
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.images import ltoir, ptx, tileir
-from ltocompat.files.images.cubin import Cubin, early_api_versions
+from ltocompat.files.images.cubin import Cubin, early_api_versions, first_kernel
 from ltocompat.files.images.cubin_header import HEAD_SIZE, CubinHeader, parse_header
 from ltocompat.files.images.cubin_notes import NO_NOTES, Notes
 from ltocompat.model.arch import ArchForm, SmArch
@@ -236,7 +236,8 @@ def _remembered_kernel(stored: StoredImage) -> tuple[str, ...]:
 def _any_kernel(stored: StoredImage) -> tuple[str, ...]:
     payload = stored.payload
     packed = payload.compression is not Compression.NONE
-    first = _parse_cubin(stored, payload.decode() if packed else None).first_kernel()
+    view = payload.stored.of(payload.decode()) if packed else payload.stored
+    first = first_kernel(view, payload.budget, _cubin_size(stored))
     return () if first is None else (first,)
 
 

@@ -9,7 +9,7 @@ since 12.8, every architecture since 13.0) keeps it in notes. Facts: ptxas 11.8 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -77,14 +77,8 @@ class Cubin(Struct, frozen=True):
         Raises:
             Malformed: the header or the section table does not fit into the bytes.
         """
-        header = parse_header(view.peek(0, HEAD_SIZE), size)
-        offset, entry_size, count = header.section_table
-        if count and entry_size != _SECTION.size:
-            raise Malformed(f"a cubin with section headers of {entry_size} bytes instead of 64")
-        if count > budget.limits.sections:
-            raise LimitExceeded("sections", f"a cubin with {count} sections is over the limit")
-        rows = list(_SECTION.iter_unpack(view.read(offset, count * _SECTION.size)))
-        names = NameTable(_strings(view, rows, header.names_index), budget)
+        header, rows, strings = _section_table(view, budget, size)
+        names = NameTable(strings, budget)
         sections = tuple(
             CubinSection(names.at(r[0]), r[1], r[4], r[5], r[6], r[7]) for r in budget.timed(rows)
         )
@@ -150,37 +144,17 @@ class Cubin(Struct, frozen=True):
         """Names of the kernels: function symbols that carry the entry mark, in table order."""
         return tuple(name for name, _ in self.kernel_sizes())
 
-    def first_kernel(self) -> str | None:
-        """The first of ``kernels``; all tables of symbols are read as far as they reach."""
-        found: str | None = None
-        for names, rows in self._symbol_tables():
-            if found is None:
-                kernels = (
-                    names.at(name)
-                    for name, info, other, *_ in self.budget.timed(_SYMBOL.iter_unpack(rows))
-                    if info & 0xF == _STT_FUNC and other & _STO_ENTRY
-                )
-                found = next(kernels, None)
-        return found
-
     def kernel_sizes(self) -> tuple[tuple[str, int], ...]:
         """The same, each with the size of its code in bytes."""
         found: list[tuple[str, int]] = []
-        for names, rows in self._symbol_tables():
+        tables = [(s.type, s.offset, s.size, s.link) for s in self.budget.timed(self.sections)]
+        for names, rows in _symbol_tables(self.view, tables, self.budget):
             found += [
                 (names.at(name), size)
                 for name, info, other, _, _, size in self.budget.timed(_SYMBOL.iter_unpack(rows))
                 if info & 0xF == _STT_FUNC and other & _STO_ENTRY
             ]
         return tuple(found)
-
-    def _symbol_tables(self) -> Iterator[tuple[NameTable, bytes]]:
-        """The names and the whole rows of each table of symbols."""
-        for table in self.budget.timed(self.sections, every=1):
-            if table.type == _SHT_SYMTAB and table.link < len(self.sections):
-                names = NameTable(self.bytes_of(self.sections[table.link]), self.budget)
-                rows = self.bytes_of(table)
-                yield names, rows[: len(rows) // _SYMBOL.size * _SYMBOL.size]
 
     def registers(self) -> int | None:
         """The most registers that a thread of a kernel or function takes, None without code.
@@ -199,6 +173,64 @@ class Cubin(Struct, frozen=True):
     def bytes_of(self, section: CubinSection) -> bytes:
         """The bytes of a section."""
         return self.view.read(section.offset, section.size)
+
+
+def first_kernel(view: ByteView, budget: Budget, size: int | None = None) -> str | None:
+    """The first of ``Cubin.kernels``; all tables of symbols are read as far as they reach.
+
+    Names of sections, of which most cubins have more than symbols, are not taken apart for it.
+
+    Args:
+        view: bytes from the start of the cubin, which may go on behind it.
+        budget: account of the file that it belongs to.
+        size: bytes of the whole cubin, padding included; None where they are not known.
+
+    Raises:
+        Malformed: the header, the section table or a table of symbols does not fit into the bytes.
+    """
+    _, sections, _ = _section_table(view, budget, size)
+    found: str | None = None
+    tables = [(row[1], row[4], row[5], row[6]) for row in budget.timed(sections)]
+    for names, rows in _symbol_tables(view, tables, budget):
+        if found is None:
+            kernels = (
+                names.at(name)
+                for name, info, other, *_ in budget.timed(_SYMBOL.iter_unpack(rows))
+                if info & 0xF == _STT_FUNC and other & _STO_ENTRY
+            )
+            found = next(kernels, None)
+    return found
+
+
+def _section_table(
+    view: ByteView, budget: Budget, size: int | None
+) -> tuple[CubinHeader, list[tuple[int, ...]], bytes]:
+    """The header, the section headers as they are stored, and the bytes of their names."""
+    header = parse_header(view.peek(0, HEAD_SIZE), size)
+    offset, entry_size, count = header.section_table
+    if count and entry_size != _SECTION.size:
+        raise Malformed(f"a cubin with section headers of {entry_size} bytes instead of 64")
+    if count > budget.limits.sections:
+        raise LimitExceeded("sections", f"a cubin with {count} sections is over the limit")
+    rows = list(_SECTION.iter_unpack(view.read(offset, count * _SECTION.size)))
+    return header, rows, _strings(view, rows, header.names_index)
+
+
+def _symbol_tables(
+    view: ByteView, sections: Sequence[tuple[int, int, int, int]], budget: Budget
+) -> Iterator[tuple[NameTable, bytes]]:
+    """The names and the whole rows of each table of symbols.
+
+    Args:
+        view: the cubin.
+        sections: of each its type, offset, size, and the number of that with the names.
+        budget: account of the file that it belongs to.
+    """
+    for kind, offset, size, link in budget.timed(sections, every=1):
+        if kind == _SHT_SYMTAB and link < len(sections):
+            names = NameTable(view.read(*sections[link][1:3]), budget)
+            rows = view.read(offset, size)
+            yield names, rows[: len(rows) // _SYMBOL.size * _SYMBOL.size]
 
 
 def early_api_versions(data: bytes) -> frozenset[int] | None:
