@@ -11,9 +11,10 @@ from package_writer import zip_of
 from samples import FOLDER
 
 import ltocompat
-from ltocompat.commands.policy.values import NO_POLICY
+from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.files import codec
 from ltocompat.model.limits import WORK
+from ltocompat.targets import parse
 
 # No verdict is bad there, so that no kernels are read once more to be named.
 TARGET = "driver=615,gpu=h100,nvjitlink=13.5"
@@ -26,6 +27,15 @@ QUESTIONS: dict[str, Callable[[str], Iterator[object]]] = {
     "audit": lambda path: ltocompat.audit(path, NO_POLICY),
     "weigh": lambda path: ltocompat.weigh(path, jobs=1),
     "read": lambda path: ltocompat.read(path, jobs=1),
+}
+TOO_OLD = "driver=535.104,gpu=h100"
+ANSWERS: dict[str, Callable[[str], Iterator[ltocompat.Result]]] = {
+    "check": lambda path: ltocompat.check(path, TOO_OLD),
+    "audit": lambda path: (
+        record.checked
+        for record in ltocompat.audit(path, Policy(source="", targets=tuple(parse([TOO_OLD]))))
+        if isinstance(record, ltocompat.Audited)
+    ),
 }
 
 
@@ -52,6 +62,18 @@ def test_nothing_is_decompressed_twice(question: str, package: Path) -> None:
     # Metadata are read apart, and for some verdicts twice.
     assert inside - len(METADATA) <= WORK.unpacked - unpacked <= inside + 2 * len(METADATA)
     assert 0 < WORK.decoded - decoded <= packed_size(package)
+
+
+@pytest.mark.parametrize("question", ANSWERS)
+def test_whose_kernels_findings_name_is_not_unpacked_again(question: str, tmp_path: Path) -> None:
+    size = 256 << 10  # members of more than 64 KiB are worth being kept
+    code = (FOLDER / "fatbin" / "nvfatbin-13.5-default.fatbin").read_bytes().ljust(size, b"\0")
+    package = tmp_path / "x-1.0-py3-none-any.whl"
+    package.write_bytes(zip_of(("x/code.fatbin", code), ("x-1.0.dist-info/METADATA", METADATA)))
+    unpacked = WORK.unpacked
+    findings = [finding for each in ANSWERS[question](str(package)) for finding in each.findings]
+    assert any(finding.kernels for finding in findings)
+    assert size <= WORK.unpacked - unpacked <= size + 3 * len(METADATA)
 
 
 def packed_size(package: Path) -> int:

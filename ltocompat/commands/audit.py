@@ -37,6 +37,7 @@ from ltocompat.packages.values import Package
 from ltocompat.rules.emitted import TARGET_LEAVES_OPEN
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_artifact import Artifact, results
+from ltocompat.scan.kept_members import KeptMembers
 from ltocompat.scan.summary_cache import Key, SummaryCache
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import obtain
@@ -297,7 +298,8 @@ def _audited(
     policy = scope.policy
     packages = Packages(files, options.beside, options.limits)
     with ExitStack() as stack:
-        for summary in policy_summaries(stack, options, files, policy):
+        kept = KeptMembers()
+        for summary in policy_summaries(stack, options, files, policy, kept):
             if isinstance(summary, Failure):
                 yield summary
                 continue
@@ -308,7 +310,7 @@ def _audited(
             yield requirement
             found = list(results_of(known, package, policy, packages, requirement))
             name = str(package or "")
-            for result in with_kernel_names(found, options.limits, policy.ignores):
+            for result in with_kernel_names(found, options.limits, policy.ignores, kept):
                 named = replace(result, distribution=name)
                 yield audited(named, policy, scope.baseline)
 
@@ -318,9 +320,15 @@ def policy_summaries(
     options: AuditOptions,
     files: Sequence[str | os.PathLike[str]],
     policy: Policy,
+    members: KeptMembers | None = None,
 ) -> Iterable[ArtifactSummary | Failure]:
-    """What lies in the files, with the trial links of the policy, which end with ``stack``."""
-    settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
+    """What lies in the files, with the trial links of the policy, which end with ``stack``.
+
+    ``members`` gets what is unpacked, for a second look at it.
+    """
+    settings = ScanSettings(
+        limits=options.limits, progress=reporter(options.progress), kept=members
+    )
     scan = ScanOptions(settings, policy.every_target or None, for_require=True, apart=True)
     if policy.here is not None:
         # Imported here: most audits ask no driver.

@@ -23,6 +23,7 @@ from ltocompat.model.failure import Failure, Note, Progress, reporter
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.model.verdict import Result, Route
+from ltocompat.scan.kept_members import KeptMembers
 from ltocompat.scan.walk import ScanSettings
 
 if TYPE_CHECKING:
@@ -166,13 +167,14 @@ def _judged(
     with ExitStack() as stack:
         one_link = _one_link_trial(options, targets)
         tries = _tries(stack, options, targets, one_link)
-        found = _summaries(files, options, targets, tries)
+        kept = KeptMembers()
+        found = _summaries(files, options, targets, tries, kept)
         if options.together:
             found = _together(found, one_link)
         yield from filter(None, (target.own_result() for target in targets))
         files_judged = _files_judged(found, options, targets, route, packages if shipped else None)
         for file in with_variants(files_judged, options.limits):
-            for verdict in with_kernel_names(file.results, options.limits):
+            for verdict in with_kernel_names(file.results, options.limits, kept=kept):
                 if isinstance(verdict, Failure):
                     yield verdict
                     continue
@@ -212,9 +214,10 @@ def _summaries(
     options: CheckOptions,
     targets: Sequence[DeploymentTarget],
     tries: Tries | None,
+    kept: KeptMembers,
 ) -> Iterable[ArtifactSummary | Failure]:
     """What lies in each of the files."""
-    settings = ScanSettings(limits=options.limits, progress=reporter(options.progress))
+    settings = ScanSettings(limits=options.limits, progress=reporter(options.progress), kept=kept)
     plain = tuple(target.target for target in targets)
     scan = ScanOptions(settings, plain, tries, named=bool(options.paths), one_link=options.together)
     return with_failures(functools.partial(summaries, files, scan))

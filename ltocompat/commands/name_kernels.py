@@ -14,6 +14,7 @@ from ltocompat.model.verdict import Finding, Result, Verdict
 
 if TYPE_CHECKING:
     from ltocompat.commands.policy.values import Ignore
+    from ltocompat.scan.kept_members import KeptMembers
     from ltocompat.scan.second_pass import ModuleKernels
 
 _MOST_PLACES = 60  # of an artifact
@@ -23,7 +24,10 @@ R = TypeVar("R")
 
 
 def with_kernel_names(
-    records: Sequence[R | Result], limits: Limits, ignores: Sequence[Ignore] = ()
+    records: Sequence[R | Result],
+    limits: Limits,
+    ignores: Sequence[Ignore] = (),
+    kept: KeptMembers | None = None,
 ) -> list[R | Result]:
     """The same, where findings on modules that may not work name the kernels of these modules.
 
@@ -34,6 +38,7 @@ def with_kernel_names(
         records: the results of one artifact, and what else there is.
         limits: what reading one file may cost.
         ignores: those of a policy.
+        kept: what was unpacked when the artifact was read.
     """
     results = [record for record in records if isinstance(record, Result)]
     by_kernel = [ignore for ignore in ignores if ignore.by_kernel]
@@ -47,7 +52,7 @@ def with_kernel_names(
     # Imported here: most artifacts have no such finding.
     from ltocompat.scan.second_pass import kernel_names
 
-    names = kernel_names(some, limits, whole)
+    names = kernel_names(some, limits, whole, kept)
     return [
         _named(record, names, by_kernel) if isinstance(record, Result) else record
         for record in records

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,6 +20,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.symbols import DeviceSymbols, SymbolsToRead
 from ltocompat.scan.describe import Detail, describe, image_bytes
 from ltocompat.scan.device_symbols import of_cubin, of_ptx
+from ltocompat.scan.kept_members import KeptMembers
 from ltocompat.scan.walk import ScanSettings, opened, stored_in_file
 
 
@@ -46,7 +48,10 @@ class ModuleKernels(Struct, frozen=True):
 
 
 def kernel_names(
-    places: Iterable[Place], limits: Limits, whole: Collection[Place] = ()
+    places: Iterable[Place],
+    limits: Limits,
+    whole: Collection[Place] = (),
+    kept: KeptMembers | None = None,
 ) -> dict[Place, ModuleKernels]:
     """The kernels of the modules at these places, by place.
 
@@ -57,6 +62,7 @@ def kernel_names(
         limits: what reading one file may cost.
         whole: modules of which every image is read. Of others it is the first that shows kernels:
             the images of a module are of one source, and mostly have the same.
+        kept: what the first pass unpacked, which is not unpacked again.
     """
     inside: dict[Place, set[Place]] = {}
     for place in (*places, *whole):
@@ -65,17 +71,23 @@ def kernel_names(
     return dict(
         found
         for file, wanted in inside.items()
-        for found in _of_file(file, wanted, limits, frozenset(whole))
+        for found in _of_file(file, wanted, limits, frozenset(whole), kept or KeptMembers())
     )
 
 
 def _of_file(
-    file: Place, wanted: set[Place], limits: Limits, whole: Collection[Place]
+    file: Place,
+    wanted: set[Place],
+    limits: Limits,
+    whole: Collection[Place],
+    kept: KeptMembers,
 ) -> Iterator[tuple[Place, ModuleKernels]]:
     left = set(wanted)
+    known = kept.around(file)
     try:
-        with opened(file.path, limits) as view:
-            for stored in stored_in_file(view, file, ScanSettings(limits=limits)):
+        with opened(file.path, limits) if known is None else nullcontext(known[1]) as view:
+            top = None if known is None else known[0]
+            for stored in stored_in_file(view, file, ScanSettings(limits=limits), top):
                 if isinstance(stored, StoredModule) and stored.place in left:
                     left.remove(stored.place)
                     yield stored.place, _of_module(stored, every_image=stored.place in whole)

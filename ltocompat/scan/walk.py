@@ -34,6 +34,7 @@ from ltocompat.model.place import Place
 from ltocompat.model.watchdog import watched_steps
 from ltocompat.scan import parallel, slices, workers
 from ltocompat.scan.describe import Detail, Headers
+from ltocompat.scan.kept_members import KeptMembers
 from ltocompat.scan.slices import D, Describer, Slicing
 
 Stored = StoredModule | Skipped | Host
@@ -53,17 +54,24 @@ class ScanSettings(Struct, frozen=True):
         limits: what one file may cost.
         progress: called with path, bytes done and bytes in all of the file at hand.
         jobs: how many processes may read at the same time; None: one a core.
+        kept: gets large members of packages, for a second look at them.
     """
 
     detail: Detail = field(default_factory=Detail)
     limits: Limits = DEFAULT_LIMITS
     progress: Callable[[str, int, int], None] | None = None
     jobs: int | None = None
+    kept: KeptMembers | None = None
 
     def report(self, path: str, done: int, total: int) -> None:
         """Tell how far it is; workers don't."""
         if self.progress is not None and not workers.inside():
             self.progress(path, done, total)
+
+    def keep(self, place: Place, view: ByteView) -> None:
+        """Keep an unpacked member for a second look, which the workers' parent takes."""
+        if self.kept is not None and not workers.inside():
+            self.kept.keep(place, view)
 
 
 class Batch(Struct, frozen=True):
@@ -308,22 +316,32 @@ def spooled(read: Callable[[int], bytes], name: str, limits: Limits) -> Iterator
         yield ByteView(FileSource(spool.fileno()))
 
 
-def stored_in_file(view: ByteView, place: Place, settings: ScanSettings) -> Iterator[Stored]:
+def stored_in_file(
+    view: ByteView, place: Place, settings: ScanSettings, top: Place | None = None
+) -> Iterator[Stored]:
     """What lies in a file and in its members, before any image is decoded.
 
-    ``place`` may name a member or an image; then only what lies there is given.
+    Args:
+        view: the bytes of the file.
+        place: names it, or a member or an image in it; then only what lies there is given.
+        settings: how to read.
+        top: the member of a package whose bytes these are; None: they are those of the file.
     """
-    for found in _in_file(view, place, settings, None):
+    for found in _in_file(view, place, settings, None, top):
         if not isinstance(found, Module):
             yield found
 
 
 def _in_file(
-    view: ByteView, place: Place, settings: ScanSettings, slicing: Slicing[D] | None
+    view: ByteView,
+    place: Place,
+    settings: ScanSettings,
+    slicing: Slicing[D] | None,
+    top: Place | None = None,
 ) -> Iterator[Stored | Module]:
     """The same; of files that are read in slices their modules as they are described."""
     budget = Budget(settings.limits)
-    top = Place(place.path)
+    top = top or Place(place.path)
     whole = place == top
     found = _stored(view, top, place, budget, settings, slicing)
     for stored in watched_steps(found, budget):
@@ -372,6 +390,7 @@ def _stored(  # noqa: PLR0917 - its own state, from container to container
                     budget.reached = member.position
                 if concerns(member.place, wanted):
                     inside, where = member.view, member.place
+                    settings.keep(where, inside)
                     yield from _stored(inside, where, wanted, budget, settings, slicing)
             else:
                 yield member

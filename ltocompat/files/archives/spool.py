@@ -101,6 +101,12 @@ class _Kept(FileSource):
         self.end = end
 
 
+def holds_alone(view: ByteView) -> bool:
+    """Whether a view is all of a member in a temporary file, which lives as long as the view."""
+    source = view.source
+    return isinstance(source, _Kept) and view.size == source.end - source.start
+
+
 def _write(descriptor: int, data: bytes) -> int:
     """Write all of ``data``, of which the system may take a part at a time."""
     written = 0
