@@ -349,7 +349,8 @@ def _cubin(data: bytes) -> object:
     cubin.early_api_versions(data)
     found = cubin.Cubin.parse(ByteView.of(data), _budget())
     said = found.problem, found.debug, found.notes(), found.api_versions(), found.accelerated()
-    kernels = found.first_kernel(), found.kernels(), found.kernel_sizes(), found.registers()
+    first = cubin.first_kernel(ByteView.of(data), _budget())
+    kernels = first, found.kernels(), found.kernel_sizes(), found.registers()
     return said, kernels, cubin_symbols.read(found)
 
 
