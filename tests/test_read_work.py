@@ -66,7 +66,7 @@ def test_nothing_is_decompressed_twice(question: str, package: Path) -> None:
 
 @pytest.mark.parametrize("question", ANSWERS)
 def test_whose_kernels_findings_name_is_not_unpacked_again(question: str, tmp_path: Path) -> None:
-    size = 256 << 10  # members of more than 64 KiB are worth being kept
+    size = 4 << 20  # smaller members are not kept
     code = (FOLDER / "fatbin" / "nvfatbin-13.5-default.fatbin").read_bytes().ljust(size, b"\0")
     package = tmp_path / "x-1.0-py3-none-any.whl"
     package.write_bytes(zip_of(("x/code.fatbin", code), ("x-1.0.dist-info/METADATA", METADATA)))

@@ -7,14 +7,15 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.model.limits import MIB
 from ltocompat.model.place import Place
 
+_LEAST = 4 * MIB
 _MOST = 512 * MIB
 
 
 class KeptMembers:
     """Unpacked members of one file, in the temporary file that they were unpacked to.
 
-    Only what is large is kept, since what is small is unpacked again in no time, and no more of it
-    than ``_MOST`` bytes: on some systems temporary files lie in memory.
+    Only members of ``_LEAST`` bytes and more are kept, since smaller ones are unpacked again in no
+    time, and no more than ``_MOST`` bytes of them: on some systems temporary files lie in memory.
     """
 
     def __init__(self) -> None:
@@ -26,9 +27,10 @@ class KeptMembers:
         if place.path != self._path:
             self._path = place.path
             self._views.clear()
-        kept = sum(other.size for other in self._views.values())
-        if holds_alone(view) and kept + view.size <= _MOST:
-            self._views[place] = view
+        if view.size >= _LEAST and holds_alone(view):
+            kept = sum(other.size for other in self._views.values())
+            if kept + view.size <= _MOST:
+                self._views[place] = view
 
     def around(self, place: Place) -> tuple[Place, ByteView] | None:
         """The kept member that a place is, or lies in; None where it was not kept."""
