@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from ltocompat.files.regular import read_regular
 from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import MIB
 
@@ -103,10 +104,7 @@ def _read(path: str) -> dict[str, str]:
     """What a file says; nothing where it can't be read, as the other files still count."""
     parser = configparser.RawConfigParser()
     with contextlib.suppress(OSError, ValueError, configparser.Error):
-        if not os.path.isfile(path):
-            return {}
-        with open(path, encoding="utf-8") as file:
-            parser.read_string(file.read(_MOST_BYTES))
+        parser.read_string(read_regular(path, _MOST_BYTES).decode("utf-8"))
     return {
         key: parser.get(section, name)
         for section in _SECTIONS

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.regular import read_regular
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.packages.declared import of_variant
@@ -168,14 +169,10 @@ def _by_top(site: str, changed: int, limits: Limits) -> dict[str, tuple[str, ...
 
 
 def _content(folder: str, name: str, most: int) -> bytes:
-    path = os.path.join(folder, name)
     try:
-        if os.path.isfile(path):
-            with open(path, "rb") as file:
-                return file.read(most)
+        return read_regular(os.path.join(folder, name), most)
     except OSError:
-        pass
-    return b""
+        return b""
 
 
 def _files(record: bytes, budget: Budget) -> Iterator[str]:

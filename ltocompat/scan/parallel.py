@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
+from ltocompat.files.regular import read_regular
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import MIB
 from ltocompat.model.place import Place
@@ -82,8 +83,7 @@ def _for_us(path: str | None, *, in_slices: bool) -> bool:
             return True
         if not in_slices or status.st_size < slices.LARGE:
             return False
-        with open(path, "rb") as file:
-            return file.read(4).startswith(_PROGRAMS)
+        return read_regular(path, 4).startswith(_PROGRAMS)
     except (OSError, ValueError):
         return False
 

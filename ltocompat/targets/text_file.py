@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import re
-import stat
 import tomllib
 from typing import Any
 
 from msgspec import Struct
 
+from ltocompat.files.regular import read_regular
 from ltocompat.model.errors import LimitExceeded, UsageError
 from ltocompat.model.limits import MIB, Budget
 
@@ -38,11 +39,7 @@ def read_text(path: str, budget: Budget | None = None) -> str:
     """
     most = (budget or Budget()).limits.tables_bytes
     try:
-        # Opening a pipe would wait for whoever writes into it.
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise UsageError(f"{path} is not a regular file; give a lock file or a file of targets")
-        with open(path, "rb") as file:
-            content = file.read(most + 1)
+        content = read_regular(path, most + 1)
         if len(content) > most:
             raise UsageError(
                 f"{path} has more than {most} bytes (Limits.tables_bytes); give a lock file or a "
@@ -53,6 +50,10 @@ def read_text(path: str, budget: Budget | None = None) -> str:
     except FileNotFoundError as error:
         raise UsageError(f"there is no file {path}; give one that exists") from error
     except OSError as error:
+        if error.errno == errno.EINVAL:  # what no regular file has, or no path can be
+            raise UsageError(
+                f"{path} is not a regular file; give a lock file or a file of targets"
+            ) from error
         reason = error.strerror or type(error).__name__
         raise UsageError(f"{path} can't be read ({reason}); give a file that can") from error
     except ValueError as error:

@@ -8,11 +8,11 @@ COFF archives in Microsoft's PE specification.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 
 from ltocompat.files.archives.member import Member
 from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.regular import open_regular
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
@@ -109,22 +109,22 @@ def _thin_member(place: Place, name: str) -> Member | Skipped:
     path = os.path.join(os.path.dirname(place.path), name)
     try:
         # What comes through a pipe lies beside nothing.
-        if place.path == "-" or place.members or not stat.S_ISREG(os.stat(path).st_mode):
+        if place.path == "-" or place.members:
             return Skipped(member, "a thin archive names it, but it is not a file beside it")
-        source = _OpenedFile(path)
+        source = _OpenedFile(open_regular(path))
     except (OSError, ValueError):
         return Skipped(member, f"a thin archive names it, but {path!r} can't be read")
     return Member(member, ByteView(source))
 
 
 class _OpenedFile(FileSource):
-    """A file that closes itself with the last view of it."""
+    """An open file that is closed with the last view of it."""
 
     __slots__ = ("_own",)
 
-    def __init__(self, path: str) -> None:
-        self._own = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        super().__init__(self._own)
+    def __init__(self, fd: int) -> None:
+        self._own = fd
+        super().__init__(fd)
 
     def __del__(self) -> None:
         os.close(self._own)

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from ltocompat.files.regular import read_regular
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget, Limits
@@ -61,11 +62,11 @@ def files_of_distribution(path: str, limits: Limits) -> Iterator[str | Skipped] 
     if not info.endswith(_SUFFIX):
         return None
     try:
-        with open(os.path.join(info, "RECORD"), encoding="utf-8", errors="replace") as record:
-            text = record.read(_MOST_RECORD)
-    except OSError:
+        record = read_regular(os.path.join(info, "RECORD"), _MOST_RECORD)
+    except (OSError, ValueError):
         return None
-    return _listed(os.path.dirname(os.path.abspath(info)), text, limits)
+    site, text = os.path.dirname(os.path.abspath(info)), record.decode("utf-8", "replace")
+    return _listed(site, text, limits)
 
 
 def _names(lines: Iterable[str]) -> Iterator[str]:
