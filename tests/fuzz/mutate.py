@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -304,11 +303,11 @@ def _nest(copy: bytearray, _: Material, dice: random.Random) -> None:
 def _grow(copy: bytearray, _: Material, dice: random.Random) -> None:
     """Several lines come many times together, each with a number of its own.
 
-    What costs a little for each pair of them costs too much then. Half of the time they are those
-    that share a word, which the number is put behind: a name, and where it is used.
+    What costs a little for each pair of them costs too much then. Mostly they are those
+    that share a name, which the number is put behind.
     """
     lines = bytes(copy[:_MOST_TEXT]).split(b"\n")
-    word = _shared_word(lines, dice) if dice.random() < 0.5 else None
+    word = _shared_word(lines, dice) if dice.random() < 0.7 else None
     share = dice.choice((0.1, 0.5, 0.5, 1.0))
     chosen = {
         number
@@ -316,7 +315,7 @@ def _grow(copy: bytearray, _: Material, dice: random.Random) -> None:
         if (word.search(line) if word else dice.random() < share)
     }
     size = sum(len(lines[number]) + 4 for number in chosen) or 1
-    many = min(dice.choice((30, 300, 1000, _MOST_TEXT)), _MOST_TEXT // size)
+    many = min(dice.choice((30, 300, _MOST_TEXT, _MOST_TEXT)), _MOST_TEXT // size)
     grown: list[bytes] = []
     for number, line in enumerate(lines):
         if number not in chosen:
@@ -329,9 +328,12 @@ def _grow(copy: bytearray, _: Material, dice: random.Random) -> None:
 
 
 def _shared_word(lines: Sequence[bytes], dice: random.Random) -> re.Pattern[bytes] | None:
-    """What finds a word that several lines have; None where none was met."""
-    words = Counter(word for line in lines[:500] for word in set(_WORD.findall(line[:2000])))
-    shared = sorted(word for word, many in words.items() if many > 1)
+    """What finds a word of lines that begin otherwise: a name, and its uses; None for none."""
+    begins: dict[bytes, set[bytes]] = {}
+    for words in (_WORD.findall(line[:2000]) for line in lines[:500]):
+        for word in words[1:]:
+            begins.setdefault(word, set()).add(words[0])
+    shared = sorted(word for word, first in begins.items() if len(first) > 1)
     if not shared:
         return None
     return re.compile(rb"(?<![\w.+-])%b(?![\w.+-])" % re.escape(dice.choice(shared)))
