@@ -36,7 +36,7 @@ from ltocompat.trial.values import (
 ROOT = Path(__file__).parent.parent
 
 CHILD = """
-import ctypes, os, signal, sys, time
+import ctypes, json, os, signal, sys, time
 from ltocompat.model.arch import Release
 from ltocompat.trial import link_child, protocol
 
@@ -81,6 +81,13 @@ class Driver:
             bytearray(1 << 40)
         if word == "poison":
             Driver.poisoned = True
+        if word.startswith("{"):
+            for number in range(3, 20):
+                try:
+                    os.write(number, protocol.head_of(json.loads(word), 0))
+                except OSError:
+                    pass
+            os._exit(0)
         if word.startswith("old"):
             self.log = b"nvvmAddNVVMContainerToProgram"
         if word == "forge":
@@ -273,6 +280,12 @@ def test_garbage_is_a_crash() -> None:
     before, answer, after = ask(request("fine"), request("garbage"), request("fine"))
     assert [before.outcome, after.outcome] == [LinkOutcome.ACCEPTED] * 2
     assert answer.outcome is LinkOutcome.CRASHED
+
+
+@pytest.mark.parametrize("reply", ['{"died": 0}', '{"code": "x"}', '{"step": 99, "code": []}'])
+def test_a_reply_that_is_none_of_ours_is_a_crash(reply: str) -> None:
+    answer, after = ask(request(reply), request("fine"), limits=TrialLimits())
+    assert [answer.outcome, after.outcome] == [LinkOutcome.CRASHED, LinkOutcome.ACCEPTED]
 
 
 def test_wild_notes_are_a_crash_all_the_same() -> None:

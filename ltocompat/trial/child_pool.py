@@ -33,6 +33,7 @@ _BATCH_REQUESTS = 128
 _BATCH_BYTES = 4 * MIB
 # One batch is worked at, and one may wait.
 _BATCHES_AT_ONCE = 2
+_ENDED = {"died": 0, "step": protocol.AT_REST, "input": 0, "printed": ""}
 # Seconds: for as long one child serves what only adds, since a start takes as long as 300 inputs.
 _WORTH_ANOTHER_CHILD = 1.0
 # How far ahead of the first open request others are taken up, for each worker.
@@ -395,7 +396,11 @@ class _Run(Generic[RequestT, AnswerT]):
     ) -> None:
         """Take a report as the answer, or have it confirmed first."""
         pool = self._pool
-        answer = pool.judge(task.request, report)
+        try:
+            answer = pool.judge(task.request, report)
+        except (AttributeError, LookupError, OverflowError, TypeError, ValueError):
+            # Code that took over the process replied what no child of ours does.
+            answer = pool.judge(task.request, Report(_ENDED))
         if pool.spoils(answer):
             slot.end()
         if task.first is not None:
