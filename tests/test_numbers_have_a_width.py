@@ -30,6 +30,17 @@ def test_no_pattern_of_a_room_that_reads_takes_digits_without_end(room: str) -> 
     assert not found
 
 
+@pytest.mark.parametrize("room", READING)
+def test_no_pattern_of_texts_in_a_room_that_reads_takes_digits_of_other_scripts(room: str) -> None:
+    found = [
+        f"{path.name}: {line.strip()}"
+        for path in (ROOMS / room).rglob("*.py")
+        for line in path.read_text("utf-8").splitlines()
+        if re.search(r'(?<!b)"[^"]*\\d', line) and not line.lstrip().startswith("#")
+    ]
+    assert not found
+
+
 @pytest.mark.parametrize("text", [f"x.so@0x{MANY}", f"x.so@0x10.{MANY}", f"x.so@0x10.1.{MANY}"])
 def test_a_place_with_endless_numbers_is_a_path_that_is_not_there(
     text: str, capsys: pytest.CaptureFixture[str]

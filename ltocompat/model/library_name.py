@@ -11,7 +11,7 @@ PATHFINDER = "cuda-pathfinder"
 _LINUX_NAME = (
     # auditwheel puts a hash into the names of libraries that it copies: libcudart-d0da41ae.so.11.0.
     r"(lib(?:cuda|cudart|nvrtc|nvJitLink|nvrtc-builtins|nvvm|nvfatbin|nvptxcompiler|cudadevrt))"
-    r"(?:-[0-9a-f]{8})?(?:\.alt)?(?:\.so(?:\.\d{1,9}){0,3}|\.a)"
+    r"(?:-[0-9a-f]{8})?(?:\.alt)?(?:\.so(?:\.[0-9]{1,9}){0,3}|\.a)"
 )
 # What links with device code, or what compiles it, is above; below is what programs call. Their
 # names count with a version alone: files without one come with toolkits, for linkers.
@@ -24,14 +24,14 @@ _ON_LINUX_ALONE = (
     r"cutensornet|custatevec|cudensitymat|nvcomp_cpu|cal"
 )
 _LINUX_CALLED = (
-    rf"(lib(?:{_CALLED}|{_ON_LINUX_ALONE}))(?:-[0-9a-f]{{8}})?\.so(?:\.\d{{1,9}}){{1,3}}"
+    rf"(lib(?:{_CALLED}|{_ON_LINUX_ALONE}))(?:-[0-9a-f]{{8}})?\.so(?:\.[0-9]{{1,9}}){{1,3}}"
 )
 _WINDOWS_CALLED = (
-    rf"({_CALLED})(?:(?:64)?_\d{{1,9}}(?:\.\d{{1,9}}){{0,3}})?(?:-[0-9a-f]{{32}})?\.dll"
+    rf"({_CALLED})(?:(?:64)?_[0-9]{{1,9}}(?:\.[0-9]{{1,9}}){{0,3}})?(?:-[0-9a-f]{{32}})?\.dll"
 )
 _WINDOWS_NAME = (
-    r"(?:(nvcuda)|(cudart|nvrtc-builtins|nvrtc|nvvm)(?:32|64)_\d{1,9}(?:_\d{1,9})?"
-    r"|(nvJitLink|nvfatbin|nvptxcompiler)_\d{1,9}_\d{1,9})(?:-[0-9a-f]{32})?(?:\.alt)?\.dll"
+    r"(?:(nvcuda)|(cudart|nvrtc-builtins|nvrtc|nvvm)(?:32|64)_[0-9]{1,9}(?:_[0-9]{1,9})?"
+    r"|(nvJitLink|nvfatbin|nvptxcompiler)_[0-9]{1,9}_[0-9]{1,9})(?:-[0-9a-f]{32})?(?:\.alt)?\.dll"
 )
 _WINDOWS_LIBRARIES = {
     "nvcuda": "libcuda",
@@ -44,7 +44,7 @@ _WINDOWS_LIBRARIES = {
     "nvptxcompiler": "libnvptxcompiler",
 }
 
-_MAJOR = r"\.so\.(\d{1,9})|_(\d{1,9})\d_\d"
+_MAJOR = r"\.so\.([0-9]{1,9})|_([0-9]{1,9})[0-9]_[0-9]"
 
 
 def library_name(file: str) -> str | None:

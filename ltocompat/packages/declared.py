@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 # \d alone would take digits of other scripts, which no release is written with.
 _CLASSIFIER = re.compile(
-    r"Environment :: GPU :: NVIDIA CUDA :: (\d{1,2})(?: :: (\d{1,2}\.\d{1,2}))?", re.ASCII
+    r"Environment :: GPU :: NVIDIA CUDA :: ([0-9]{1,2})(?: :: ([0-9]{1,2}\.[0-9]{1,2}))?", re.ASCII
 )
 _PROVIDER = "nvidia"
 _LOWER_BOUND, _SM_ARCH = "cuda_version_lower_bound", "sm_arch"
-_ARCH = re.compile(r"(\d{2,3})(?:_(real|virtual))?", re.ASCII)
-_RELEASE = re.compile(r"(\d{1,2})(?:\.(\d{1,2}))?", re.ASCII)
-_LOWER = re.compile(r"(?:>=|==|~=|>)\s*(\d{1,3})(?:\.(\d{1,2}))?", re.ASCII)
-_BELOW = re.compile(r"<(\d{1,3})(?:\.(\d{1,2}))?", re.ASCII)
+_ARCH = re.compile(r"([0-9]{2,3})(?:_(real|virtual))?", re.ASCII)
+_RELEASE = re.compile(r"([0-9]{1,2})(?:\.([0-9]{1,2}))?", re.ASCII)
+_LOWER = re.compile(r"(?:>=|==|~=|>)\s*([0-9]{1,3})(?:\.([0-9]{1,2}))?", re.ASCII)
+_BELOW = re.compile(r"<([0-9]{1,3})(?:\.([0-9]{1,2}))?", re.ASCII)
 _CUDA, _CUDA_ARCH = "-cuda", "-cuda-arch"  # __cuda and __cuda_arch, normalized
 _OF_DRIVERS, _OF_GPUS = "cuda-version", "cuda-arch"
 _MOST = 1000  # values of one property

@@ -25,7 +25,7 @@ _METADATA = re.compile(r"([^/]+)\.dist-info/METADATA")
 # Behind name and version there may be a build tag, which begins with a digit (PEP 427), and at the
 # end the label of a variant (PEP 825).
 _FILE_NAME = re.compile(
-    r"[^-]+-[^-]+(?:-\d[^-]*)?-([^-]+-[^-]+-[^-]+)(?:-([0-9a-z_.]{1,16}))?\.whl", re.IGNORECASE
+    r"[^-]+-[^-]+(?:-[0-9][^-]*)?-([^-]+-[^-]+-[^-]+)(?:-([0-9a-z_.]{1,16}))?\.whl", re.IGNORECASE
 )
 
 

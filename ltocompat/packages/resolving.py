@@ -30,8 +30,8 @@ from ltocompat.targets.versions.packages import (
 )
 
 _WHEELS = {
-    "nvjitlink": re.compile(r"nvidia-nvjitlink(?:-cu\d\d)?"),
-    "nvrtc": re.compile(r"nvidia-cuda-nvrtc(?:-cu\d\d)?"),
+    "nvjitlink": re.compile(r"nvidia-nvjitlink(?:-cu[0-9][0-9])?"),
+    "nvrtc": re.compile(r"nvidia-cuda-nvrtc(?:-cu[0-9][0-9])?"),
 }
 _CONDA = {"nvjitlink": "libnvjitlink", "nvrtc": "cuda-nvrtc"}
 # Every library of CUDA (conda-forge, recipes of the four: one leads to the other).
@@ -39,7 +39,7 @@ _CONDA_METAPACKAGES = ("cuda-libraries", "cuda-toolkit", "cuda-runtime", "cuda")
 # A library of 12.4 depends on cuda-version 12.4 (conda-forge, recipe of libnvjitlink: max_pin x.x).
 _CONDA_VERSION = "cuda-version"
 _TOOLKIT = "cuda-toolkit"
-_MAY_BRING = re.compile(r"cuda|nvidia|cupy|torch|jax|tensorflow|numba|(?:-|_)cu1\d")
+_MAY_BRING = re.compile(r"cuda|nvidia|cupy|torch|jax|tensorflow|numba|(?:-|_)cu1[0-9]")
 _BRINGS_NOTHING = ("cuda-pathfinder", "cuda-version")
 _DEEPEST = 8
 _EXTRA = re.compile(r"\bextra\b")

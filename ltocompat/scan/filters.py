@@ -13,7 +13,7 @@ from ltocompat.model.image import Image, ImageKind, Maker
 
 UNKNOWN = "unknown"
 
-_VERSION = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
+_VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})*")
 _NAME = re.compile(r"[A-Za-z][\w.+-]*")
 
 

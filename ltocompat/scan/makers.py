@@ -63,7 +63,7 @@ def _container_maker(container: str) -> Maker:
 
 def _outside(version: str, known: dict[str, tuple[Release, ...]], evidence: str) -> Maker:
     """A maker for a version that the table has no row for: newer, older or between; no release."""
-    if not re.fullmatch(r"\d{1,9}\.\d{1,9}", version):
+    if not re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}", version):
         return Maker(Role.COMPILER, None, None, (), evidence)
     number = _number(version)
     below = [releases[-1] for text, releases in known.items() if _number(text) < number]

@@ -66,7 +66,7 @@ _TEXTS = (
         "the LTO-IR was made by a newer CUDA release than this {linker}",
     ),
     _Text(
-        r"IR version ([\d.]+) incompatible with current version ([\d.]+)",
+        r"IR version ([0-9.]+) incompatible with current version ([0-9.]+)",
         "ltoir too old",
         "the LTO-IR holds IR {0}, from before CUDA 12.0, and this {linker} wants {1}",
     ),
@@ -96,7 +96,7 @@ _TEXTS = (
         "the inputs were compiled with different values of {0}",
     ),
     _Text(
-        r"Input file '([^']+)' newer than toolkit \((\d{1,9})(\d) vs (\d{1,9})(\d)\)",
+        r"Input file '([^']+)' newer than toolkit \(([0-9]{1,9})([0-9]) vs ([0-9]{1,9})([0-9])\)",
         "cubin too new",
         "{0} holds code of CUDA {1}.{2}, and this {linker} is of {3}.{4}",
     ),
@@ -121,7 +121,7 @@ _TEXTS = (
         "this {linker} finds no libnvvm, which -dlto needs",
     ),
     _Text(
-        r"Unsupported \.version ([\d.]+); current version is '([\d.]+)'",
+        r"Unsupported \.version ([0-9.]+); current version is '([0-9.]+)'",
         "ptx too new",
         "the input is PTX ISA {0}, and this {linker} reads up to {1}",
     ),

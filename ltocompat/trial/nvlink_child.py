@@ -160,7 +160,7 @@ def _file(number: int, kind: int) -> str:
 
 def _named(log: str, names: dict[str, str]) -> str:
     """The log with the inputs' own names; ``input10.o`` is not ``input1`` with something behind."""
-    return re.sub(r"input\d{1,9}\.\w+", lambda found: names.get(found[0], found[0]), log)
+    return re.sub(r"input[0-9]{1,9}\.\w+", lambda found: names.get(found[0], found[0]), log)
 
 
 def main() -> None:

@@ -129,7 +129,10 @@ BUGS = (
         "digits of other scripts in a classifier",
         "metadata",
         "packages/declared.py",
-        ((", re.ASCII", ""),),
+        (
+            (r"(?: :: ([0-9]{1,2}\.[0-9]{1,2}))?", r"(?: :: (\d{1,2}\.\d{1,2}))?"),
+            (", re.ASCII", ""),
+        ),
     ),
 )
 

@@ -24,8 +24,10 @@ _CUINFO = struct.Struct("<HHH")
 _TYPE_TKINFO = 2000
 _TYPE_CUINFO = 1000
 _CUINFO_FORM = 2
-_CUDA_VERSION = re.compile(r"release (\d{1,9}\.\d{1,9}), V(\d{1,9}(?:\.\d{1,9})+)")
-_ARCH_OPTION = re.compile(r"(?:^|\s)(?:-arch|--gpu-name|-arch=)\s*=?\s*sm_\d{1,9}([af]?)(?:\s|$)")
+_CUDA_VERSION = re.compile(r"release ([0-9]{1,9}\.[0-9]{1,9}), V([0-9]{1,9}(?:\.[0-9]{1,9})+)")
+_ARCH_OPTION = re.compile(
+    r"(?:^|\s)(?:-arch|--gpu-name|-arch=)\s*=?\s*sm_[0-9]{1,9}([af]?)(?:\s|$)"
+)
 
 
 class ToolNote(Struct, frozen=True):

@@ -118,7 +118,7 @@ def _parse(head: bytes) -> Ptx:
 
 
 def _arch(word: str) -> SmArch | None:
-    match = re.fullmatch(r"sm_(\d{1,4})([af]?)", word)
+    match = re.fullmatch(r"sm_([0-9]{1,4})([af]?)", word)
     return SmArch(int(match[1]), match[2], ArchForm.VIRTUAL) if match else None
 
 

@@ -30,7 +30,7 @@ _NVLINK = b"\0Cuda linker\0"
 _BANNER = b"Cuda compilation tools, release "
 _BANNER_TEXT = re.compile(rb"Cuda compilation tools, release (\d{1,9}\.\d{1,9}), V(\1\.\d{1,9})\0")
 _LONGEST_BANNER = 80
-_CREATE = re.compile(r"__nvJitLinkCreate_(\d{1,9})_(\d{1,9})")
+_CREATE = re.compile(r"__nvJitLinkCreate_([0-9]{1,9})_([0-9]{1,9})")
 
 
 class LinkerIdentity(Struct, frozen=True):

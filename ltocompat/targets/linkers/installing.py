@@ -177,9 +177,11 @@ Fetch = Callable[[str, str], None]
 
 # The one file of a package that is kept, by the package's name without its suffix.
 _KEPT = {
-    "nvidia-nvjitlink": re.compile(r"libnvJitLink\.so\.\d{1,9}|nvJitLink_\d{1,9}_\d{1,9}\.dll"),
+    "nvidia-nvjitlink": re.compile(
+        r"libnvJitLink\.so\.[0-9]{1,9}|nvJitLink_[0-9]{1,9}_[0-9]{1,9}\.dll"
+    ),
     "nvidia-cuda-nvcc": re.compile(r"nvlink"),
-    "nvidia-nvvm": re.compile(r"libnvvm\.so\.\d{1,9}"),
+    "nvidia-nvvm": re.compile(r"libnvvm\.so\.[0-9]{1,9}"),
 }
 # What zipfile raises for a broken file; RuntimeError where it claims to be encrypted.
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError)

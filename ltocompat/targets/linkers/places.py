@@ -28,7 +28,7 @@ _PACKAGES = (
 )
 _TOOLKIT_FOLDERS = ("lib64", "lib", "targets/*/lib", "bin", "bin/x64", "bin/x86_64")
 _CONDA_FOLDERS = ("lib", "targets/*/lib", "Library/bin", "Library/bin/x64")
-_TOOLKIT_VARIABLE = re.compile(r"CUDA_HOME|CUDA_PATH(_V\d{1,9}_\d{1,9})?")
+_TOOLKIT_VARIABLE = re.compile(r"CUDA_HOME|CUDA_PATH(_V[0-9]{1,9}_[0-9]{1,9})?")
 _PROGRAM = ("nvlink", "nvlink.exe")
 _CACHE_LINE = re.compile(r"\s*libnvJitLink\.so\S* .*=> (/.*)")
 

@@ -25,8 +25,8 @@ from ltocompat.targets.linkers.version_request import (
     matches,
 )
 
-_VERSION = re.compile(r"\d{1,9}\.\d{1,9}\.\d{1,9}")
-_METADATA_VERSION = re.compile(r"^Version: *(\d{1,9}\.\d{1,9}\.\d{1,9})", re.MULTILINE)
+_VERSION = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}")
+_METADATA_VERSION = re.compile(r"^Version: *([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9})", re.MULTILINE)
 _DEEPEST = 6  # folders between a library and the root of what installed it
 
 

@@ -12,7 +12,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.targets.linkers.linker import Tool, version_numbers
 
-_VERSION = re.compile(r"(\d{1,3}\.\d{1,3})(\.\d{1,5})?")
+_VERSION = re.compile(r"([0-9]{1,3}\.[0-9]{1,3})(\.[0-9]{1,5})?")
 ALL = "all"
 FIRST_ON_INDEX = {Tool.NVJITLINK: Release(12, 0), Tool.NVLINK: Release(13, 0)}
 NO_NVLINK_12 = (

@@ -19,8 +19,8 @@ _IN_TOOLKITS = ("lib64", "lib", "targets/*/lib", "nvvm/lib64")
 _BANNER = b"Cuda compilation tools, release "
 _BANNER_TEXT = re.compile(rb"Cuda compilation tools, release (\d{1,9}\.\d{1,9}), V(\1\.\d{1,9})\0")
 _LONGEST_BANNER = 80
-_NUMBERED = re.compile(r"libnvrtc\.so\.(\d{1,9}\.\d{1,9}\.\d{1,9})")
-_BUILTINS = re.compile(r"libnvrtc-builtins\.so\.(\d{1,9}\.\d{1,9})(?:\.\d{1,9})?")
+_NUMBERED = re.compile(r"libnvrtc\.so\.([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9})")
+_BUILTINS = re.compile(r"libnvrtc-builtins\.so\.([0-9]{1,9}\.[0-9]{1,9})(?:\.[0-9]{1,9})?")
 # What brings libNVVM, whose own number (4.0.0) is no CUDA release.
 _WHEELS = {"nvrtc": ("nvidia-cuda-nvrtc",), "nvvm": ("nvidia-nvvm", "nvidia-cuda-nvcc")}
 

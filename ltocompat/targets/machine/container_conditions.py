@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec import Struct
 
 _CONDITION = re.compile(r"([A-Za-z_]+)(!=|<=|>=|=|<|>)([^<>=!]+)")
-_NUMBERS = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
+_NUMBERS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})*")
 _COMPARE: Mapping[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
     "=": operator.eq,
     "!=": operator.ne,

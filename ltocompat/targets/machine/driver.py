@@ -41,8 +41,8 @@ SYS = "/sys/module/nvidia/version"
 WSL = "/usr/lib/wsl/"
 
 # "NVIDIA UNIX x86_64 Kernel Module  535.129.03", "... Open Kernel Module for x86_64  570.86.15".
-_KERNEL = re.compile(r"(Open )?Kernel Module(?: for \S+)?\s+([\d.]+)")
-_TOOLKIT_FOLDER = re.compile(r"/cuda-(\d{1,9}\.\d{1,9})/")
+_KERNEL = re.compile(r"(Open )?Kernel Module(?: for \S+)?\s+([0-9.]+)")
+_TOOLKIT_FOLDER = re.compile(r"/cuda-([0-9]{1,9}\.[0-9]{1,9})/")
 _LARGEST_STUB = MIB
 # What libcuda opens to compile, and the first branch that has it (compatibility.md 3: JIT LTO
 # since CUDA 11.5, gpucomp and tileiras since 13.4). cuda-compat-13-0 has gpucomp already, which

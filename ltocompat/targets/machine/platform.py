@@ -10,10 +10,10 @@ from ltocompat.targets.machine.environment import Jetson
 from ltocompat.targets.machine.layout import processor_of
 
 # Starts like: # R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic
-_TEGRA = re.compile(r"# R(\d{1,9}) \(release\), REVISION: (\d{1,9}(?:\.\d{1,9})*)")
+_TEGRA = re.compile(r"# R([0-9]{1,9}) \(release\), REVISION: ([0-9]{1,9}(?:\.[0-9]{1,9})*)")
 _BOARD = re.compile(r"jetson|tegra|nvidia.*(?:orin|thor)", re.IGNORECASE)
 _DPKG = re.compile(
-    r"^Package: nvidia-l4t-core\n(?:.+\n)*?Version: (\d{1,9}(?:\.\d{1,9})*)", re.MULTILINE
+    r"^Package: nvidia-l4t-core\n(?:.+\n)*?Version: ([0-9]{1,9}(?:\.[0-9]{1,9})*)", re.MULTILINE
 )
 _VARIABLES = re.compile(
     r"NVIDIA_.*|CUDA_.*|CONDA_OVERRIDE_CUDA|CONDA_PREFIX|VIRTUAL_ENV|LD_LIBRARY_PATH|LD_PRELOAD"

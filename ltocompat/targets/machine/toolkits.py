@@ -10,10 +10,10 @@ from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.places import package_folders
 from ltocompat.targets.machine.environment import Conda, InstalledPackage, Toolkit
 
-_NVCC = re.compile(r"release \d{1,9}\.\d{1,9}, V(\d{1,9}\.\d{1,9}\.\d{1,9})")
-_HEADER = re.compile(r"^#define\s+CUDA_VERSION\s+(\d{4,6})\s*$", re.MULTILINE)
-_TEXT = re.compile(r"CUDA Version (\d{1,9}\.\d{1,9}(?:\.\d{1,9})?)")
-_VERSION = re.compile(r"\d{1,9}\.\d{1,9}(?:\.\d{1,9})?")
+_NVCC = re.compile(r"release [0-9]{1,9}\.[0-9]{1,9}, V([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9})")
+_HEADER = re.compile(r"^#define\s+CUDA_VERSION\s+([0-9]{4,6})\s*$", re.MULTILINE)
+_TEXT = re.compile(r"CUDA Version ([0-9]{1,9}\.[0-9]{1,9}(?:\.[0-9]{1,9})?)")
+_VERSION = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}(?:\.[0-9]{1,9})?")
 _BEHIND = re.compile(rb"(?<![\w.])/[\w./+-]+/bin/nvcc(?![\w.-])")
 _MOST_SCRIPT = 4096
 _HEADERS = ("include/cuda.h", "targets/x86_64-linux/include/cuda.h", "targets/*/include/cuda.h")

@@ -15,7 +15,7 @@ from ltocompat.targets.versions.comparisons import (
     read_numbers,
 )
 
-_RELEASE = re.compile(r"(\d{3,4})\.(\d{1,4})(?:\.(\d{1,4}))?")
+_RELEASE = re.compile(r"([0-9]{3,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?")
 # Stands for every release of a branch behind its first production release; higher than any.
 LATER = 9999
 # NVIDIA's way to write a branch: R550.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from packaging.specifiers import Specifier, SpecifierSet
     from packaging.version import Version
 
-_SUFFIX = re.compile(r"-cu(\d\d)$")
+_SUFFIX = re.compile(r"-cu([0-9][0-9])$")
 # NVIDIA's packages without a suffix begin with CUDA 13.
 _FIRST_WITHOUT_SUFFIX = 13
 
