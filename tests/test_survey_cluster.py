@@ -84,7 +84,9 @@ def workers_of(process: psutil.Process) -> list[psutil.Process]:
     found = []
     for child in process.children(recursive=True):
         try:
-            if "spawn_main" in " ".join(child.cmdline()):
+            # A worker is a fork of a process that has the same command line.
+            parent = child.parent()
+            if parent is not None and "forkserver" in " ".join(parent.cmdline()):
                 found.append(child)
         except psutil.Error:
             continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import logging
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ import msgspec
 
 from ltocompat.commands.survey.distribution import Distribution, Measures
 from ltocompat.commands.survey.extra import extra
+from ltocompat.commands.survey.read_package import read_package
 from ltocompat.commands.survey.rows import RowMaker
 from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.commands.survey.task import TaskOptions, survey_distribution
@@ -256,7 +258,8 @@ def _local_cluster(workers: int, *, dashboard: bool) -> Iterator[Any]:
         **({} if dashboard else _QUIET),
     }
     with (
-        dask.config.set(settings),
+        _start_method(distributed) as method,
+        dask.config.set({**settings, "distributed.worker.multiprocessing-method": method}),
         distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
@@ -272,3 +275,26 @@ def _local_cluster(workers: int, *, dashboard: bool) -> Iterator[Any]:
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
+
+
+@contextlib.contextmanager
+def _start_method(distributed: Any) -> Iterator[str]:  # noqa: ANN401 - the module
+    """How workers are started: on Linux as forks of one process that has imported what they need.
+
+    Each that imports Dask by itself takes more than a second of processor time. The process that is
+    forked ends with the cluster: a later one may have another environment.
+    """
+    from multiprocessing import forkserver
+
+    server: Any = forkserver._forkserver  # noqa: SLF001 - nothing public stops it
+    if sys.platform != "linux" or server._forkserver_pid is not None:  # noqa: SLF001 - one of others
+        yield "spawn"
+        return
+    # Dask's own list has every package that it can work with, such as pandas.
+    distributed.utils._forkserver_preload_set = True  # noqa: SLF001
+    forked = ["distributed", survey_distribution.__module__, read_package.__module__]
+    server.set_forkserver_preload(forked)
+    try:
+        yield "forkserver"
+    finally:
+        server._stop()  # noqa: SLF001
