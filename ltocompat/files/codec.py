@@ -85,11 +85,6 @@ class Prefix:
         """Size of the whole image in bytes, None when it is not stated."""
         return self._payload.declared
 
-    @property
-    def stored(self) -> int:
-        """Size of the whole image as it is stored, bytes."""
-        return self._payload.stored.size
-
     def grow(self, size: int) -> None:
         """Decode until ``data`` has at least ``size`` bytes or the image ends."""
         before = len(self.data)

@@ -12,7 +12,12 @@ from ltocompat.files.codec import Payload, Prefix
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.images import ltoir, ptx, tileir
 from ltocompat.files.images.cubin import Cubin, early_api_versions, first_kernel
-from ltocompat.files.images.cubin_header import HEAD_SIZE, CubinHeader, parse_header
+from ltocompat.files.images.cubin_header import (
+    HEAD_SIZE,
+    NAMES_OF_ASSEMBLER,
+    CubinHeader,
+    parse_header,
+)
 from ltocompat.files.images.cubin_notes import NO_NOTES, Notes
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import LimitExceeded, Malformed
@@ -35,12 +40,10 @@ from ltocompat.model.watchdog import watched
 from ltocompat.scan.makers import cubin_makers, ltoir_makers, ptx_makers, tool_role
 
 # The marks of a cubin lie behind its names and symbols, of which every section has some: these
-# sizes reach them in nine of ten large cubins of libcublasLt 13.10, and decode 1.4 times as much as
-# there was need to.
+# sizes reach them in half of the cubins of libcublasLt 13.10; the others are decoded step by step.
 _MARKS_FIRST = 8 << 10
-_MARKS_PER_SECTION = 512
-# Once that fails, a frame as small as this is decoded whole: one call, and no growing copy.
-_SMALL_FRAME = 64 << 10
+_MARKS_PER_SECTION = 256
+_MARKS_STEP = 16 << 10
 # The section that notes the architectures in most cubins: none in generation 1, in generation 2 the
 # sixth, or the fifth where there is no code. Others are read whole, to see whether it is.
 _USUAL_NOTES = (0, 5, 6)
@@ -322,16 +325,16 @@ def _early_marks(prefix: Prefix, header: CubinHeader) -> _Marks | None:
     They lie behind the names and symbols, which grow with the number of sections, and in front of
     the code, which is the most of it.
     """
+    if header.names_index == NAMES_OF_ASSEMBLER:
+        # NVIDIA's assembler writes its notes last, into 6 MB that pack into 50 KB.
+        prefix.grow(prefix.expected or 0)
     size = _MARKS_FIRST + _MARKS_PER_SECTION * header.section_table[2]
     while True:
         prefix.grow(size)
         marks = _marks_in(prefix.data, header)
         if marks is not None or prefix.complete:
             return marks
-        size = 2 * len(prefix.data)
-        if prefix.stored <= _SMALL_FRAME:
-            # NVIDIA's assembler writes its notes last, into 6 MB that pack into 50 KB.
-            size = max(size, prefix.expected or 0)
+        size = len(prefix.data) + max(len(prefix.data) // 4, _MARKS_STEP)
 
 
 def _marks_in(data: bytes, header: CubinHeader) -> _Marks | None:

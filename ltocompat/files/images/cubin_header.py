@@ -33,7 +33,7 @@ _ET_EXEC = 2
 # Compilers and linkers write the section headers last, and their names into section 1. An assembler
 # that made some cubins of libcublasLt and libcupti writes them first.
 _NAMES_OF_COMPILERS = 1
-_NAMES_OF_ASSEMBLER = 2
+NAMES_OF_ASSEMBLER = 2
 # A fatbin pads what it holds to eight bytes.
 _ALIGNMENT = 8
 
@@ -209,13 +209,13 @@ def _flags(fields: _Fields) -> Iterator[str]:
 
 def _regular_flags_1(fields: _Fields) -> bool:
     flags = fields.virtual << 16 | _FLAGS_1 | fields.real
-    accelerated = fields.real == _SM_90 or fields.shstrndx == _NAMES_OF_ASSEMBLER
+    accelerated = fields.real == _SM_90 or fields.shstrndx == NAMES_OF_ASSEMBLER
     options = {flags, flags | _FLAG_1_ACCELERATED} if accelerated else {flags}
     return fields.flags in options and 0 < fields.virtual <= fields.real
 
 
 def _regular_flags_2(fields: _Fields) -> bool:
-    by_assembler = fields.shstrndx == _NAMES_OF_ASSEMBLER
+    by_assembler = fields.shstrndx == NAMES_OF_ASSEMBLER
     below = by_assembler or fields.real < _SM_100
     low = _FLAG_2_BELOW_SM_100 if below else _FLAG_2_FROM_SM_100
     if fields.real >= _SM_100:
@@ -235,13 +235,13 @@ def _tables(fields: _Fields) -> Iterator[str]:
             f"headers of {fields.ehsize}, {fields.shentsize} and {fields.phentsize} bytes in the "
             "cubin (of the file, its sections and programs) are not those of 64-bit ELF"
         )
-    names = (_NAMES_OF_COMPILERS, _NAMES_OF_ASSEMBLER)
+    names = (_NAMES_OF_COMPILERS, NAMES_OF_ASSEMBLER)
     if fields.shstrndx not in names or fields.shstrndx >= fields.shnum:
         yield (
             f"section {fields.shstrndx} of {fields.shnum} is to hold the names of the cubin's "
             "sections, which is the first or second in every cubin"
         )
-    if fields.shstrndx == _NAMES_OF_ASSEMBLER and fields.shoff != HEAD_SIZE:
+    if fields.shstrndx == NAMES_OF_ASSEMBLER and fields.shoff != HEAD_SIZE:
         yield (
             f"the section headers of the cubin begin at byte {fields.shoff}, not right behind the "
             "ELF header, as in cubins with their names in the second section"
