@@ -126,3 +126,15 @@ def test_ptx_without_arch_in_one_file_is_no_support_of_older_gpus() -> None:
     )
     (line,) = [line for line in required(summary).lines if line.text.startswith("__cuda_arch")]
     assert line.text.startswith("__cuda_arch >=9.0")
+
+
+def test_what_can_not_be_picked_for_sure_is_not_told_as_little() -> None:
+    """cuBLAS 12.1.3.1 has nothing for sm_62 but modules that nobody can tell of (IMG-01)."""
+    doubtful = image(ImageKind.SASS, "sm_90a", "12.1", has_kernels=True, problem="it is odd")
+    summary = library({90: 240, 100: 640})
+    summary.groups.append(
+        replace(summary.groups[0], signature=ModuleSignature((doubtful,), registered=True), count=2)
+    )
+    (turing,) = on(summary, 75)
+    assert not told(turing)
+    assert not any(service.hardly for service in required(summary).services)

@@ -46,7 +46,7 @@ def note_of_hardly_served(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> It
         gpu: the GPU; None where the target names none.
     """
     counted = [each for each in judged if not each.module_verdict.without_kernels]
-    serving = [each for each in counted if each.for_gpu]
+    serving = [each for each in counted if each.for_gpu and each.module_verdict.how != "damaged"]
     here = sum(each.group.count for each in serving)
     if gpu is None or not here or here * _PART > sum(each.group.count for each in counted):
         return
