@@ -117,6 +117,7 @@ BUGS = (
             ),
             ("in budget.timed(tried, every=16):", "in tried:"),
             ("        budget.check_time()\n        if environment", "        if environment"),
+            ("        self._budget.check_time()\n        other = ", "        other = "),
         ),
     ),
     Bug(
