@@ -129,6 +129,21 @@ def test_nothing_that_is_read_beside_such_a_header_decides(name: str, at: int, v
     assert judged(changed, target) is Verdict.UNKNOWN
 
 
+def problems_of_flags(cubin: bytes) -> list[str]:
+    found = [problem for image in images_of(cubin) for problem in image.problems]
+    return [problem for problem in found if problem.startswith("e_flags")]
+
+
+@pytest.mark.parametrize("flags", [0x3C0532, 0x3C0D32])
+def test_the_assembler_alone_names_compute_60_in_code_for_sm_50(flags: int) -> None:
+    # As 11 cubins of cuBLAS 12.1.3.1 do: ten with the first flags, one with the second.
+    cubin = CUBINS[OF_12_4]
+    by_compiler = cubin[:48] + flags.to_bytes(4, "little") + cubin[52:]
+    by_assembler = by_compiler[:62] + (2).to_bytes(2, "little") + cubin[64:]
+    assert problems_of_flags(by_compiler)
+    assert not problems_of_flags(by_assembler)
+
+
 @given(st.sampled_from(sorted(CUBINS)), st.integers(1, 4096))
 def test_bytes_behind_a_cubin_are_told(name: str, behind: int) -> None:
     found = images_of(CUBINS[name] + bytes(behind))

@@ -40,8 +40,8 @@ _ALIGNMENT = 8
 # Generation 1: real SM, 0x500 (64 bits, unified textures), 0x800 for `a`, virtual SM, 0.
 _FLAGS_1 = 0x500
 _FLAG_1_ACCELERATED = 0x800
-# 11 cubins for sm_50 of cuBLAS 12.1.3.1 name a virtual architecture above their own.
-_FLAGS_1_OF_CUBLAS = (0x3C0532, 0x3C0D32)
+# NVIDIA's assembler names a virtual SM above the real one in 11 cubins of cuBLAS 12.1.3.1.
+_HIGHEST_VIRTUAL_OF_ASSEMBLER = {50: 60}
 _TOOLKITS_1 = range(50, 130)
 # Generation 2: 2 or 4, 8 for `a` (by 12.8 and 12.9), real SM, 0, section that notes it.
 _FLAG_2_BELOW_SM_100 = 0x4  # the assembler writes it for all
@@ -210,12 +210,14 @@ def _flags(fields: _Fields) -> Iterator[str]:
 
 
 def _regular_flags_1(fields: _Fields) -> bool:
-    if fields.flags in _FLAGS_1_OF_CUBLAS:
-        return True
+    by_assembler = fields.shstrndx == NAMES_OF_ASSEMBLER
     flags = fields.virtual << 16 | _FLAGS_1 | fields.real
-    accelerated = fields.real == _SM_90 or fields.shstrndx == NAMES_OF_ASSEMBLER
+    accelerated = fields.real == _SM_90 or by_assembler
     options = {flags, flags | _FLAG_1_ACCELERATED} if accelerated else {flags}
-    return fields.flags in options and 0 < fields.virtual <= fields.real
+    highest = fields.real
+    if by_assembler:
+        highest = _HIGHEST_VIRTUAL_OF_ASSEMBLER.get(fields.real, fields.real)
+    return fields.flags in options and 0 < fields.virtual <= highest
 
 
 def _regular_flags_2(fields: _Fields) -> bool:
