@@ -33,9 +33,14 @@ WAYS = {"confined": DEFAULT_TRIAL_LIMITS, "free": TrialLimits(sandbox=())}
 
 
 def requests(count: int, *, complete: bool) -> list[Request]:
-    """So many trials, each of an input of its own name."""
+    """So many trials, each of an input of its own name, all of one file."""
     return [
-        Request((TrialInput(f"saxpy{n}", InputKind.LTOIR, CODE),), OPTIONS, complete=complete)
+        Request(
+            (TrialInput(f"saxpy{n}", InputKind.LTOIR, CODE),),
+            OPTIONS,
+            complete=complete,
+            file="saxpy",
+        )
         for n in range(count)
     ]
 

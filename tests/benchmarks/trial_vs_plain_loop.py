@@ -40,7 +40,7 @@ def fragments() -> list[Request]:
         files = [Path(record.path) for record in found if isinstance(record, ltocompat.Extracted)]
         data = [file.read_bytes() for file in files]
     inputs = [TrialInput("fragment", InputKind.FATBIN, each_data) for each_data in data]
-    return [Request((input_,), OPTIONS, complete=False) for input_ in inputs]
+    return [Request((input_,), OPTIONS, complete=False, file=CUVS[1]) for input_ in inputs]
 
 
 def links() -> list[Request]:
