@@ -23,7 +23,7 @@ from ltocompat.commands.policy.reading import read_policy
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload
 from ltocompat.files.images import cubin_symbols, ptx, ptx_symbols
-from ltocompat.files.images.cubin import Cubin
+from ltocompat.files.images.cubin import Cubin, first_kernel
 from ltocompat.files.objects.elf_host import ElfHost, read_elf
 from ltocompat.files.objects.pe import read_pe
 from ltocompat.model.image import Compression, CudaLibrary, Host
@@ -40,6 +40,7 @@ from ltocompat.scan.second_pass import kernel_names
 from ltocompat.scan.walk import ScanSettings, files, records_of_view, take
 from ltocompat.targets.building import ValueOrigin, build
 from ltocompat.targets.linkers import Machine
+from ltocompat.targets.linkers.identify import identify
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.reading import targets_of_file
 
@@ -253,6 +254,13 @@ def cubin_of_shared_symbols(_: Path) -> Reading:
 
 
 @attack
+def cubin_whose_first_kernel_is_in_no_table(_: Path) -> Reading:
+    symbol = struct.pack("<IBBHQQ", 1, 0x12, 0, 0, 0, 0)
+    data = ByteView.of(_cubin(60_000, symbol * 100_000, b"\0function\0"))
+    return lambda limits: first_kernel(data, Budget(limits))
+
+
+@attack
 def cubin_of_shared_calls(_: Path) -> Reading:
     symbol = struct.pack("<IBBHQQ", 1, 0x12, 0x10, 0, 0, 0)
     data = ByteView.of(_cubin(10, symbol * 2_000_000, b"\0kernel\0"))
@@ -291,6 +299,8 @@ _PTX = (
     ("aliases", ptx_symbols.read, b".alias a,b;" * MIB),
     ("variables", ptx_symbols.read, b".visible .global a" + b",b" * (7 * MIB)),
     ("names", of_ptx, b".func f();.entry k{" + b"a b " * (MIB // 2) + b"}"),
+    ("functions", ptx_symbols.declared_alone, b".func f();\n" * MIB),
+    ("brackets in a head", ptx_symbols.declared_alone, b".func (" * MIB + b";"),
     ("newlines", ptx_symbols.read, b"\n" * (15 * MIB)),
     ("more than can be read", ptx.kernels, bytes(200 * MIB)),
 )
@@ -423,6 +433,12 @@ def elf_of_many_segments(_: Path) -> Reading:
     segment = struct.pack("<IIQQQQQQ", 1, 6, 0, 0, 0, 4 * MIB, 4 * MIB, 8)
     wrappers = struct.pack("<II8x8x", 0x466243B1, 2) * 100_000
     return _host(_elf(3, b"", segment * 3_000, wrappers))
+
+
+@attack
+def linker_of_many_sections(_: Path) -> Reading:
+    data = ByteView.of(_elf_of(500_000, 1, b"\0a\0"))
+    return lambda limits: identify(data, Budget(limits))
 
 
 @attack

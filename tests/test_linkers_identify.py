@@ -10,6 +10,7 @@ from linker_trees import AARCH64, library, program, put
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import Malformed, UnreadableInput
+from ltocompat.model.limits import Budget
 from ltocompat.targets.linkers import Machine, Tool
 from ltocompat.targets.linkers.identify import LinkerIdentity, identify
 
@@ -20,7 +21,7 @@ def identified(
     path: Path, claims: Iterable[tuple[str, str]] = (), tool: Tool = Tool.NVJITLINK
 ) -> LinkerIdentity:
     with Machine().viewed(str(path)) as view:
-        return identify(view, claims, tool)
+        return identify(view, Budget(), claims, tool)
 
 
 def test_the_banner_counts_most(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ltocompat.facts import linker_wheels
+from ltocompat.model.limits import Budget
 from ltocompat.targets.linkers import Cache, Machine, find, install, installed
 from ltocompat.targets.linkers.identify import identify
 
@@ -39,7 +40,7 @@ def test_what_was_installed_is_what_was_asked_for(cache: Cache) -> None:
     for linker in (first, last):
         assert hashlib.sha256(Path(linker.path).read_bytes()).hexdigest() == sums[linker.version]
         with Machine().viewed(linker.path) as view:
-            assert identify(view).version == linker.version
+            assert identify(view, Budget()).version == linker.version
         assert {p.name for p in Path(linker.path).parent.iterdir()} == {
             Path(linker.path).name,
             "origin.json",

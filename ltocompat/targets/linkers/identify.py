@@ -52,19 +52,26 @@ class LinkerIdentity(Struct, frozen=True):
 
 
 def identify(
-    view: ByteView, claims: Iterable[tuple[str, str]] = (), tool: Tool = Tool.NVJITLINK
+    view: ByteView,
+    budget: Budget,
+    claims: Iterable[tuple[str, str]] = (),
+    tool: Tool = Tool.NVJITLINK,
 ) -> LinkerIdentity:
     """Read the version of a linker.
 
     Args:
         view: its bytes.
+        budget: what reading them may cost.
         claims: (version, evidence) that packages give for it, asked only where it has no banner.
         tool: which linker it is to be.
 
     Raises:
         Malformed: it is not that linker, or nothing in it tells its version.
+        LimitExceeded: the budget is used up.
     """
-    return _identify(view, claims) if tool is Tool.NVJITLINK else _identify_nvlink(view)
+    if tool is Tool.NVLINK:
+        return _identify_nvlink(view, budget)
+    return _identify(view, budget, claims)
 
 
 def _host(view: ByteView, budget: Budget) -> ObjectReader | None:
@@ -78,10 +85,9 @@ def _host(view: ByteView, budget: Budget) -> ObjectReader | None:
     return read_pe(view, budget) if magic[:2] == b"MZ" else None
 
 
-def _identify(view: ByteView, claims: Iterable[tuple[str, str]]) -> LinkerIdentity:
+def _identify(view: ByteView, budget: Budget, claims: Iterable[tuple[str, str]]) -> LinkerIdentity:
     from ltocompat.model.library_name import library_name
 
-    budget = Budget()
     host = _host(view, budget)
     if host is None:
         raise Malformed("it is no library of Linux or Windows")
@@ -100,10 +106,9 @@ def _identify(view: ByteView, claims: Iterable[tuple[str, str]]) -> LinkerIdenti
     return LinkerIdentity(minor, str(minor), "exported symbols", host.machine)
 
 
-def _identify_nvlink(view: ByteView) -> LinkerIdentity:
+def _identify_nvlink(view: ByteView, budget: Budget) -> LinkerIdentity:
     from ltocompat.files.objects.structure import occurrences
 
-    budget = Budget()
     host = _host(view, budget)
     if host is None:
         raise Malformed("it is no program of Linux or Windows")

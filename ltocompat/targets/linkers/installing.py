@@ -15,7 +15,7 @@ from typing import IO
 from msgspec import Struct
 
 from ltocompat.model.errors import LtocompatError, Malformed, Missing
-from ltocompat.model.limits import MIB
+from ltocompat.model.limits import MIB, Budget
 from ltocompat.targets.linkers.cache import Cache, InstallOrigin
 from ltocompat.targets.linkers.identify import identify
 from ltocompat.targets.linkers.installed_files import LARGEST
@@ -301,7 +301,7 @@ def _origin(wanted: VersionRequest, files: list[_File], kept: str) -> InstallOri
     path = os.path.join(kept, file.name)
     try:
         with Machine().viewed(path) as view:
-            identity = identify(view, tool=wanted.tool)
+            identity = identify(view, Budget(), tool=wanted.tool)
     except Malformed as error:
         raise LtocompatError(f"{requirement} is of no use: {error}; report it") from error
     if not wanted.is_met_by(identity.version):

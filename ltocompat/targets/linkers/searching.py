@@ -12,6 +12,7 @@ from typing import Any
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError, Malformed, Missing, UsageError
 from ltocompat.model.image import Skipped
+from ltocompat.model.limits import Budget
 from ltocompat.model.place import Place
 from ltocompat.targets.linkers.cache import Cache
 from ltocompat.targets.linkers.identify import identify
@@ -179,7 +180,7 @@ def read_linker(machine: Machine, path: str, via: str, tool: Tool = Tool.NVJITLI
         UnreadableInput: it can't be opened.
     """
     with machine.viewed(path) as view:
-        identity = identify(view, _claims(machine, path), tool)
+        identity = identify(view, machine.budget or Budget(), _claims(machine, path), tool)
     return Linker(
         release=identity.release,
         version=identity.version,
