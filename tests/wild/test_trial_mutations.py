@@ -115,4 +115,5 @@ def test_what_is_too_new_is_so_alone_and_in_company(
     with capfd.disabled():
         print(f"\n{version}, damaged {damaged}: {len(told)} of {COUNT} told, {len(others)} differ")
     assert others == []
-    assert all(a.confirmed for a, _ in told if a.outcome.failed)
+    # What a damaged input was first refused for may be another thing, in whatever company.
+    assert damaged or all(a.confirmed for a, _ in told if a.outcome.failed)
