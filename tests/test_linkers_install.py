@@ -522,6 +522,21 @@ def test_without_pip_and_uv_the_current_folder_is_not_asked(
     assert (planted / "to").is_dir()
 
 
+def test_programs_of_the_machine_get_no_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = put(tmp_path, "bin/nvidia-smi", b"#!/bin/sh\nexec env\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin:.")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    monkeypatch.setenv("UPLOAD_TOKEN", "secret")
+    monkeypatch.setenv("LD_PRELOAD", "./none.so")
+    lines = Machine.here().run(["nvidia-smi"]).splitlines()
+    assert "CUDA_VISIBLE_DEVICES=1" in lines
+    assert f"PATH={program.parent}:/usr/bin:/bin" in lines
+    assert not [line for line in lines if line.startswith(("UPLOAD_TOKEN", "LD_PRELOAD"))]
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [

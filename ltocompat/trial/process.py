@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from ltocompat.model.errors import Malformed, Missing
 from ltocompat.model.limits import MIB, REQUIRE_SANDBOX
+from ltocompat.targets.linkers.machine import environment_of_libraries
 from ltocompat.trial import protocol, serving
 from ltocompat.trial.protocol import Frame
 from ltocompat.trial.values import TrialImpossible, TrialLimits
@@ -39,10 +40,6 @@ sys.path[:] = json.loads(sys.argv.pop(1))
 importlib.import_module(sys.argv.pop(1)).main()
 """
 _PYTHON = (sys.executable, "-I", "-X", "faulthandler", "-c", _START)
-# What a library is found by, and how a driver is told to behave. All else stays out of a process
-# that runs foreign code: tokens may lie there.
-_VARIABLES = ("CONDA_PREFIX", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
-_VARIABLES_OF_CUDA = "CUDA_"
 
 
 class Process:
@@ -119,7 +116,7 @@ class Process:
             bufsize=0,
             pass_fds=(notes,),
             start_new_session=True,  # which has no terminal that could be typed into
-            env={**_environment(), **environ},
+            env={**environment_of_libraries(), **environ},
         )
 
     def wait_ready(self) -> None:
@@ -232,14 +229,6 @@ class Process:
                     stream.close()
             self._leave_no_folder()
         return self._process.wait()
-
-
-def _environment() -> dict[str, str]:
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name in _VARIABLES or name.startswith(_VARIABLES_OF_CUDA)
-    }
 
 
 def _widen(pipe: int) -> None:

@@ -677,6 +677,7 @@ NO_READERS = {
     "targets.linkers.machine": (
         *("here", "_current_folder", "_output_of"),
         *("program_folders", "_is_trusted", "_is_inside", "program_path"),
+        *("environment_of_libraries", "_environment_of_programs"),
     ),
     "targets.linkers.searching": ("resolve", "_at"),
 }

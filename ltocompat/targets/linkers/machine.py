@@ -31,6 +31,14 @@ _MOST_NAMES = 100_000  # of a folder
 _MOST_TEXT = 16 << 20  # bytes of a text file; a list of a distribution's packages has 5 MB
 _LONGEST_PATTERN = 1_000
 _SECONDS = 10.0  # for one command
+# What libraries are found by, and how a driver is told to behave; tokens may lie in all else.
+_VARIABLES = {"CONDA_PREFIX", "LANG", "LC_ALL", "LD_LIBRARY_PATH"}
+_VARIABLES_OF_CUDA = "CUDA_"
+# What programs need beside it, most of them on Windows.
+_VARIABLES_OF_PROGRAMS = {
+    *("HOME", "PATHEXT", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "USERPROFILE"),
+    "WINDIR",
+}
 
 
 class Machine(Struct, frozen=True):
@@ -259,6 +267,20 @@ def program_path(name: str) -> str | None:
     return None
 
 
+def environment_of_libraries() -> dict[str, str]:
+    """The environment variables by which libraries are found and a driver is set up."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in _VARIABLES or name.startswith(_VARIABLES_OF_CUDA)
+    }
+
+
+def _environment_of_programs() -> dict[str, str]:
+    needed = {name: os.environ[name] for name in _VARIABLES_OF_PROGRAMS & os.environ.keys()}
+    return environment_of_libraries() | needed | {"PATH": os.pathsep.join(program_folders())}
+
+
 def _output_of(command: Sequence[str]) -> str:
     program = command[0] if os.path.isabs(command[0]) else program_path(command[0])
     if program is None or not _is_trusted(os.path.realpath(os.path.dirname(program))):
@@ -269,6 +291,7 @@ def _output_of(command: Sequence[str]) -> str:
             capture_output=True,
             check=False,
             cwd=os.path.abspath(os.sep),  # where no file of somebody else's lies
+            env=_environment_of_programs(),
             stdin=subprocess.DEVNULL,
             timeout=_SECONDS,
         )
