@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.images.cubin import Cubin, first_kernel
 from ltocompat.model.errors import Malformed
-from ltocompat.model.limits import Budget
+from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.symbols import DeviceSymbols, defined_nowhere, defined_twice
 from ltocompat.scan.device_symbols import of_cubin, of_ptx
 from ltocompat.scan.walk import ScanSettings
@@ -126,10 +125,8 @@ def test_declarations_of_all_forms_name_what_is_defined(
     ],
     ids=lambda text: text[:24].decode(),
 )
-def test_hostile_ptx_takes_no_longer_than_other(text: bytes) -> None:
-    start = time.process_time()
-    of_ptx(HEAD + text, Budget())
-    assert time.process_time() - start < 5.0
+def test_hostile_ptx_is_read_to_its_end_in_its_time(text: bytes) -> None:
+    of_ptx(HEAD + text, Budget(Limits(seconds=60.0)))  # what grows with its square takes minutes
 
 
 def of(data: bytes) -> DeviceSymbols:
