@@ -27,8 +27,8 @@ from ltocompat.scan.workers import Pool
 LARGE = 64 * MIB
 """Below this size in bytes a file is read sooner than processes are started."""
 
-_SLICES = 4  # for each worker: some take longer than others
-_STEP = 4 * MIB
+_SLICES = 16  # for each worker: some take much longer than others
+_STEP = 2 * MIB
 
 
 D = TypeVar("D")

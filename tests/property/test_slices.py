@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+import pytest
 from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
@@ -128,6 +129,29 @@ def test_no_time_is_told_as_by_one_process() -> None:
         for record in whole(NESTED, limits)
         if isinstance(record, Skipped)
     ]
+
+
+class Counted:
+    """Bytes in memory, and how many of them were read."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.size = len(data)
+        self.taken = 0
+
+    def pread(self, size: int, offset: int) -> bytes:
+        self.taken += size
+        return self._data[offset : offset + size]
+
+
+@pytest.mark.parametrize("number", [1, 4, 16])
+def test_slices_without_device_code_are_read_once(number: int) -> None:
+    source = Counted(bytes(16 << 20) + NESTED)
+    file = SlicedFile(ByteView(source), PLACE, None, Budget(), Headers(Detail()))
+    step = source.size // number
+    for part in spans(bytes(source.size), range(step, source.size, step)):
+        file.read(part)
+    assert source.taken < 1.3 * source.size  # each looks a window further than to its end
 
 
 @settings(max_examples=5)

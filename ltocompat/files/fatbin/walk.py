@@ -169,7 +169,7 @@ class _Scanner:
 
     def until(self, stop: int) -> Iterator[_Hit]:
         """Hits in front of ``stop``."""
-        while (hit := self._adjacent() or self._next()) is not None:
+        while (hit := self._adjacent() or self._next(stop)) is not None:
             if hit.offset >= stop:
                 self._hits.appendleft(hit)
                 return
@@ -185,14 +185,15 @@ class _Scanner:
                 return _Hit(self._position + len(head) - len(found), needle)
         return None
 
-    def _next(self) -> _Hit | None:
+    def _next(self, stop: int) -> _Hit | None:
+        """The next hit by a scan, which goes no further than to the window that ``stop`` is in."""
         while True:
             while self._hits:
                 hit = self._hits.popleft()
                 if hit.offset >= self._position:
                     return hit
             start = max(self._position, self._window_end)
-            if start >= self._view.size:
+            if start >= stop:
                 return None
             self._scan(start)
 
