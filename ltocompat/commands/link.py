@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.model.arch import ArchForm, Release, SmArch
+from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import LtocompatError, Missing, UnreadableInput, UsageError
 from ltocompat.model.failure import Progress, reporter
 from ltocompat.model.image import Skipped
@@ -32,9 +32,6 @@ PLAIN = "plain"
 _LEFT_OUT = (
     "nvlink left all of it out: it takes relocatable code alone, of objects, fatbins and cubins"
 )
-_NO_CACHE = "-no-cache"
-# Older ones refuse the option, or crash on it together with -lto (measured on 12.0 .. 13.5).
-_NO_CACHE_SINCE = Release(12, 5)
 
 
 class Linked(Struct, frozen=True):
@@ -211,15 +208,9 @@ def _options(target: SmArch, way: str) -> tuple[str, ...]:
 def _timed(
     pool: Pool, linker: Linker, inputs: list[Linkable], target: SmArch, way: str, *, keep: bool
 ) -> Linked:
-    """Link twice, with the library's cache off.
-
-    With it on, nvJitLink asks the driver for one, which takes longer than the link (13.0.88 on an
-    H100: 43 ms against 25 ms) and keeps nothing.
-    """
+    """Link twice, in a new process and in one that has linked before."""
     trials = tuple(input_.trial for input_ in inputs)
     options = _options(target, way)
-    has_cache = linker.tool is Tool.NVJITLINK and linker.release >= _NO_CACHE_SINCE
-    options = (*options, _NO_CACHE) if has_cache else options
     (answer,) = pool.run([Request(trials, options, keep_output=keep)])
     again = None
     if answer.outcome in (LinkOutcome.LINKED, LinkOutcome.COMPILED, LinkOutcome.ACCEPTED):

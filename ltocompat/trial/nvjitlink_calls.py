@@ -10,6 +10,7 @@ AddData, though the library keeps the pointer (13.4.4, with nvJitLink 13.5.37).
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -35,21 +36,24 @@ class NvJitLink:
         self._library = library
         self.release = _release(library)
         self._suffix = f"_{self.release.major}_{self.release.minor}"
+        self._functions: dict[str, Callable[..., int]] = {}
         self._names: list[bytes] = []
         add: Any = self._function("AddData")
         add.argtypes = _ADD_ARGUMENTS
         self._add: Callable[[int, int, bytes, int, bytes], int] = add
 
     def _function(self, name: str) -> Callable[..., int]:
-        function: Callable[..., int] = getattr(
-            self._library, f"__nvJitLink{name}{self._suffix}", None
-        ) or getattr(self._library, f"nvJitLink{name}")
-        return function
+        # Kept, since to look for a name that is not there costs more than most calls.
+        if name not in self._functions:
+            self._functions[name] = getattr(
+                self._library, f"__nvJitLink{name}{self._suffix}", None
+            ) or getattr(self._library, f"nvJitLink{name}")
+        return self._functions[name]
 
     def create(self, options: Sequence[str]) -> tuple[int, int, str]:
         """Code, handle (0 for none), and, of a failure, the error log."""
         handle = ctypes.c_void_p()
-        texts = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+        texts = _texts(tuple(options))
         code = self._function("Create")(ctypes.byref(handle), len(options), texts)
         log = ""
         if code and handle.value:
@@ -97,6 +101,12 @@ class NvJitLink:
         """Give the handle back."""
         self._function("Destroy")(ctypes.byref(ctypes.c_void_p(handle)))
         self._names.clear()
+
+
+@functools.lru_cache(maxsize=16)
+def _texts(options: tuple[str, ...]) -> ctypes.Array[ctypes.c_char_p]:
+    """Options as the library takes them; requests of one file have the same."""
+    return (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
 
 
 _OUTPUTS = {"cubin": "LinkedCubin", "ptx": "LinkedPtx"}
