@@ -36,7 +36,7 @@ from ltocompat.trial.values import (
 ROOT = Path(__file__).parent.parent
 
 CHILD = """
-import ctypes, json, os, signal, sys, time
+import ctypes, json, os, signal, struct, sys, time
 from ltocompat.model.arch import Release
 from ltocompat.trial import link_child, protocol
 
@@ -44,6 +44,7 @@ class Driver:
     release, name, poisoned, log = Release(13, 0), "fake", False, b""
 
     def create(self, options):
+        self.options = options
         return 0, 1, ""
 
     def add(self, handle, kind, data, name):
@@ -81,6 +82,17 @@ class Driver:
             bytearray(1 << 40)
         if word == "poison":
             Driver.poisoned = True
+        if word == "options":
+            os.write(2, " ".join(self.options).encode())
+            return 3
+        if word == "deep":
+            text = b"[" * 1000000
+            for number in range(3, 20):
+                try:
+                    os.write(number, struct.pack("<4sIQ", b"LTCT", len(text), 0) + text)
+                except OSError:
+                    pass
+            os._exit(0)
         if word.startswith("{"):
             for number in range(3, 20):
                 try:
@@ -280,10 +292,17 @@ def test_garbage_is_a_crash() -> None:
     assert answer.outcome is LinkOutcome.CRASHED
 
 
-@pytest.mark.parametrize("reply", ['{"died": 0}', '{"code": "x"}', '{"step": 99, "code": []}'])
+@pytest.mark.parametrize(
+    "reply", ['{"died": 0}', '{"code": "x"}', '{"step": 99, "code": []}', "deep"]
+)
 def test_a_reply_that_is_none_of_ours_is_a_crash(reply: str) -> None:
     answer, after = ask(request(reply), request("fine"), limits=TrialLimits())
     assert [answer.outcome, after.outcome] == [LinkOutcome.CRASHED, LinkOutcome.ACCEPTED]
+
+
+def test_the_driver_is_asked_for_no_cache() -> None:
+    (answer,) = ask(request("options"))
+    assert answer.log == "-arch=sm_80 -no-cache"
 
 
 def test_wild_notes_are_a_crash_all_the_same() -> None:

@@ -8,8 +8,6 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec.structs import replace
-
 from ltocompat import facts
 from ltocompat.model.arch import Release
 from ltocompat.scan.workers import cores
@@ -34,10 +32,10 @@ _NVLINK_PROGRAM: tuple[str, ...] = (f"{__package__}.nvlink_child",)
 # Of damaged LTO-IR that older ones call too new behind other inputs, some ends its process alone: 1
 # of 255 (12.0.140), 3 of 1,030 (12.4.127, all bare); of 112 fragments none does with 13.0.88.
 _SURE_SINCE = Release(13, 0)
-# Without it nvJitLink looks for the driver at each Create, which takes a third of the time of adding
-# an input where there is none, and asks it for a cache where there is one, which takes longer than
-# the link (13.0.88 on an H100: 43 ms against 25 ms) and keeps nothing. Older ones refuse the option,
-# or crash on it together with -lto (measured on 12.0 .. 13.5).
+# Without this option nvJitLink looks for the driver at each Create. Where there is none, that takes
+# a third of the time of adding an input; where there is one, it is asked for a cache, which takes
+# longer than the link (13.0.88 on an H100: 43 ms against 25 ms) and keeps nothing. Older ones
+# refuse the option, or crash on it together with -lto (measured on 12.0 .. 13.5).
 _NO_CACHE = "-no-cache"
 _NO_CACHE_SINCE = Release(12, 5)
 _STEPS = {
@@ -98,6 +96,10 @@ class Pool(ChildPool[Request, Answer]):
         return Release(*self.greeting["release"])
 
     @functools.cached_property
+    def _sandbox(self) -> tuple[str, ...]:
+        return self.sandbox
+
+    @functools.cached_property
     def _own_options(self) -> tuple[str, ...]:
         """Options that every request is given, since they change no answer."""
         has_cache = self._tool is Tool.NVJITLINK and self.release >= _NO_CACHE_SINCE
@@ -112,8 +114,7 @@ class Pool(ChildPool[Request, Answer]):
 
     def judge(self, request: Request, report: Report) -> Answer:
         """See ``ChildPool``."""
-        answer = judge(request, report, self.release, self.limits, self._tool)
-        return replace(answer, sandbox=self.sandbox)
+        return judge(request, report, self.release, self.limits, self._tool, sandbox=self._sandbox)
 
     def failed(self, answer: Answer) -> bool:
         """See ``ChildPool``."""
@@ -136,8 +137,9 @@ class Pool(ChildPool[Request, Answer]):
 
         How else a damaged input is refused may depend on what lies behind it in memory.
         """
-        kinds = {input_.kind for input_ in request.inputs}
-        if self.release < _SURE_SINCE or kinds != {InputKind.FATBIN}:
+        if self.release < _SURE_SINCE:
+            return False
+        if not all(input_.kind is InputKind.FATBIN for input_ in request.inputs):
             return False
         reason = logs.explain(answer.log)
         refused = answer.outcome is LinkOutcome.REFUSED
@@ -150,6 +152,8 @@ def judge(
     release: Release,
     limits: TrialLimits,
     tool: Tool = Tool.NVJITLINK,
+    *,
+    sandbox: tuple[str, ...] = (),
 ) -> Answer:
     """The answer that a report amounts to, not yet confirmed."""
     reply = report.reply
@@ -165,6 +169,7 @@ def judge(
             log=log[: limits.log_bytes],
             signal=signal,
             exit_status=exit_status,
+            sandbox=sandbox,
             release=release,
         )
     code = int(reply.get("code", 0))
@@ -178,13 +183,18 @@ def judge(
         code_name=_code_name(code, release, tool),
         log=log[: limits.log_bytes],
         unresolved=open_symbols,
-        seconds=Seconds(*(_seconds(reply.get(step)) for step in ("create", "add", "complete"))),
+        seconds=Seconds(
+            _seconds(reply.get("create")),
+            _seconds(reply.get("add")),
+            _seconds(reply.get("complete")),
+        ),
         output_size=reply.get("size"),
         output=report.output or None,
         kernels_in_output=reply.get("kernels"),
         registers=reply.get("registers"),
         # Each nvlink is a process that never served another request.
         confirmed=bool(code) and tool is Tool.NVLINK,
+        sandbox=sandbox,
         release=release,
     )
 

@@ -22,10 +22,9 @@ _UNRESOLVED = (
 )
 
 
+@functools.lru_cache(maxsize=64)  # a library's many images are refused in the same words
 def unresolved(log: str) -> tuple[str, ...]:
     """Symbols that the log says no input defines, each once, in the log's order."""
-    if not log:
-        return ()
     found = [match for pattern in _UNRESOLVED for match in pattern.finditer(log)]
     found.sort(key=lambda match: match.start())
     return tuple(dict.fromkeys(match[1] for match in found))
@@ -201,7 +200,7 @@ def first_line(log: str) -> str:
     return next((line.strip() for line in log.splitlines() if line.strip()), "")
 
 
-@functools.lru_cache(maxsize=64)  # a library's many images are refused in the same words
+@functools.lru_cache(maxsize=64)
 def explain(log: str, linker: str = "nvJitLink") -> Reason | None:
     """The reason that a log gives for a failure; None for a log that is not known.
 

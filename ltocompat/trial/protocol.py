@@ -77,10 +77,10 @@ def _sizes(data: Raw, body_limit: int) -> tuple[int, int]:
     return header_size, body_size
 
 
-def _header(text: bytes) -> Any:  # noqa: ANN401 - JSON is anything
+def _header(text: Raw) -> Any:  # noqa: ANN401 - JSON is anything
     try:
-        return json.loads(text)
-    except ValueError as error:
+        return json.loads(str(text, "utf-8"))
+    except (ValueError, RecursionError) as error:
         raise Malformed("a trial process sent a reply that is no JSON") from error
 
 
@@ -124,17 +124,25 @@ class Report(Struct, frozen=True):
     output: bytes = b""
 
 
-def reports(replies: Raw) -> Iterator[Report]:
+def reports(replies: memoryview) -> Iterator[Report]:
     """The replies of a fork, as far as they are replies."""
-    reader = FrameReader(len(replies))
+    size = len(replies)
+    end = 0
     with contextlib.suppress(Malformed):
-        for reply, output in reader.feed(replies):
+        while size - end >= _HEAD.size:
+            header_size, body_size = _sizes(replies[end:], size)
+            start = end + _HEAD.size
+            body = start + header_size
+            end = body + body_size
+            if end > size:
+                return
+            reply = _header(replies[start:body])
             if not isinstance(reply, dict):
                 return
-            yield Report(reply, bytes(output))
+            yield Report(reply, bytes(replies[body:end]))
 
 
 def log_of(reply: Mapping[str, Any]) -> str:
     """The library's logs, errors first, and what it printed."""
-    found = (str(reply.get(key, "")) for key in ("error", "info", "printed"))
-    return "\n".join(log.rstrip("\n") for log in found if log)
+    found = [str(reply[key]) for key in ("error", "info", "printed") if key in reply]
+    return "\n".join([log.rstrip("\n") for log in found if log])
