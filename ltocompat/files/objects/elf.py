@@ -96,6 +96,7 @@ class ElfTables(Struct):
     dynamic: list[tuple[str, int]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     _loads: list[Segment] = field(default_factory=list)
+    _starts: list[int] = field(default_factory=list)
 
     @property
     def machine_name(self) -> str:
@@ -111,15 +112,13 @@ class ElfTables(Struct):
         if not self._loads:
             loads = (segment for segment in self.segments if segment.kind == "PT_LOAD")
             self._loads = sorted(loads, key=lambda segment: segment.address)
-        position = bisect_right(self._loads, address, key=lambda segment: segment.address) - 1
+            self._starts = [segment.address for segment in self._loads]
+        position = bisect_right(self._starts, address) - 1
         if position < 0:
             return None
-        inside = address - self._loads[position].address
-        return (
-            self._loads[position].offset + inside
-            if inside < self._loads[position].file_size
-            else None
-        )
+        segment = self._loads[position]
+        inside = address - segment.address
+        return segment.offset + inside if inside < segment.file_size else None
 
 
 class ViewStream(io.RawIOBase):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import compress, count
 
@@ -91,7 +91,7 @@ def _search(
     budget: Budget,
     table: RelocationTable,
     wanted: list[int],
-    find: Callable[[array[int], list[int]], Iterable[int]],
+    find: Callable[[memoryview[int], list[int]], Iterable[int]],
 ) -> Iterator[Relocation]:
     """The relocations that ``find`` gives by their index in one window of the table."""
     fields = 3 if table.kind == "RELA" else 2
@@ -107,14 +107,16 @@ def _search(
             yield Relocation(where, info & mask, info >> shift, addend)
 
 
-def _by_halving(places: array[int], wanted: list[int]) -> Iterator[int]:
-    for place in wanted:
+def _by_halving(places: memoryview[int], wanted: list[int]) -> Iterator[int]:
+    if not len(places):
+        return
+    for place in wanted[bisect_left(wanted, places[0]) : bisect_right(wanted, places[-1])]:
         index = bisect_left(places, place)
         if index < len(places) and places[index] == place:
             yield index
 
 
-def _by_comparing(places: array[int], wanted: list[int]) -> Iterator[int]:
+def _by_comparing(places: memoryview[int], wanted: list[int]) -> Iterator[int]:
     return compress(count(), map(frozenset(wanted).__contains__, places))
 
 
@@ -142,12 +144,13 @@ def _packed_at(
                 base = word + width
 
 
-def _words(piece: bytes, bits: int) -> array[int]:
-    words = array("Q" if bits == 64 else "I")
-    words.frombytes(piece)
-    if sys.byteorder == "big":
-        words.byteswap()
-    return words
+def _words(piece: bytes, bits: int) -> memoryview[int]:
+    words = memoryview(piece).cast("B").cast("Q" if bits == 64 else "I")
+    if sys.byteorder == "little":
+        return words
+    swapped = array(words.format, words)
+    swapped.byteswap()
+    return memoryview(swapped)
 
 
 def _signed(word: int, bits: int) -> int:

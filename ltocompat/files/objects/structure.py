@@ -75,7 +75,7 @@ def short_text(view: ByteView, offset: int, limit: int) -> str:
 
 
 SCAN_WINDOW = MIB
-TABLE_WINDOW = 8 * MIB
+TABLE_WINDOW = MIB
 
 
 def windows(

@@ -137,7 +137,7 @@ def _groups(
     return [definitions[end - size : end] for end, size in zip(ends, sizes, strict=True)]
 
 
-WRAPPER_MAGIC = b"\xb1\x43\x62\x46"
+_MAGIC = 0x466243B1
 REGION_MAGIC = b"\x50\xed\x55\xba"
 _HEAD = struct.Struct("<II")
 
@@ -198,12 +198,15 @@ def _candidates(
     """(offset, version) of what starts like a wrapper, at the alignment of a pointer."""
     size = 8 + 2 * host.pointer_size
     for start, length in spans:
-        for offset in occurrences(view, budget, start, length, WRAPPER_MAGIC):
+        found = sorted(
+            (offset, version)
+            for version in (1, LINKED)
+            for offset in occurrences(view, budget, start, length, _HEAD.pack(_MAGIC, version))
+        )
+        for offset, version in found:
             aligned = (offset - start) % host.pointer_size == 0
             if aligned and offset + size <= min(start + length, view.size):
-                version = view.unpack(_HEAD, offset)[1]
-                if version in (1, LINKED):
-                    yield offset, version
+                yield offset, version
 
 
 def _follow(
