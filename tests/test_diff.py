@@ -377,6 +377,7 @@ def document() -> dict[str, Any]:
     return value
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_any_value_in_a_saved_inspection_ends_in_an_answer_or_a_sentence(
     document: dict[str, Any], tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -56,6 +56,7 @@ def act(project: Project, **inputs: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @needs_bash
 def test_the_action_passes_and_fails_with_the_audit(tmp_path: Path) -> None:
     project = Project.copy(tmp_path / "my kernels")

@@ -250,7 +250,9 @@ def test_a_fork_forges_no_answer_for_the_next() -> None:
     assert all(a.confirmed for a in answers[len(mine) :])
 
 
-@pytest.mark.parametrize("fatal", ["crash", "exit", "hang", "garbage"])
+@pytest.mark.parametrize(
+    "fatal", ["crash", "exit", pytest.param("hang", marks=pytest.mark.slow), "garbage"]
+)
 def test_what_ends_a_shared_process_is_told_of_itself_alone(fatal: str) -> None:
     words = ["fine", "refuse", fatal, "old", "fine", fatal, "old", "fine"]
     limits = TrialLimits(wall_seconds=3 if fatal == "hang" else 60)
