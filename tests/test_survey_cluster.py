@@ -17,11 +17,12 @@ from index_server import Index, ask_no_index_of_the_user, serving
 from surveys_made import packages
 
 from ltocompat.commands.survey.dataset import Dataset
-from ltocompat.commands.survey.engine import require_tls
+from ltocompat.commands.survey.engine import engine, require_tls
 from ltocompat.commands.survey.index import Choice
 from ltocompat.commands.survey.run import RunOptions, Tally, run
 from ltocompat.commands.survey.tables import TABLES, columns
 from ltocompat.model.errors import UsageError
+from ltocompat.model.failure import Note
 
 TARGET = "driver=535.104.05,gpu=a100"
 SASS = "only_sass-2.0-py3-none-manylinux_2_28_x86_64.whl"
@@ -108,6 +109,31 @@ def test_two_workers_have_the_rows_of_one_process(index: Index, tmp_path: Path) 
     survey(index.url, tmp_path / "two", jobs=2)
     assert rows(tmp_path / "two") == rows(tmp_path / "one")
     assert index.at_once <= 6  # four pages of projects, and a file for each worker
+
+
+def test_workers_that_nothing_is_given_leave_no_process() -> None:
+    with engine(jobs=2, scheduler=None):
+        pass
+    assert not _fork_servers()
+
+
+@pytest.mark.slow
+def test_a_survey_that_nobody_reads_to_its_end_leaves_no_process(
+    index: Index, tmp_path: Path
+) -> None:
+    choice = Choice(9, every_python=True)
+    options = RunOptions((index.url,), str(tmp_path), choice=choice, jobs=2, cache=False)
+    records = run(options)
+    assert isinstance(next(records), Note)  # of a broken package
+    assert _fork_servers()
+    records.close()  # type: ignore[attr-defined]
+    assert not _fork_servers()
+
+
+def _fork_servers() -> list[psutil.Process]:
+    """The children of this process that workers are forked from, and workers."""
+    children = psutil.Process().children(recursive=True)
+    return [child for child in children if "forkserver" in " ".join(child.cmdline())]
 
 
 @pytest.mark.slow

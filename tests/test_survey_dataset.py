@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from surveys_made import example, packages, survey
 
 from ltocompat.cli import run as run_line
+from ltocompat.commands.survey import sources
 from ltocompat.commands.survey.dataset import Dataset, arrow_schema
-from ltocompat.commands.survey.sources import of_folder
+from ltocompat.commands.survey.distribution import Distribution
+from ltocompat.commands.survey.sources import largest_first, of_folder
 from ltocompat.commands.survey.tables import TABLES, columns
 from ltocompat.model.errors import UnreadableInput, UsageError
 
@@ -94,6 +99,41 @@ def test_a_folder_is_surveyed_from_its_largest_package_on_and_equal_files_once(
         path.write_bytes(b"x" * size)
     found = [os.path.relpath(each.source, tmp_path) for each in of_folder(str(tmp_path))]
     assert [name.split("-")[0] for name in found] == ["b/c", "d", "a"]
+
+
+def _listed(sizes: Sequence[int | None]) -> list[Distribution]:
+    return [
+        Distribution(source=f"https://index/{number}", filename=f"{number}.whl", size=size)
+        for number, size in enumerate(sizes)
+    ]
+
+
+@given(st.lists(st.none() | st.integers(0, 9)))
+def test_a_short_list_is_surveyed_from_its_largest_package_on(sizes: list[int | None]) -> None:
+    listed = _listed(sizes)
+    found = list(largest_first(iter(listed)))
+    assert found == sorted(listed, key=lambda each: -(each.size or 0))
+
+
+@given(st.lists(st.integers(0, 9)), st.integers(1, 5))
+def test_of_a_long_list_each_next_task_is_the_largest_known(sizes: list[int], ahead: int) -> None:
+    listed: list[Distribution] = []
+
+    def listing() -> Iterator[Distribution]:
+        for each in _listed(sizes):
+            listed.append(each)
+            yield each
+
+    found: list[Distribution] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sources, "MOST_KNOWN", ahead)
+        for each in largest_first(listing()):
+            known = [other.size or 0 for other in listed if other not in found]
+            assert each.size == max(known)
+            assert len(known) <= ahead + 1
+            found.append(each)
+    assert sorted(each.source for each in found) == sorted(each.source for each in listed)
+    assert len(found) == len(sizes)
 
 
 def test_a_second_run_over_the_same_adds_nothing(tmp_path: Path) -> None:

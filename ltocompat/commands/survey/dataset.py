@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from msgspec import Struct, convert, json, structs
 
-from ltocompat.commands.survey.extra import extra
+from ltocompat.commands.survey.extra import extra, see_installed
 from ltocompat.commands.survey.tables import SCHEMA_VERSION, TABLES, Row, Surveyed, columns
 from ltocompat.model.errors import UnreadableInput, UsageError
 
@@ -185,7 +185,7 @@ class DatasetWriter:
         rows: int = 200_000,
         distributions: int = 1_000,
     ) -> None:
-        extra("pyarrow.parquet")  # whoever lacks it is told before any work is done
+        see_installed("pyarrow")  # whoever lacks it is told before any work is done
         self.folder = folder
         self._most = rows, distributions
         self._oldest = time.monotonic()
@@ -216,11 +216,15 @@ class DatasetWriter:
 
     def known(self) -> dict[str, Known]:
         """Source -> what each distribution that is there for good was."""
+        if not _parts(self.folder):
+            return {}
         table = Dataset(self.folder).table(_COMMIT, ("source", "sha256", "size"))
         return {row["source"]: Known(row["sha256"], row["size"]) for row in table.to_pylist()}
 
     def _unlisted(self) -> frozenset[str]:
         """Projects and indexes that could not be listed by the run before, for a lasting reason."""
+        if not _parts(self.folder):
+            return frozenset()
         table = Dataset(self.folder).table("errors", ("source", "step", "passing"))
         rows = table.to_pylist()
         return frozenset(r["source"] for r in rows if r["step"] == "list" and not r["passing"])
@@ -229,6 +233,10 @@ class DatasetWriter:
         """Add the rows of a distribution, or of a failure."""
         if not self._lasting and not self._passing:
             self._oldest = time.monotonic()
+            # With its first table pyarrow imports pandas, where that is there. All of it takes a
+            # second, which nobody waits for while workers have tasks.
+            extra("pyarrow.parquet")
+            arrow_schema(_COMMIT).empty_table()
         (self._passing if found.passing else self._lasting).append(found)
         late = time.monotonic() > self._oldest + _LONGEST
         if late or _full(self._lasting, *self._most) or _full(self._passing, *self._most):

@@ -9,9 +9,8 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import logging
-import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -20,7 +19,7 @@ import msgspec
 
 from ltocompat.commands.survey.distribution import Distribution, Measures
 from ltocompat.commands.survey.extra import extra
-from ltocompat.commands.survey.read_package import read_package
+from ltocompat.commands.survey.fork_server import fork_server
 from ltocompat.commands.survey.rows import RowMaker
 from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.commands.survey.task import TaskOptions, survey_distribution
@@ -30,7 +29,7 @@ from ltocompat.scan.workers import cores
 _AHEAD = 4  # tasks for each worker that wait or run
 _CONNECT_SECONDS = 30
 _WITHOUT_WORKERS = 300.0  # seconds that a cluster may take to start new ones
-_POLL_SECONDS = 0.1
+_POLL_SECONDS = 0.02
 _ANSWER_SECONDS = 60.0  # seconds that an answer may take to come from its worker
 _WORKERS_COUNTED = 5.0  # seconds that their number is good for; the scheduler is asked for it
 # Without a dashboard nobody sees what Dask measures beside the tasks, many times a second in every
@@ -55,7 +54,7 @@ class Engine(Protocol):
 
     def results(
         self, distributions: Iterable[Distribution], options: TaskOptions
-    ) -> Iterator[Surveyed]:
+    ) -> Generator[Surveyed, None, None]:
         """The rows of each, in the order that they are done; not all are taken ahead."""
 
 
@@ -64,7 +63,7 @@ class InThisProcess:
 
     def results(
         self, distributions: Iterable[Distribution], options: TaskOptions
-    ) -> Iterator[Surveyed]:
+    ) -> Generator[Surveyed, None, None]:
         """The rows of each, in their order."""
         for distribution in distributions:
             yield survey_distribution(distribution, options)
@@ -84,7 +83,7 @@ class OnDask:
 
     def results(
         self, distributions: Iterable[Distribution], options: TaskOptions
-    ) -> Iterator[Surveyed]:
+    ) -> Generator[Surveyed, None, None]:
         """The rows of each, as they are done; a few tasks for each worker are sent ahead.
 
         Raises:
@@ -164,6 +163,32 @@ class OnDask:
         return _lost(distribution, options, reason)
 
 
+class OnWorkersOfOurOwn:
+    """Tasks by the workers of a cluster that is there as long as there are tasks.
+
+    Args:
+        workers: how many.
+        method: how they are started.
+        dashboard: show Dask's dashboard on this machine.
+    """
+
+    def __init__(self, workers: int, method: str, *, dashboard: bool) -> None:
+        self._workers = workers
+        self._method = method
+        self._dashboard = dashboard
+
+    def results(
+        self, distributions: Iterable[Distribution], options: TaskOptions
+    ) -> Generator[Surveyed, None, None]:
+        """The rows of each, as they are done.
+
+        Raises:
+            Missing: Dask is not installed.
+        """
+        with _local_cluster(self._workers, self._method, dashboard=self._dashboard) as client:
+            yield from OnDask(client).results(distributions, options)
+
+
 def _encoded_rows(distribution: Distribution, options: TaskOptions) -> bytes:
     """What a worker does; its answer is checked against its types when it is read."""
     return msgspec.msgpack.encode(survey_distribution(distribution, options))
@@ -179,13 +204,16 @@ def _lost(distribution: Distribution, options: TaskOptions, reason: str) -> Surv
 def engine(*, jobs: int | None, scheduler: str | None, dashboard: bool = False) -> Iterator[Engine]:
     """What does the tasks; processes that it starts end with it.
 
+    Of workers of our own those are started with the first task, and have to be ended with the last
+    one: ``results`` is read to its end, or closed.
+
     Args:
         jobs: how many worker processes; None: one a core; 1: this process alone.
         scheduler: address of a cluster's scheduler; None: workers of our own.
         dashboard: show Dask's dashboard on this machine.
 
     Raises:
-        Missing: Dask is not installed.
+        Missing: Dask is not installed, which workers of our own are the last to say.
         UsageError: the scheduler is reached neither by TLS nor on this machine.
     """
     if scheduler is not None:
@@ -197,8 +225,8 @@ def engine(*, jobs: int | None, scheduler: str | None, dashboard: bool = False) 
     if workers == 1 and not dashboard:
         yield InThisProcess()
         return
-    with _local_cluster(workers, dashboard=dashboard) as client:
-        yield OnDask(client)
+    with fork_server() as method:
+        yield OnWorkersOfOurOwn(workers, method, dashboard=dashboard)
 
 
 def require_tls(address: str) -> None:
@@ -244,9 +272,11 @@ def _connected(address: str) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _local_cluster(workers: int, *, dashboard: bool) -> Iterator[Any]:
+def _local_cluster(workers: int, method: str, *, dashboard: bool) -> Iterator[Any]:
     """Workers on this machine that nobody but their own user can reach: by TLS on the loopback."""
     dask, distributed = extra("dask"), extra("distributed")
+    # Dask's own list of what is imported before forking has every package that it can work with.
+    distributed.utils._forkserver_preload_set = True  # noqa: SLF001
     settings = {
         # A task is sent to a worker that is free, so that only its own death counts against it.
         "distributed.scheduler.worker-saturation": 1.0,
@@ -255,11 +285,11 @@ def _local_cluster(workers: int, *, dashboard: bool) -> Iterator[Any]:
         "distributed.comm.timeouts.connect": "60s",
         # A worker that died is started again; one that dies twice in this time would be given up.
         "distributed.deploy.lost-worker-timeout": "1000h",
+        "distributed.worker.multiprocessing-method": method,
         **({} if dashboard else _QUIET),
     }
     with (
-        _start_method(distributed) as method,
-        dask.config.set({**settings, "distributed.worker.multiprocessing-method": method}),
+        dask.config.set(settings),
         distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
@@ -275,26 +305,3 @@ def _local_cluster(workers: int, *, dashboard: bool) -> Iterator[Any]:
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
-
-
-@contextlib.contextmanager
-def _start_method(distributed: Any) -> Iterator[str]:  # noqa: ANN401 - the module
-    """How workers are started: on Linux as forks of one process that has imported what they need.
-
-    Each that imports Dask by itself takes more than a second of processor time. The process that is
-    forked ends with the cluster: a later one may have another environment.
-    """
-    from multiprocessing import forkserver
-
-    server: Any = forkserver._forkserver  # noqa: SLF001 - nothing public stops it
-    if sys.platform != "linux" or server._forkserver_pid is not None:  # noqa: SLF001 - one of others
-        yield "spawn"
-        return
-    # Dask's own list has every package that it can work with, such as pandas.
-    distributed.utils._forkserver_preload_set = True  # noqa: SLF001
-    forked = ["distributed", survey_distribution.__module__, read_package.__module__]
-    server.set_forkserver_preload(forked)
-    try:
-        yield "forkserver"
-    finally:
-        server._stop()  # noqa: SLF001

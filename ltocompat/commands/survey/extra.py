@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 from types import ModuleType
 
 from ltocompat.model.errors import Missing
+
+_MISSING = "surveys need Dask and pyarrow; install them with: pip install 'ltocompat[survey]'"
 
 
 def extra(name: str) -> ModuleType:
@@ -20,6 +22,17 @@ def extra(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise Missing(
-            "surveys need Dask and pyarrow; install them with: pip install 'ltocompat[survey]'"
-        ) from error
+        raise Missing(_MISSING) from error
+
+
+def see_installed(name: str) -> None:
+    """See that a package of the extra is there, without its import.
+
+    Args:
+        name: as ``import`` has it.
+
+    Raises:
+        Missing: it is not installed.
+    """
+    if importlib.util.find_spec(name) is None:
+        raise Missing(_MISSING)

@@ -7,12 +7,11 @@ same on every machine.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
 from ltocompat.commands.survey.distribution import Distribution, Measures
-from ltocompat.commands.survey.read_package import PackageAnswers
 from ltocompat.commands.survey.tables import (
     DistributionRow,
     ErrorRow,
@@ -31,6 +30,9 @@ from ltocompat.model.row import text_or_none
 from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.model.weight import Weight
 from ltocompat.packages.metadata import CoreMetadata
+
+if TYPE_CHECKING:
+    from ltocompat.commands.survey.read_package import PackageAnswers
 
 
 class RowMaker:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from msgspec import Struct, field, structs
 
 from ltocompat.commands.survey.dataset import DatasetWriter, Question
 from ltocompat.commands.survey.distribution import Distribution
-from ltocompat.commands.survey.engine import engine, require_tls
+from ltocompat.commands.survey.engine import Engine, engine, require_tls
 from ltocompat.commands.survey.facts_version import facts_version
 from ltocompat.commands.survey.http import Http, without_credentials
 from ltocompat.commands.survey.index import Choice
@@ -113,8 +114,13 @@ def run(options: RunOptions) -> Iterator[Tally | Note | Failure]:
         options.cache,
         options.limits,
     )
-    with DatasetWriter(options.folder, _question(options), append=options.append) as writer:
-        yield from _Run(options, sources, task, writer).records()
+    with (
+        engine(
+            jobs=options.jobs, scheduler=options.scheduler, dashboard=options.dashboard
+        ) as workers,
+        DatasetWriter(options.folder, _question(options), append=options.append) as writer,
+    ):
+        yield from _Run(options, sources, task, writer).records(workers)
 
 
 def _question(options: RunOptions) -> Question:
@@ -139,7 +145,6 @@ class _Run:
     def __init__(
         self, options: RunOptions, sources: Sources, task: TaskOptions, writer: DatasetWriter
     ) -> None:
-        self._options = options
         self._sources = sources
         self._task = task
         self._writer = writer
@@ -148,13 +153,10 @@ class _Run:
         self._met = {sha256 for sha256 in sums if sha256 is not None}
         self._tally = Tally(options.folder)
 
-    def records(self) -> Iterator[Tally | Note]:
+    def records(self, workers: Engine) -> Iterator[Tally | Note]:
         """What could not be read, as it is met; last, what was done."""
-        options = self._options
-        with engine(
-            jobs=options.jobs, scheduler=options.scheduler, dashboard=options.dashboard
-        ) as workers:
-            for found in workers.results(self._new(), self._task):
+        with contextlib.closing(workers.results(self._new(), self._task)) as results:
+            for found in results:
                 yield from self._take(found)
                 yield from self._unlisted()
         yield from self._unlisted()

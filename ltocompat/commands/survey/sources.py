@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import os
 from collections import Counter, deque
@@ -20,6 +21,9 @@ from ltocompat.packages.wheel_name import WheelName
 
 CONNECTIONS = 4
 """How many pages of an index are asked for at the same time."""
+
+MOST_KNOWN = 2_000
+"""How many distributions of an index are known before the largest of them is the next task."""
 
 _PACKAGES = (".whl", ".conda", ".tar.bz2")
 
@@ -80,14 +84,14 @@ class Sources(Struct):
                     Index(url, self.http)
 
     def distributions(self) -> Iterator[Distribution]:
-        """All of them, source by source, as they are listed."""
+        """All of them, source by source, from the largest on."""
         for source in self.named:
             if is_index(source):
                 index = Index(source, self.http)
-                yield from self._of_projects(self._projects(index), [index])
+                yield from largest_first(self._of_projects(self._projects(index), [index]))
             elif _is_list(source):
                 indexes = [Index(url, self.http) for url in self.indexes]
-                yield from self._of_projects(read_list(source), indexes)
+                yield from largest_first(self._of_projects(read_list(source), indexes))
             else:
                 yield from of_folder(source)
 
@@ -128,6 +132,26 @@ class Sources(Struct):
                 if error.passing:
                     raise
         return last.files(project, self.choice)
+
+
+def largest_first(listed: Iterable[Distribution]) -> Iterator[Distribution]:
+    """The largest of those that are listed so far, again and again: of a short list, of all.
+
+    Where the largest came last, the other workers would wait for it. A list without an end is
+    listed ``MOST_KNOWN`` ahead.
+    """
+    rest = enumerate(listed)
+    known = [_by_size(*each) for each in itertools.islice(rest, MOST_KNOWN)]
+    heapq.heapify(known)
+    for each in rest:
+        yield heapq.heappushpop(known, _by_size(*each))[-1]
+    while known:
+        yield heapq.heappop(known)[-1]
+
+
+def _by_size(number: int, distribution: Distribution) -> tuple[int, int, Distribution]:
+    """Sorts by size, the largest first, and where it is the same or not known as it was listed."""
+    return -(distribution.size or 0), number, distribution
 
 
 def is_index(source: str) -> bool:

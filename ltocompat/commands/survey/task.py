@@ -23,7 +23,6 @@ from ltocompat.commands.survey.distribution import Distribution, Measures
 from ltocompat.commands.survey.facts_version import facts_version
 from ltocompat.commands.survey.fetch import remote_members, remote_metadata
 from ltocompat.commands.survey.http import FetchFailed, Http, Traffic
-from ltocompat.commands.survey.read_package import read_package
 from ltocompat.commands.survey.rows import RowMaker
 from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.files.byteview import ByteView, FileSource
@@ -194,6 +193,9 @@ class _Task:
                     classifiers=package.classifiers,
                 )
                 return self._members_only(metadata, sha256, view.size)
+        # Half of what the command would import, and a command with workers reads no package.
+        from ltocompat.commands.survey.read_package import read_package
+
         filename, targets = distribution.filename, self._options.targets
         answers = read_package(file, filename, sha256, targets, limits)
         return self._keep(sha256, self._make.surveyed(answers, self._measures("whole")))
