@@ -28,7 +28,8 @@ R = TypeVar("R")
 
 _NUMBER = struct.Struct("<q")
 _NO_RESULT = -1
-_QUEUED = 2  # tasks that a worker has at hand, so that it never waits for the next one
+_MOST_QUEUED = 8  # tasks that a worker has at hand, so that it never waits for the next one
+_LEFT = 4  # tasks for each worker that none has at hand, so that all end together
 _MOST_KEPT = 64 * MIB  # results whose turn has not come, bytes
 _READ = MIB
 _PIPE_SIZE = MIB
@@ -168,9 +169,10 @@ class Pool(Closing, Generic[I, R]):
     def _hand_out(self, wanted: int) -> None:
         """Keep every worker busy; with too much in memory, with what is wanted next alone.
 
-        No worker has two tasks while another has none.
+        No worker has two tasks while another has none, and none has many where few are left.
         """
-        for at_hand in range(_QUEUED):
+        most = 1 + len(self._todo) // (_LEFT * max(len(self._workers), 1))
+        for at_hand in range(min(most, _MOST_QUEUED)):
             for worker in list(self._workers.values()):
                 if len(worker.numbers) > at_hand or not self._todo:
                     continue

@@ -36,6 +36,7 @@ _EIATTR_CUDA_API_VERSION = 0x37
 _EIATTR_REGCOUNT = 0x2F
 _API_VERSION_RECORD = bytes((_FORMAT_SIZED, _EIATTR_CUDA_API_VERSION, 4, 0))
 _NAMES_BEGIN = b"\0.shstrtab\0"
+_INFO_NAME = b"\0.nv.info."
 _COMPAT_ACCELERATED = 9
 _ARCH_NOTES = (".note.nv.cuinfo", ".note.nv.cuver")
 _ALL_BITS = 0xFF
@@ -123,10 +124,15 @@ class Cubin(Struct, frozen=True):
 
     def api_versions(self) -> frozenset[int]:
         """CUDA_API_VERSION of every kernel: 10 * major + minor of the compiler of each object."""
-        found = (
-            _api_version(self.budget.timed(_records(self.bytes_of(section))))
+        infos = (
+            self.bytes_of(section)
             for section in self.budget.timed(self.sections, every=1)
             if section.type == _SHT_NV_INFO and section.name.startswith(".nv.info.")
+        )
+        found = (
+            _api_version(self.budget.timed(_records(info)))
+            for info in infos
+            if _EIATTR_CUDA_API_VERSION in info
         )
         return frozenset(version for version in found if version is not None)
 
@@ -240,10 +246,11 @@ def early_api_versions(data: bytes) -> frozenset[int] | None:
     sections again, and the ``.nv.info`` sections in front of the code: so it is known how many
     there must be. None when not all of them are within ``data``.
     """
-    symbols = data.find(_NAMES_BEGIN, HEAD_SIZE + 1)
-    if not data.startswith(_NAMES_BEGIN, HEAD_SIZE) or symbols < 0:
+    behind = memoryview(data)[HEAD_SIZE + 1 :]
+    symbols = occurrences(_NAMES_BEGIN, behind)
+    if not data.startswith(_NAMES_BEGIN, HEAD_SIZE) or not symbols:
         return None
-    expected = data.count(b"\0.nv.info.", HEAD_SIZE, symbols)
+    expected = len(occurrences(_INFO_NAME, behind[: symbols[0]]))
     found = [
         int.from_bytes(data[at + 4 : at + 8], "little")
         for at in occurrences(_API_VERSION_RECORD, data)
