@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ltocompat.files.archives import container_of, folder
+from ltocompat.files.archives import ContainerFormat, container_of, folder
 from ltocompat.files.archives.member import Member, concerns
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.codec import Payload
@@ -26,6 +26,7 @@ from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.files.images import ptx, tileir
 from ltocompat.files.objects import ObjectFile, read_host
+from ltocompat.files.plain_text import holds_no_code
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LimitExceeded, UnreadableInput
 from ltocompat.model.image import Artifact, Compression, Host, ImageKind, Module, Record, Skipped
@@ -374,6 +375,8 @@ def _stored(  # noqa: PLR0917 - its own state, from container to container
     settings: ScanSettings,
     slicing: Slicing[D] | None,
 ) -> Iterator[Stored | Module]:
+    if holds_no_code(view):
+        return
     container = container_of(view, budget)
     if container is None:
         yield from _stored_in_plain_file(view, at, budget, slicing)
@@ -382,6 +385,18 @@ def _stored(  # noqa: PLR0917 - its own state, from container to container
         reason = f"containers are nested deeper than {settings.limits.depth}"
         yield Skipped(at, reason, view.size, "depth")
         return
+    yield from _stored_in_members(container, view, at, wanted, budget, settings, slicing)
+
+
+def _stored_in_members(  # noqa: PLR0917 - as above
+    container: ContainerFormat,
+    view: ByteView,
+    at: Place,
+    wanted: Place,
+    budget: Budget,
+    settings: ScanSettings,
+    slicing: Slicing[D] | None,
+) -> Iterator[Stored | Module]:
     try:
         for member in container.members(view, at, wanted, budget):
             budget.check_time()

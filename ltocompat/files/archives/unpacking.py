@@ -277,6 +277,28 @@ def unpacked(source: Input, packing: Packing, budget: Budget) -> Iterator[bytes]
             yield chunk
 
 
+def inflated(data: bytes, size: int, budget: Budget) -> bytes | None:
+    """A small deflate stream that unpacks to ``size`` bytes; None: read it as any other.
+
+    Raises:
+        LimitExceeded: they are more than the limits allow.
+    """
+    import zlib
+
+    decoder = zlib.decompressobj(_WBITS_RAW)
+    try:
+        # One byte more, so that a stream of just this size comes to its end.
+        found = decoder.decompress(data, size + 1)
+    except zlib.error:
+        return None
+    if len(found) != size or not decoder.eof or decoder.unused_data:
+        return None
+    budget.check_time()
+    budget.unpacked += size
+    WORK.unpacked += size
+    return found
+
+
 class Stream:
     """Unpacked bytes, read from the front in pieces of any size."""
 

@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from ltocompat.files.archives.member import Member, Names, concerns
 from ltocompat.files.archives.spool import Spool
-from ltocompat.files.archives.unpacking import Input, Packing, Stream, unpacked
+from ltocompat.files.archives.unpacking import Input, Packing, Stream, inflated, unpacked
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
@@ -229,14 +229,17 @@ def _local_header(view: ByteView, entry: ZipEntry) -> tuple[int, list[str]]:
 
 
 _STORED = 0
+_DEFLATED = 8
 _METHODS = {
-    8: Packing.DEFLATE,
+    _DEFLATED: Packing.DEFLATE,
     12: Packing.BZIP2,
     14: Packing.ZIP_LZMA,
     93: Packing.ZSTD,
 }
 # What begins as a program or as a fatbin is one, whatever its payload ends with.
 _NO_ARCHIVES = (b"\x7fEL", b"MZ", b"\x50\xed\x55\xba")
+# Members of so many bytes are inflated at once; a thousand may be kept, as ``Spool`` says.
+_SMALL = 64 << 10
 # Descriptors of members (24 bytes) and alignment; no device code is as short.
 _SMALL_GAP = 64
 _LONGEST_LINK = 4096
@@ -379,6 +382,13 @@ class _ZipWalk:
             raise Malformed(f"its compression method {entry.method} is not read here")
         self._budget.check_unpacked(entry.packed, entry.unpacked)
         self._budget.check_room(entry.unpacked)
+        small = max(entry.packed, entry.unpacked) <= _SMALL
+        if small and entry.method == _DEFLATED:
+            found = inflated(data.all(), entry.unpacked, self._budget)
+            if found is not None:
+                checked.add(found)
+                checked.check(entry.crc)
+                return ByteView.of(found), []
         source = Input(data)
         stream = Stream(unpacked(source, _METHODS[entry.method], self._budget))
         view = self._spool.keep(checked.through(stream.up_to(entry.unpacked)), entry.unpacked)
@@ -412,8 +422,11 @@ class _Checked:
 
     def through(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         for chunk in chunks:
-            self._crc = zlib.crc32(chunk, self._crc)
+            self.add(chunk)
             yield chunk
+
+    def add(self, chunk: bytes) -> None:
+        self._crc = zlib.crc32(chunk, self._crc)
 
     def all(self, view: ByteView, budget: Budget) -> None:
         for at in range(0, view.size, MIB):

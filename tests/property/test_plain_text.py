@@ -1,0 +1,97 @@
+"""What is told to be text is nothing to any format: no container, no program, no device code."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import zipfile
+
+from fatbin_writer import KINDS, EntrySpec, entry, region
+from hypothesis import event, example, given
+from hypothesis import strategies as st
+from samples import FOLDER
+
+from ltocompat.files.archives import container_of
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.fatbin.walk import FatbinWalk
+from ltocompat.files.images import ptx
+from ltocompat.files.objects import read_host
+from ltocompat.files.plain_text import holds_no_code
+from ltocompat.model.limits import Budget
+from ltocompat.model.place import Place
+
+PTX = b"// made here\n.version 8.4\n.target sm_80\n"
+
+
+def _tar() -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("a"))
+    return data.getvalue()
+
+
+def _zip() -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("a", "text")
+    return data.getvalue()
+
+
+# Whole files, their first bytes, and those that a format is known by, wherever they lie.
+CODE = [
+    PTX,
+    region([entry(EntrySpec(KINDS["ptx"], PTX))]),
+    *((FOLDER / name).read_bytes() for name in ("cubin/nvcc-13.0-sm_80.cubin",)),
+    (FOLDER / "ltoir" / "nvrtc-13.0-lto_80.ltoir").read_bytes(),
+    (FOLDER / "objects" / "nvcc-13.5-rdc-axpy.o").read_bytes(),
+    _tar(),
+    _tar().replace(b"\0", b" ")[:512],
+    _zip(),
+    b"\x50\xed\x55\xba",
+    b"\x28\xb5\x2f\xfd",
+    b"\x50\x2a\x4d\x18",
+    b"\x1f\x8b\x08",
+    b"BZh91AY&SY",
+    b"\xfd7zXZ\0",
+    b"!<arch>\n",
+    b"!<thin>\n",
+    b"MZ",
+    b"d\x86",
+    b"L\1",
+]
+PIECES = st.one_of(
+    st.text(max_size=60).map(str.encode),
+    st.text(st.characters(max_codepoint=126), max_size=600).map(str.encode),
+    st.sampled_from(CODE),
+    st.sampled_from(CODE).map(lambda data: data[:40]),
+    st.binary(max_size=8),
+)
+
+
+def found_in(data: bytes) -> bool:
+    """Whether any format sees something in these bytes, each asked by itself."""
+    view = ByteView.of(data)
+    head = view.peek(0, ptx.HEAD_SIZE)
+    return bool(
+        container_of(view)
+        or read_host(view, Budget())
+        or ptx.sniff(head)
+        or list(FatbinWalk(view, Place("input"), None, Budget()))
+    )
+
+
+@given(st.lists(PIECES, max_size=4).map(b"".join))
+@example(b"")
+@example(PTX)
+@example(_tar().replace(b"\0", b" ")[:512])
+@example(b"text before " + _zip())
+@example(b"text before \x28\xb5\x2f\xfd")
+def test_text_is_nothing_to_any_format(data: bytes) -> None:
+    text = holds_no_code(ByteView.of(data))
+    event(f"text: {text}")
+    assert not (text and found_in(data))
+
+
+def test_what_packages_hold_most_is_text() -> None:
+    sources = [b"", b"# -*- coding: utf-8 -*-\n", "Größe = 1\r\n".encode(), b"a" * 60_000]
+    assert all(holds_no_code(ByteView.of(source)) for source in sources)
