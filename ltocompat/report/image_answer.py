@@ -31,10 +31,6 @@ class ImageAnswer:
 
     def add(self, module: Module) -> None:
         """Take note of one module."""
-        if not self._signatures:
-            # While workers read the rest of a file, and not once they are done.
-            import ltocompat.rules.engine.driver_floors  # noqa: F401
-
         self._path = module.place.path
         if module.place.members != self._inside:
             self._inner = set()
@@ -44,8 +40,13 @@ class ImageAnswer:
             return
         if len(self._signatures) <= _MOST_SIGNATURES:
             self._inner.add(signature)
-            self._signatures.add(signature)
             self._summary.add_module(module, {})
+            if signature not in self._signatures:
+                # While workers read the rest of a file, and not once they are done.
+                from ltocompat.rules.engine.driver_floors import prepare
+
+                prepare(signature)
+                self._signatures.add(signature)
         for image in module.images:
             self._add_image(image)
 

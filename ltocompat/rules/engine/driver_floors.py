@@ -10,6 +10,7 @@ from ltocompat.facts import gpus
 from ltocompat.model.arch import SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.requirement import NEXT
+from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Route
 from ltocompat.rules.catalogue import requirements_of
@@ -45,11 +46,21 @@ def floors_of_least(variants: Iterable[DriverFloors]) -> DriverFloors | None:
     return min(asking, key=lambda pair: pair[0])[1] if asking else None
 
 
+def prepare(signature: ModuleSignature) -> None:
+    """Look at a module for ``driver_floors``, which then has little left to do."""
+    for gpu in _gpus():
+        loaded_code(signature, gpu)
+
+
+def _gpus() -> Iterator[Gpu]:
+    """Every architecture; which models there are changes nothing that is asked of a driver."""
+    for number, _ in archs_in_use():
+        yield Gpu(f"sm_{number}", SmArch(number), None, gpus.is_tegra(number))
+
+
 def _floors_of(groups: Sequence[ModuleGroup]) -> DriverFloors:
     asked: dict[str, list[Constraint]] = {}
-    for number, _ in archs_in_use():
-        # Which models there are changes nothing that is asked of a driver.
-        gpu = Gpu(f"sm_{number}", SmArch(number), None, gpus.is_tegra(number))
+    for gpu in _gpus():
         for group in groups:
             for subject in loaded(group, gpu):
                 for requirement in requirements_of(subject):
