@@ -13,6 +13,7 @@ from ltocompat.scan.summarize import SummaryBuilder
 _MOST_MAKERS = 8
 _MOST_ARCHS = 200
 _MOST_SIGNATURES = 500  # real libraries have a few dozen
+_PREPARED = 64
 
 
 class ImageAnswer:
@@ -41,12 +42,12 @@ class ImageAnswer:
         if len(self._signatures) <= _MOST_SIGNATURES:
             self._inner.add(signature)
             self._summary.add_module(module, {})
-            if signature not in self._signatures:
+            if signature not in self._signatures and len(self._signatures) < _PREPARED:
                 # While workers read the rest of a file, and not once they are done.
                 from ltocompat.rules.engine.driver_floors import prepare
 
                 prepare(signature)
-                self._signatures.add(signature)
+            self._signatures.add(signature)
         for image in module.images:
             self._add_image(image)
 
