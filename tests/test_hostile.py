@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import struct
 import time
 from collections.abc import Iterator
 
@@ -18,9 +19,10 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.model.image import Artifact, Skipped
-from ltocompat.model.limits import Budget, Limits
+from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.model.place import Place
 from ltocompat.scan.describe import Detail, describe_module
+from ltocompat.scan.walk import ScanSettings, records_of_view
 
 SMALL = [s for s in samples.ALL if s.path.stat().st_size <= 4096]
 LARGE = [s for s in samples.ALL if s.path.stat().st_size > 4096]
@@ -204,3 +206,60 @@ def test_ltoir_of_sm_110_bears_its_old_number_and_contradicts_nothing() -> None:
         spec = EntrySpec(KINDS["ltoir"], bytes(ltoir), sm=sm, version=(1, ltoir[5]))
         (image,) = images_of(region([entry(spec)]))
         assert len(image.problems) == problems
+
+
+class Sparse:
+    """A file of zeros behind its first bytes; a machine has no memory for much of it at once."""
+
+    def __init__(self, start: bytes, size: int) -> None:
+        self._start, self.size = start, size
+
+    def pread(self, size: int, offset: int) -> bytes:
+        if size > 300 * MIB:
+            raise MemoryError(f"{size} bytes at once")
+        return self._start[offset : offset + size].ljust(min(size, self.size - offset), b"\0")
+
+
+def ar_header(name: bytes, size: int) -> bytes:
+    return b"!<arch>\n" + name.ljust(48) + str(size).encode().ljust(10) + b"`\n"
+
+
+def cubin_with_names_of(size: int) -> bytes:
+    sound = next(sample for sample in SMALL + LARGE if sample.path.suffix == ".cubin")
+    head = bytearray(sound.path.read_bytes()[:64])
+    head[0x28:0x30] = struct.pack("<Q", 64)
+    head[0x3A:0x40] = struct.pack("<HHH", 64, 2, 1)
+    return bytes(head) + bytes(64) + struct.pack("<IIQQQQIIQQ", 1, 3, 0, 0, 192, size, 0, 0, 0, 0)
+
+
+def entry_with(spec: EntrySpec, layout: str, at: int, *values: int) -> bytes:
+    """A region of one entry, in which some fields were changed."""
+    data = bytearray(entry(spec))
+    struct.pack_into(layout, data, at, *values)
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 2 * MUCH) + bytes(data)
+
+
+MUCH = 4_000_000_000
+PTX_ZSTD = EntrySpec(KINDS["ptx"], b".version 8.4\n", compression="zstd")
+SCRAMBLED = EntrySpec(KINDS["ltoir"], b"x" * 99, compression="zstd", scrambled=True)
+
+
+@pytest.mark.parametrize(
+    ("start", "limit"),
+    [
+        (ar_header(b"//", MUCH), "names_bytes"),
+        (ar_header(b"#1/%d" % MUCH, MUCH), None),
+        (cubin_with_names_of(MUCH), "names_bytes"),
+        (entry_with(SCRAMBLED, "<I", 4, MUCH), None),
+        (entry_with(PTX_ZSTD, "<QI", 8, MUCH, MUCH), "image_bytes"),
+    ],
+    ids=["archive's names", "BSD name", "cubin's names", "header of an entry", "stored image"],
+)
+def test_what_a_file_says_to_be_large_is_not_held_in_memory(
+    start: bytes, limit: str | None
+) -> None:
+    view = ByteView(Sparse(start, 3 * MUCH))
+    settings = ScanSettings(Detail(kernels=True), Limits(seconds=1.0), jobs=1)
+    records = list(records_of_view(view, Place("x"), settings))
+    first = next(record for record in records if isinstance(record, Skipped))
+    assert first.limit == limit

@@ -9,6 +9,7 @@ import pytest
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects import ObjectFile, read_host
+from ltocompat.files.objects.coff import long_name
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.image import CudaLibrary
 from ltocompat.model.limits import Budget
@@ -117,6 +118,14 @@ def test_the_wrapper_of_an_object_points_by_its_relocation() -> None:
     first = host.sections[0].offset
     assert host.registration().registered(first + 16) is True
     assert host.registration().registered(first) is False
+
+
+def test_section_names_far_back_in_the_string_table_are_read() -> None:
+    # "//" and six digits of base 64, by LLVM's encodeBase64StringEntry: 10,000,000 is //AAmJaA.
+    strings = b"\0" * 10_000_000 + b".nv_fatbin\0"
+    assert long_name(ByteView.of(strings), b"//AAmJaA", 0, 100) == ".nv_fatbin"
+    assert long_name(ByteView.of(strings), b"/9999999", 1, 100) == ".nv_fatbin"
+    assert long_name(ByteView.of(strings), b"//short", 0, 100) == "//short"
 
 
 def test_open_names_of_an_object_are_listed() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import ntpath
 import os
 import shutil
 import subprocess
@@ -14,6 +16,7 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat import Artifact, Host, Image, Limits, Module, Place, Skipped, UnreadableInput
+from ltocompat.files.archives import folder
 
 SAXPY = FOLDER / "fatbin" / "nvfatbin-13.5-default.fatbin"
 ARCHIVE = FOLDER / "objects" / "libaxpy.a"
@@ -49,6 +52,53 @@ def test_what_is_no_file_in_a_folder_is_said(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     found = [r for r in ltocompat.inspect(tmp_path) if isinstance(r, Skipped)]
     assert [Path(s.place.path).name for s in found] == ["broken", "pipe"]
+
+
+def test_a_folder_that_can_not_be_listed_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(SAXPY, tmp_path / "a.fatbin")
+    monkeypatch.chdir(tmp_path)
+    for _ in range(25):  # no system takes a path as long
+        os.mkdir("d" * 200)
+        os.chdir("d" * 200)
+    records = list(ltocompat.inspect(tmp_path))
+    assert [r.images for r in records if isinstance(r, Artifact)] == [2]
+    (skipped,) = [r for r in records if isinstance(r, Skipped)]
+    assert skipped.reason == f"it can't be read: {os.strerror(errno.ENAMETOOLONG)}"
+
+
+def test_a_link_to_another_drive_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "link").symlink_to(SAXPY)
+    # What a link on C: to a file on D: is to Windows, in its own functions on paths.
+    real = {str(tmp_path): r"C:\x", str(tmp_path / "link"): r"D:\y.fatbin"}
+    with monkeypatch.context() as windows:
+        windows.setattr(os.path, "realpath", lambda path: real[str(path)])
+        windows.setattr(os.path, "commonpath", ntpath.commonpath)
+        found = list(folder.files(str(tmp_path), Limits()))
+    assert found == [str(tmp_path / "link")]
+
+
+def test_a_thin_archive_brings_no_more_than_a_packed_one_may(tmp_path: Path) -> None:
+    for name in ("a.o", "b.o"):
+        shutil.copy(SAXPY, tmp_path / name)
+    (tmp_path / "huge.o").touch()
+    os.truncate(tmp_path / "huge.o", 1 << 40)
+    members = ("a.o", "huge.o", "b.o")
+    header = "{:48}{:<10}`\n".format
+    thin = "!<thin>\n" + "".join(header(f"{name}/", 1) for name in members)
+    (tmp_path / "libx.a").write_text(thin)
+    records = list(ltocompat.inspect(tmp_path / "libx.a"))
+    assert [r.place.members for r in records if isinstance(r, Module)] == [("a.o",), ("b.o",)]
+    (skipped,) = [r for r in records if isinstance(r, Skipped)]
+    assert (skipped.place.members, skipped.limit) == (("huge.o",), "unpacked_bytes")
+    twice = Limits(unpacked_bytes=2 * SAXPY.stat().st_size - 1)
+    limits = [
+        r.limit
+        for r in ltocompat.inspect(tmp_path / "libx.a", limits=twice)
+        if isinstance(r, Skipped)
+    ]
+    assert limits == ["unpacked_bytes"] * 2
 
 
 def test_a_folder_of_too_many_files_ends(tmp_path: Path) -> None:

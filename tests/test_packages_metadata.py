@@ -169,6 +169,7 @@ def test_tags_name_a_python_only_where_it_is_one() -> None:
     assert python_and_platforms(["cp311-cp311-win_amd64"]) == ("3.11", ("win_amd64",))
     assert python_and_platforms(["py2.py3-none-any"]) == (None, ("any",))
     assert python_and_platforms(["nonsense"]) == (None, ())
+    assert python_and_platforms(["cp3\N{ARABIC-INDIC DIGIT NINE}-none-any"]) == (None, ("any",))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -23,7 +24,9 @@ from ltocompat.commands.survey.dataset import Dataset
 from ltocompat.commands.survey.index import Choice
 from ltocompat.commands.survey.run import RunOptions, Tally, run
 from ltocompat.commands.survey.tables import TABLES, columns
+from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.failure import Note
+from ltocompat.packages.index_answers import JSON_TYPE, project_files, project_names
 from ltocompat.packages.index_settings import IndexSettings
 
 TARGET = "driver=535.104.05,gpu=a100"
@@ -112,6 +115,33 @@ def test_what_the_index_says_of_a_file_is_in_its_row(index: Index, tmp_path: Pat
     assert row["upload_time"] == datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
     assert row["requires_python"] == ">=3.9"
     assert not row["yanked"]
+
+
+@pytest.mark.parametrize("page", [b"<![@", b"<![foo[ x]]>"])
+def test_a_page_that_is_no_html_is_one_sentence(page: bytes) -> None:
+    for read in (
+        lambda: project_files(page, "text/html", "http://x/"),
+        lambda: [*project_names([page], "")],
+    ):
+        with pytest.raises(UnreadableInput, match="no HTML"):
+            read()
+
+
+def test_names_and_times_of_an_index_that_mean_nothing_are_left_out() -> None:
+    names = [rb'{"name": "a\qb"}, {"name": "', b'\xff"}, {"name": "good"}']
+    assert list(project_names(names, JSON_TYPE)) == ["good"]
+    files = [
+        {"filename": name, "url": "http://x/y", "upload-time": f"{year}-01-01T00:00:00+14:00"}
+        for name, year in [
+            ("x.whl", "0001"),
+            ("y.whl", "2026"),
+            ("a\0b", "2026"),
+            ("a" * 256, "2026"),
+        ]
+    ]
+    found = project_files(json.dumps({"files": files}).encode(), JSON_TYPE, "http://x/")
+    times = {file.filename: file.upload_time for file in found}
+    assert times == {"x.whl": None, "y.whl": datetime(2025, 12, 31, 10, tzinfo=UTC)}
 
 
 def test_a_pure_wheel_costs_its_end_and_its_metadata(index: Index, tmp_path: Path) -> None:

@@ -241,10 +241,11 @@ class Budget(Struct):
     def check_image(self, stored: int, decoded: int) -> None:
         """Raise ``LimitExceeded`` when an image of these sizes (bytes) must not be decoded."""
         limits = self.limits
-        if decoded > limits.image_bytes:
+        largest = max(stored, decoded)
+        if largest > limits.image_bytes:
             raise LimitExceeded(
                 "image_bytes",
-                f"an image of {decoded} bytes is over the limit of {limits.image_bytes} bytes",
+                f"an image of {largest} bytes is over the limit of {limits.image_bytes} bytes",
             )
         if decoded > MIB and decoded > limits.image_ratio * max(stored, 1):
             raise LimitExceeded(

@@ -5,6 +5,7 @@ Pages of one project are bounded; the list of all projects, tens of MB, is read 
 
 from __future__ import annotations
 
+import contextlib
 import html.parser
 import json
 import re
@@ -23,6 +24,8 @@ ACCEPTED = f"{JSON_TYPE}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q
 
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 _JSON_NAME = re.compile(rb'"name"\s*:\s*("(?:[^"\\]|\\.){1,500}")')
+_NO_NAME = re.compile(r"^\.|[/\\\0]")
+_LONGEST_FILENAME = 255  # characters; no file system takes more
 _LONGEST_NAME = 2000  # bytes of one project in a list, with what is around its name
 
 
@@ -81,7 +84,7 @@ def project_files(data: bytes, content_type: str, url: str) -> list[IndexFile]:
     """
     if not _is_json(content_type):
         parser = _Links()
-        parser.feed(data.decode("utf-8", "replace"))
+        parser.read(data.decode("utf-8", "replace"))
         return [file for link in parser.links if (file := _of_link(*link, url)) is not None]
     try:
         found = msgspec.json.decode(data, type=_JsonProject)
@@ -112,14 +115,15 @@ def _names_of_json(chunks: Iterable[bytes]) -> Iterator[str]:
         end = 0
         for match in _JSON_NAME.finditer(rest):
             end = match.end()
-            yield normalized(json.loads(match[1]))
+            with contextlib.suppress(ValueError):  # what is no text is no name
+                yield normalized(json.loads(match[1]))
         rest = rest[max(end, len(rest) - _LONGEST_NAME) :]
 
 
 def _names_of_html(chunks: Iterable[bytes]) -> Iterator[str]:
     parser = _Links()
     for chunk in chunks:
-        parser.feed(chunk.decode("utf-8", "replace"))  # names are ASCII
+        parser.read(chunk.decode("utf-8", "replace"))  # names are ASCII
         for attributes, text in parser.links:
             name = text.strip() or attributes.get("href", "").strip("/")
             if name:
@@ -135,6 +139,17 @@ class _Links(html.parser.HTMLParser):
         self.links: list[tuple[dict[str, str], str]] = []
         self._open: dict[str, str] | None = None
         self._text = ""
+
+    def read(self, text: str) -> None:
+        """Take the next part of a page.
+
+        Raises:
+            UnreadableInput: Python's parser gives up on it.
+        """
+        try:
+            self.feed(text)
+        except AssertionError as error:  # of a declaration that it does not know
+            raise UnreadableInput(f"the page of an index is no HTML: {error}") from error
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "a":
@@ -199,10 +214,8 @@ def _file(
     """The file; None where it is none that could be fetched, or kept under its name."""
     if not url.startswith(("http://", "https://")) or not filename:
         return None
-    if "/" in filename or "\\" in filename or filename.startswith("."):
+    if _NO_NAME.search(filename) or len(filename) > _LONGEST_FILENAME:
         return None
-    if upload_time is not None:
-        upload_time = upload_time.replace(tzinfo=upload_time.tzinfo or UTC).astimezone(UTC)
     return IndexFile(
         filename=filename,
         url=url,
@@ -212,7 +225,7 @@ def _file(
         metadata_sha256=_sum(metadata_sha256),
         yanked=yanked,
         size=size,
-        upload_time=upload_time,
+        upload_time=_in_utc(upload_time),
     )
 
 
@@ -222,6 +235,15 @@ def _joined(url: str, link: str) -> str:
         return urljoin(url, link)
     except ValueError:
         return ""
+
+
+def _in_utc(time: datetime | None) -> datetime | None:
+    if time is None:
+        return None
+    try:
+        return time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC)
+    except OverflowError:  # in the year 1 or 9999
+        return None
 
 
 def _sum(text: str | None) -> str | None:

@@ -6,6 +6,7 @@ Source: packaging.python.org, "Core metadata specifications" and "Binary distrib
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 MOST_BYTES = MIB
 """Of metadata that are read, bytes; headers come first, and real ones stay below 100 KiB."""
 _SHOWN = 120
+_PYTHON = re.compile(r"(?:cp|py)([0-9])([0-9]{1,3})")
 
 
 class CoreMetadata(Struct):
@@ -92,11 +94,9 @@ def python_and_platforms(tags: Iterable[str]) -> tuple[str | None, tuple[str, ..
         if len(parts) == 3:
             pythons |= set(parts[0].split("."))
             platforms |= dict.fromkeys(parts[2].split("."))
-    digits = {
-        python[2:] for python in pythons if python[:2] in ("cp", "py") and python[2:].isdecimal()
-    }
-    exact = [digit for digit in digits if len(digit) > 1]
-    version = f"{exact[0][0]}.{exact[0][1:]}" if len(exact) == 1 and exact[0][0] == "3" else None
+    exact = {found.groups() for found in map(_PYTHON.fullmatch, pythons) if found}
+    major, minor = exact.pop() if len(exact) == 1 else ("", "")
+    version = f"3.{minor}" if major == "3" else None
     return version, tuple(platforms)
 
 

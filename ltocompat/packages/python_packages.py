@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import functools
-import io
 import os
 import re
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from ltocompat.files.archives.folder import DIST_INFO, MOST_RECORD, names_in_record
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.regular import read_regular
 from ltocompat.model.errors import LimitExceeded
-from ltocompat.model.limits import MIB, Budget, Limits
+from ltocompat.model.limits import Budget, Limits
 from ltocompat.packages.declared import of_variant
 from ltocompat.packages.members import member_of, zip_names
 from ltocompat.packages.metadata import MOST_BYTES, python_and_platforms, read_metadata, read_tags
@@ -93,23 +92,21 @@ def _member(view: ByteView, path: str, name: str, budget: Budget) -> bytes:
     return b"" if found is None else found.peek(0, MOST_BYTES)
 
 
-_SUFFIX = ".dist-info"
 _SITES = ("site-packages", "dist-packages")
-_MOST_RECORD = 16 * MIB
 
 
 def read_installed(folder: str, budget: Budget) -> Package | None:
     """The distribution whose metadata lie in a folder; None where they don't."""
     stem = os.path.basename(os.path.abspath(folder))
-    if not stem.endswith(_SUFFIX):
+    if not stem.endswith(DIST_INFO):
         return None
-    stem = stem.removesuffix(_SUFFIX)
+    stem = stem.removesuffix(DIST_INFO)
     metadata = _content(folder, "METADATA", MOST_BYTES)
     tags = read_tags(_content(folder, "WHEEL", MOST_BYTES))
     problems: list[str] = []
     files: list[str] = []
     try:
-        files.extend(_files(_content(folder, "RECORD", _MOST_RECORD), budget))
+        files.extend(_files(_content(folder, "RECORD", MOST_RECORD), budget))
     except LimitExceeded as error:
         problems.append(f"RECORD is too much to read: {error}")
     declared = of_variant(_content(folder, _VARIANT, MOST_BYTES), "", problems)
@@ -161,8 +158,8 @@ def _by_top(site: str, changed: int, limits: Limits) -> dict[str, tuple[str, ...
     found: dict[str, list[str]] = {}
     for entry in sorted(os.listdir(site)):
         info = os.path.join(site, entry)
-        if entry.endswith(_SUFFIX) and os.path.isdir(info):
-            files = _files(_content(info, "RECORD", _MOST_RECORD), budget)
+        if entry.endswith(DIST_INFO) and os.path.isdir(info):
+            files = _files(_content(info, "RECORD", MOST_RECORD), budget)
             for top in {file.partition("/")[0] for file in files}:
                 found.setdefault(top, []).append(info)
     return {top: tuple(infos) for top, infos in found.items()}
@@ -176,10 +173,4 @@ def _content(folder: str, name: str, most: int) -> bytes:
 
 
 def _files(record: bytes, budget: Budget) -> Iterator[str]:
-    lines = io.StringIO(record.decode("utf-8", "replace"), newline="")
-    try:
-        for row in budget.timed(csv.reader(lines)):
-            if row:
-                yield row[0].replace("\\", "/")
-    except csv.Error:
-        return
+    return (name.replace("\\", "/") for name in names_in_record(record, budget))

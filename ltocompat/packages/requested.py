@@ -76,7 +76,7 @@ def read_list(path: str) -> list[Requested]:
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read(_MOST_BYTES)
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise UnreadableInput(f"{path!r} can't be read as a list of packages: {error}") from error
     lines = (line.partition(" #")[0].strip() for line in text.splitlines())
     wanted = [line for line in lines if line and not line.startswith(("#", "-"))]

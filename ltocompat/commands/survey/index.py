@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote, urlsplit
 
@@ -168,5 +169,5 @@ def _newest_python(
 def _python(name: WheelName) -> tuple[int, int, str, str]:
     """Later versions above earlier ones, free-threaded and other builds below the usual one."""
     python, abi, _ = name.tags[-1].split("-")
-    digits = "".join(char for char in python if char.isdigit())[:4] or "0"
+    digits = "".join(re.findall("[0-9]", python))[:4] or "0"
     return int(digits[0]) * 1000 + int(digits[1:] or 0), -len(abi), name.build, abi

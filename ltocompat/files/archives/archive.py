@@ -46,7 +46,7 @@ class ArchiveFormat:
         while position < view.size:
             budget.check_time()
             try:
-                name, size, data = _header(view, position, names)
+                name, size, data = _header(view, position, names, budget)
             except Malformed as error:
                 reason = f"the archive can't be read on at {position:#x}: {error}"
                 yield Skipped(place, reason, view.size - position)
@@ -59,20 +59,32 @@ class ArchiveFormat:
                 end = view.size
             body = view.sub(data, end - data)
             if name == _NAMES:
-                names = body.all()
+                names = _name_table(body, budget)
             elif name not in _INDEXES:
                 count += 1
                 if count > budget.limits.members:
                     raise LimitExceeded("members", f"the archive has over {count - 1} members")
                 yield (
-                    _thin_member(place, name)
+                    _thin_member(place, name, budget)
                     if thin
                     else Member(place.member(name), body, position)
                 )
             position = end + end % 2
 
 
-def _header(view: ByteView, position: int, names: bytes) -> tuple[str, int, int]:
+def _name_table(body: ByteView, budget: Budget) -> bytes:
+    """All long names."""
+    most = budget.limits.names_bytes
+    if body.size > most:
+        raise LimitExceeded(
+            "names_bytes",
+            f"the archive's names have {body.size} bytes, over the limit of {most} "
+            "(Limits.names_bytes)",
+        )
+    return body.all()
+
+
+def _header(view: ByteView, position: int, names: bytes, budget: Budget) -> tuple[str, int, int]:
     """Name and size of the member at ``position``, and the offset of its data."""
     header = view.read(position, _HEADER_SIZE)
     if not header.endswith(_HEADER_END):
@@ -86,6 +98,8 @@ def _header(view: ByteView, position: int, names: bytes) -> tuple[str, int, int]
         length = int(name[3:])
         if length > size:
             raise Malformed(f"a member of {size} bytes begins with a name of {length}")
+        if length > budget.limits.text_bytes:
+            raise Malformed(f"a member's name has {length} bytes, over Limits.text_bytes")
         raw = view.read(data, length).rstrip(b"\0")
         return raw.decode("utf-8", "surrogateescape"), size - length, data + length
     if name in _INDEXES or name == _NAMES:
@@ -103,8 +117,11 @@ def _long_name(names: bytes, offset: int) -> str:
     return raw.removesuffix(b"/").decode("utf-8", "surrogateescape")
 
 
-def _thin_member(place: Place, name: str) -> Member | Skipped:
-    """A member of a thin archive, which keeps only a path, relative to its own folder."""
+def _thin_member(place: Place, name: str, budget: Budget) -> Member | Skipped:
+    """A member of a thin archive, which keeps only a path, relative to its own folder.
+
+    All of them count as bytes that the archive unpacks to: it may name one file many times.
+    """
     member = place.member(name)
     path = os.path.join(os.path.dirname(place.path), name)
     try:
@@ -114,6 +131,11 @@ def _thin_member(place: Place, name: str) -> Member | Skipped:
         source = _OpenedFile(open_regular(path))
     except (OSError, ValueError):
         return Skipped(member, f"a thin archive names it, but {path!r} can't be read")
+    try:
+        budget.check_room(source.size)
+    except LimitExceeded as error:
+        return Skipped(member, str(error), source.size, error.limit)
+    budget.unpacked += source.size
     return Member(member, ByteView(source))
 
 

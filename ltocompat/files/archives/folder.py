@@ -6,25 +6,27 @@ import csv
 import io
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 
 from ltocompat.files.regular import read_regular
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.image import Skipped
-from ltocompat.model.limits import Budget, Limits
+from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.model.place import Place
 
 
 def files(path: str, limits: Limits) -> Iterator[str | Skipped]:
-    """Paths of the files below ``path``.
+    """Paths of the files below ``path``; a folder that can't be listed is told.
 
     A link is passed over where it leads to a file inside the folder, which is read under its own
     name; links to folders are not followed, so that no loop is possible.
     """
-    root = os.path.realpath(path)
+    root = os.path.join(os.path.realpath(path), "")
     count = 0
-    for folder, folders, names in os.walk(path, onerror=None):
+    failed: list[OSError] = []
+    for folder, folders, names in os.walk(path, onerror=failed.append):
         folders.sort()
         count += len(folders)
         for name in sorted(names):
@@ -36,55 +38,66 @@ def files(path: str, limits: Limits) -> Iterator[str | Skipped]:
             found = _file(os.path.join(folder, name), root)
             if found is not None:
                 yield found
+    yield from (_unreadable(str(error.filename), error) for error in failed)
+
+
+def _unreadable(path: str, error: OSError) -> Skipped:
+    return Skipped(Place(path), f"it can't be read: {error.strerror}")
 
 
 def _file(path: str, root: str) -> str | Skipped | None:
     try:
         if os.path.islink(path):
             target = os.path.realpath(path)
-            if os.path.commonpath([root, target]) == root and os.path.isfile(target):
+            if target.startswith(root) and os.path.isfile(target):
                 return None
         mode = os.stat(path).st_mode
     except OSError as error:
-        return Skipped(Place(path), f"it can't be read: {error.strerror}")
+        return _unreadable(path, error)
     if not stat.S_ISREG(mode):
         return Skipped(Place(path), "it is not a regular file")
     return path
 
 
-_SUFFIX = ".dist-info"
-_MOST_RECORD = 16 << 20  # bytes; that of the largest packages is a few MB
+DIST_INFO = ".dist-info"
+MOST_RECORD = 16 * MIB
+"""Bytes of RECORD that are read; that of the largest packages has a few MB."""
 
 
 def files_of_distribution(path: str, limits: Limits) -> Iterator[str | Skipped] | None:
     """Paths of the files of the distribution that ``path`` describes; None for any other folder."""
     info = path.rstrip(os.sep)
-    if not info.endswith(_SUFFIX):
+    if not info.endswith(DIST_INFO):
         return None
     try:
-        record = read_regular(os.path.join(info, "RECORD"), _MOST_RECORD)
+        record = read_regular(os.path.join(info, "RECORD"), MOST_RECORD + 1)
     except (OSError, ValueError):
         return None
-    site, text = os.path.dirname(os.path.abspath(info)), record.decode("utf-8", "replace")
-    return _listed(site, text, limits)
+    return _listed(os.path.dirname(os.path.abspath(info)), record, limits)
 
 
-def _names(lines: Iterable[str]) -> Iterator[str]:
-    """The first column; what is no CSV names nothing."""
-    for line in lines:
-        try:
-            # A NUL is no part of a name, and older readers of CSV stop at it.
-            row = next(csv.reader([line.replace("\0", "")]), [])
-        except csv.Error:
-            continue
-        yield from (name for name in row[:1] if name)
+def names_in_record(record: bytes, budget: Budget) -> Iterator[str]:
+    """The first column of RECORD; what is no CSV names nothing.
+
+    Raises:
+        LimitExceeded: the time is used up.
+    """
+    for line in budget.timed(io.StringIO(record.decode("utf-8", "replace"))):
+        # A NUL is no part of a name, and older readers of CSV stop at it.
+        with suppress(csv.Error):
+            for name in next(csv.reader((line.replace("\0", ""),)), [])[:1]:
+                if name:
+                    yield name
 
 
-def _listed(site: str, record: str, limits: Limits) -> Iterator[str | Skipped]:
+def _listed(site: str, record: bytes, limits: Limits) -> Iterator[str | Skipped]:
+    if len(record) > MOST_RECORD:
+        record = record[: record.rfind(b"\n", 0, MOST_RECORD) + 1]
+        reason = f"RECORD has more than {MOST_RECORD} bytes; the rest of it is not read"
+        yield Skipped(Place(site), reason)
     names: list[str] = []
     try:
-        lines = Budget(limits).timed(io.StringIO(record))
-        names.extend(islice(_names(lines), limits.members + 1))
+        names.extend(islice(names_in_record(record, Budget(limits)), limits.members + 1))
     except LimitExceeded as error:
         yield Skipped(Place(site), f"the rest of RECORD is not read: {error}", limit=error.limit)
     for count, name in enumerate(names):

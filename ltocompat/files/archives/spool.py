@@ -56,9 +56,10 @@ class Spool:
                     os.lseek(self._file.descriptor, end, os.SEEK_SET)
                     end += _write(self._file.descriptor, chunk)
         except OSError as error:
+            where = tempfile.tempdir or "any folder for temporary files"
             raise Malformed(
-                f"its bytes can't be kept in {tempfile.gettempdir()!r}: {error.strerror}; set "
-                "TMPDIR to a folder with more room"
+                f"its bytes can't be kept in {where!r}: {error.strerror}; set TMPDIR to a folder "
+                "with more room"
             ) from error
         source = _Kept(self._file, start, end)
         self._kept.add(source)

@@ -33,6 +33,7 @@ _OPTIONS = struct.Struct("<II")
 _DIRECTORY = struct.Struct("<II")
 # Enough for the header, a name and options of nearly every entry in one read.
 _ENTRY_READ = 256
+_LONGEST_HEADER = 1 << 20  # of an entry that holds no others; real ones have a few KiB
 
 KIND_CONCATENATED = 0x100
 KIND_RELOCATABLE_PTX = 0x40
@@ -188,7 +189,7 @@ def _read_entry(view: ByteView, offset: int, region_end: int, data: bytes) -> Fa
             f"{fields.compressed_size} compressed bytes in a payload of {fields.payload_size}"
         )
     if header_size > len(data) and fields.kind != KIND_CONCATENATED:
-        data = view.read(offset, min(header_size, 1 << 20))
+        data = view.read(offset, min(header_size, _LONGEST_HEADER))
     identifier = _identifier(data, fields) if fields.identifier_size else None
     options = _options(data, fields) if fields.options_offset else None
     return FatbinEntry(offset, fields, identifier, options)
@@ -299,7 +300,11 @@ def stored_images(
     stored = view.sub(entry.offset + fields.header_size, size)
     declared = fields.decoded_size if packed else None
     payload = Payload(stored, traits.compression, declared, budget)
-    header = view.read(entry.offset, fields.header_size) if traits.scrambled else None
+    header = None
+    if traits.scrambled:
+        if fields.header_size > _LONGEST_HEADER:
+            raise Malformed(f"a header size of {fields.header_size} is over {_LONGEST_HEADER}")
+        header = view.read(entry.offset, fields.header_size)
     image = _stored(entry, traits, payload, place, section, header=header)
     if fields.kind == KIND_CONCATENATED:
         return _concatenated(view.sub(entry.offset, fields.header_size), entry, image)

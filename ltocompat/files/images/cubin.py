@@ -219,7 +219,7 @@ def _section_table(
     if count > budget.limits.sections:
         raise LimitExceeded("sections", f"a cubin with {count} sections is over the limit")
     rows = list(_SECTION.iter_unpack(view.read(offset, count * _SECTION.size)))
-    return header, rows, _strings(view, rows, header.names_index)
+    return header, rows, _strings(view, rows, header.names_index, budget)
 
 
 def _symbol_tables(
@@ -259,12 +259,15 @@ def early_api_versions(data: bytes) -> frozenset[int] | None:
     return frozenset(found) if len(found) == expected > 0 else None
 
 
-def _strings(view: ByteView, rows: list[tuple[int, ...]], index: int) -> bytes:
+def _strings(view: ByteView, rows: list[tuple[int, ...]], index: int, budget: Budget) -> bytes:
     if not rows:
         return b""
     if index >= len(rows):
         raise Malformed(f"a cubin names section {index} of {len(rows)} as its string table")
-    return view.read(rows[index][4], rows[index][5])
+    offset, size, most = *rows[index][4:6], budget.limits.names_bytes
+    if size > most:
+        raise LimitExceeded("names_bytes", f"a cubin with {size} bytes of names is over the limit")
+    return view.read(offset, size)
 
 
 class NameTable:

@@ -5,6 +5,8 @@ Source: Microsoft's "PE Format". Every field is read through a bounds-checked ``
 
 from __future__ import annotations
 
+import base64
+import re
 import struct
 from collections.abc import Collection, Iterator, Mapping
 
@@ -41,6 +43,7 @@ _POINTER_SIZES = {0x14C: 4, 0x1C0: 4, 0x1C4: 4}
 _ABSOLUTE_TYPES = {0x8664: 1, 0xAA64: 14, 0x14C: 6}
 _CLASS_EXTERNAL, _CLASS_WEAK = 2, 105
 
+_LONG_NAME = re.compile(r"/(?:([0-9]{1,7})|/([A-Za-z0-9+/]{6}))")
 _SECTION = struct.Struct("<8sIIIIIIHHI")
 _FILE_HEADER = struct.Struct("<HHIIIHH")
 _BIG_HEADER = struct.Struct("<HHHHI16sIIIIIII")
@@ -89,9 +92,13 @@ class _Header(Struct, frozen=True):
 def long_name(view: ByteView, raw: bytes, strings: int | None, limit: int) -> str:
     """A section's name: up to 8 bytes, or ``/123`` or ``//base64``, places in the string table."""
     text = raw.split(b"\0", 1)[0].decode("utf-8", "replace")
-    if strings is None or not text.startswith("/") or not text[1:].isdecimal():
+    place = _LONG_NAME.fullmatch(text)
+    if strings is None or place is None:
         return text
-    return short_text(view, strings + int(text[1:]), limit) or text
+    decimal, wide = place.groups()
+    # Six digits of 6 bits each where seven of base 10 don't suffice (LLVM, binutils).
+    offset = int.from_bytes(base64.b64decode(f"AA{wide}"), "big") if wide else int(decimal)
+    return short_text(view, strings + offset, limit) or text
 
 
 def read_sections(
