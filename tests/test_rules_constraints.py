@@ -126,6 +126,21 @@ def test_what_require_prints_is_what_check_takes(constraint: Constraint) -> None
             assert constraint.judge(version) is Verdict.UNKNOWN
 
 
+@pytest.mark.parametrize("major", range(7, 15))
+def test_code_of_any_cuda_release_needs_the_first_known_driver_that_check_takes(major: int) -> None:
+    known = [drivers.first_production(branch) for branch in drivers.driver_branches()]
+    for minor in range(10):
+        constraint = DriverOfCuda(Release(major, minor))
+        enough = [v for v in known if constraint.judge(v) is Verdict.OK]
+        floor = constraint.floor()
+        if enough:
+            assert isinstance(floor, Floor)
+            assert floor.sure == enough[0]
+            assert str(constraint).startswith(">=")
+        else:
+            assert floor is Unbounded.NONE_KNOWN
+
+
 @pytest.mark.parametrize(("constraint", "reason"), UNBOUNDED, ids=repr)
 def test_where_there_is_no_floor_the_reason_is_what_check_finds(
     constraint: Constraint, reason: Unbounded

@@ -56,9 +56,17 @@ class DriverOfCuda(Constraint, frozen=True):
     cuda: Release
 
     def __str__(self) -> str:
-        branch = drivers.cuda_branch(self.cuda)
+        branch = self._branch()
         named = f">= {branch}" if branch else f"newer than {drivers.driver_branches()[-1]}"
         return f"{named} (CUDA {self.cuda})"
+
+    def _branch(self) -> int | None:
+        """The first known branch that is new enough: 450 for what is older than the tables."""
+        return next((b for b in drivers.driver_branches() if self._has_it(b)), None)
+
+    def _has_it(self, branch: int) -> bool:
+        known = drivers.branch_cuda(branch)
+        return known is not None and known >= self.cuda
 
     def judge(self, value: DriverVersion) -> Verdict:
         """``fail`` for an older one; ``unknown`` for one above the tables that may be too old."""
@@ -69,8 +77,8 @@ class DriverOfCuda(Constraint, frozen=True):
         return Verdict.UNKNOWN if newer or known is None else Verdict.FAIL
 
     def floor(self) -> Floor[DriverVersion] | Unbounded:
-        """The first driver of the branch; none where no known driver is of that release."""
-        branch = drivers.cuda_branch(self.cuda)
+        """The first driver of the branch; none where all known drivers are older."""
+        branch = self._branch()
         if branch is None:
             return Unbounded.NONE_KNOWN
         first = drivers.first_production(branch)
