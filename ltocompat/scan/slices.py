@@ -122,11 +122,11 @@ class SlicedFile(Struct, Generic[D], frozen=True):
         return Pool(self.read, spans, jobs)
 
     def _cuts(self, number: int) -> list[int]:
-        """Offsets that part the file into about so many slices, at regions where there are any."""
+        """Offsets that part the file into about so many slices, of as many bytes or regions."""
         regions = sorted(self.host.registration().regions) if self.host else []
         size = self.view.size
         step = max(size // number, _STEP)
-        found = {0, size}
+        found = {0, size, *regions[:: max(len(regions) // number, 1)]}
         for wanted in range(step, size, step):
             nearest = bisect_left(regions, wanted)
             region = regions[nearest] if nearest < len(regions) else size

@@ -154,6 +154,15 @@ def test_slices_without_device_code_are_read_once(number: int) -> None:
     assert source.taken < 1.3 * source.size  # each looks a window further than to its end
 
 
+def test_files_are_cut_between_regions_however_small_they_are() -> None:
+    data = (FOLDER / "objects" / "nvcc-13.0-rdc-sass").read_bytes()
+    file = sliced(data)
+    assert file.host is not None
+    regions = file.host.registration().regions
+    assert len(regions) == 3
+    assert {start for start, _ in file.spans(2)} == {0, *regions}
+
+
 @settings(max_examples=5)
 @given(files(), CUTS)
 @example(NESTED, [100, 160, 400])
