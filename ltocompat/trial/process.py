@@ -32,14 +32,14 @@ from ltocompat.trial.values import TrialImpossible, TrialLimits
 _GRACE_SECONDS = 2.0
 _READ_SIZE = MIB
 _PARTS_AT_ONCE = 64
-# -I: no variable and no file of the user's leads Python to other code; our own modules are imported
-# from where this process has them.
+# -I, -S: no variable and no file of the user's leads Python to other code; our own modules are
+# imported from where this process has them.
 _START = """
 import importlib, json, sys
 sys.path[:] = json.loads(sys.argv.pop(1))
 importlib.import_module(sys.argv.pop(1)).main()
 """
-_PYTHON = (sys.executable, "-I", "-X", "faulthandler", "-c", _START)
+_PYTHON = (sys.executable, "-I", "-S", "-X", "faulthandler", "-c", _START)
 
 
 class Process:

@@ -19,6 +19,8 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat import Verdict
+from ltocompat.files.images.cubin import first_value
+from ltocompat.model.limits import Budget
 
 CUBINS = {
     **{path.name: path.read_bytes() for path in sorted((FOLDER / "cubin").glob("*.cubin"))},
@@ -159,3 +161,27 @@ def test_code_for_an_architecture_that_never_was_is_no_code_for_its_successors(
         cubin = CUBINS[name]
         changed = cubin[:at] + bytes([number]) + cubin[at + 1 :]
         assert judged(changed, "nvjitlink=13.5,gpu=sm_89") is Verdict.UNKNOWN, number
+
+
+RECORDS = st.lists(
+    st.tuples(
+        st.sampled_from([1, 2, 3, 4]), st.sampled_from([0x2F, 0x37]), st.integers(0, 8), st.binary()
+    ).map(lambda row: (row[0], row[1], len(row[3]) if row[0] == 4 else row[2], row[3])),
+    max_size=5,
+)
+
+
+@given(st.sampled_from([0, 1, 1023, 1024, 3000]), RECORDS, st.integers(0, 3))
+def test_an_attribute_has_the_value_of_its_first_record(
+    others: int, rows: list[tuple[int, int, int, bytes]], cut: int
+) -> None:
+    data = bytes((1, 2, 0, 0)) * others
+    want = None
+    for kind, attribute, number, value in rows:
+        data += bytes((kind, attribute)) + number.to_bytes(2, "little") + value * (kind == 4)
+        if attribute == 0x37 and want is None:
+            want = int.from_bytes(value[:4], "little") if kind == 4 else number
+    assert first_value(data, 0x37, Budget()) == want
+    # A record that is cut off is none.
+    tail = bytes((4, 0x37, 4))[:cut]
+    assert first_value(data + tail, 0x37, Budget()) == want

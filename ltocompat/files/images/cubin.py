@@ -9,7 +9,7 @@ since 12.8, every architecture since 13.0) keeps it in notes. Facts: ptxas 11.8 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -31,6 +31,9 @@ _SHT_NV_INFO = 0x70000000
 _SHT_NV_COMPAT = 0x70000086
 _STT_FUNC = 2
 _STO_ENTRY = 0x10
+# A record of ``.nv.info``: format, attribute, value.
+_RECORD = struct.Struct("<BBH")
+_RECORDS_A_LOOK = 1024
 _FORMAT_SIZED = 4
 _EIATTR_CUDA_API_VERSION = 0x37
 _EIATTR_REGCOUNT = 0x2F
@@ -130,7 +133,7 @@ class Cubin(Struct, frozen=True):
             if section.type == _SHT_NV_INFO and section.name.startswith(".nv.info.")
         )
         found = (
-            _api_version(self.budget.timed(_records(info)))
+            first_value(info, _EIATTR_CUDA_API_VERSION, self.budget)
             for info in infos
             if _EIATTR_CUDA_API_VERSION in info
         )
@@ -313,5 +316,18 @@ def _whole_records(data: bytes) -> Iterator[tuple[int, int, bytes]]:
             yield attribute, number, b""
 
 
-def _api_version(records: Iterable[tuple[int, int]]) -> int | None:
-    return next((value for key, value in records if key == _EIATTR_CUDA_API_VERSION), None)
+def first_value(data: bytes, wanted: int, budget: Budget) -> int | None:
+    """The value of an attribute's first record, see ``_whole_records``; no other is made."""
+    position = 0
+    for _ in budget.timed(range(0, len(data) - 3, 4 * _RECORDS_A_LOOK), every=1):
+        for _ in range(_RECORDS_A_LOOK):
+            if position + 4 > len(data):
+                return None
+            kind, attribute, number = _RECORD.unpack_from(data, position)
+            position += 4
+            if attribute == wanted:
+                long = data[position : position + min(number, 4)]
+                return int.from_bytes(long, "little") if kind == _FORMAT_SIZED else number
+            if kind == _FORMAT_SIZED:
+                position += number
+    return None
