@@ -37,7 +37,7 @@ from ltocompat.files.archives.spool import Spool
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.scan.walk import ScanSettings
-from ltocompat.trial.link_inputs import gather
+from ltocompat.trial.link_inputs import Linkable, gather
 from ltocompat.trial.values import InputKind
 
 FATBIN = FOLDER / "fatbin" / "nvfatbin-13.5-default.fatbin"
@@ -154,6 +154,19 @@ def test_an_archive_is_still_a_library_for_the_linker() -> None:
     (record,) = gather(Place(str(ARCHIVE)), ScanSettings())
     assert not isinstance(record, Skipped)
     assert record.trial.kind is InputKind.LIBRARY
+
+
+def test_what_a_thin_archive_names_is_linked_piece_by_piece() -> None:
+    thin = FOLDER / "objects" / "libaxpy-thin.a"
+    inputs = [
+        each for each in gather(Place(str(thin)), ScanSettings()) if isinstance(each, Linkable)
+    ]
+    (whole,) = gather(Place(str(ARCHIVE)), ScanSettings())
+    assert isinstance(whole, Linkable)
+    assert {each.trial.kind for each in inputs} == {InputKind.FATBIN}
+    assert [image.kind for each in inputs for image in each.images] == [
+        i.kind for i in whole.images
+    ]
 
 
 def test_hosts_in_a_package_say_what_they_need(tmp_path: Path) -> None:

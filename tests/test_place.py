@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,13 @@ PLACES = st.builds(
 def test_what_is_written_is_read_back(place: Place, entry: list[int]) -> None:
     if place.offset is not None:
         place = place.at(place.offset, *entry)
+    assert Place.parse(str(place)) == place
+
+
+def test_names_of_windows_are_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "getfilesystemencodeerrors", lambda: "surrogatepass")
+    place = Place("x", ("a\ud800b", "a\udcffb", "a\N{SNOWMAN}b c"))
+    assert str(place).isprintable()
     assert Place.parse(str(place)) == place
 
 

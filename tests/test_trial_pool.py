@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
+from ltocompat.targets.linkers import Tool
 from ltocompat.trial import link_pool
 from ltocompat.trial.link_pool import Pool, judge
 from ltocompat.trial.protocol import Report
@@ -35,6 +37,18 @@ from ltocompat.trial.values import (
 
 ROOT = Path(__file__).parent.parent
 
+NO_FORK = """
+import tempfile
+tempfile.tempdir = {folder!r}
+from ltocompat.trial import sandbox
+from ltocompat.trial.link_pool import Pool
+from ltocompat.trial.values import TrialImpossible
+sandbox.refuse(("fork", "vfork", "clone", "clone3"), {{}})
+try:
+    Pool("any.so").__enter__()
+except TrialImpossible as error:
+    print(error)
+"""
 CHILD = """
 import ctypes, json, os, signal, struct, sys, time
 from ltocompat.model.arch import Release
@@ -446,3 +460,23 @@ def test_another_library(monkeypatch: pytest.MonkeyPatch) -> None:
         libc = next(line.split()[5] for line in maps if "libc" in line and ".so" in line)
     with pytest.raises(TrialImpossible, match="no function of nvJitLink"), Pool(libc):
         pass
+
+
+def test_where_no_process_can_be_started_is_one_sentence(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    words = [sys.executable, "-c", NO_FORK.format(folder=str(folder))]
+    done = subprocess.run(words, capture_output=True, check=False, text=True)
+    assert "a process of its own can't be started" in done.stdout, done.stderr
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("tool", Tool)
+def test_no_folder_for_temporary_files_is_one_sentence(
+    tool: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/proc/none")
+    with pytest.raises(TrialImpossible, match="folder for temporary files"):
+        Pool("any.so", tool=tool).__enter__()

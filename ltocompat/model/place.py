@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 
 from msgspec import Struct
 
@@ -97,11 +98,17 @@ def _quoted(match: re.Match[str]) -> str:
     # Imported here, as in _decode: hardly any name needs it.
     from urllib.parse import quote
 
-    return quote(match[0], safe="", errors="surrogateescape")
+    try:
+        return quote(match[0], safe="", errors="surrogateescape")
+    except UnicodeEncodeError:  # half a pair of UTF-16, which names of Windows may hold
+        return quote(match[0], safe="", errors="surrogatepass")
 
 
 def _decode(name: str) -> str:
     """Undo ``_encode``."""
     from urllib.parse import unquote
 
-    return unquote(name, errors="surrogateescape")
+    try:
+        return unquote(name, errors=sys.getfilesystemencodeerrors())
+    except UnicodeDecodeError:  # on Windows, a byte of a member's name that is no UTF-8
+        return unquote(name, errors="surrogateescape")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 VERSION = "0.1.0"
 
 
@@ -14,6 +16,18 @@ SITE_URL = "https://ltocompat.example/"
 Findings, SARIF, HTML pages, ``explain`` and the metadata of packages lead there. No host under
 ``.example`` exists; whoever serves the pages puts the real address here.
 """
+
+
+def program_files() -> list[tuple[str, str]]:
+    """All files of this program but what Python compiles: names that are sorted, and paths."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    paths = (
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(root)
+        if os.path.basename(folder) != "__pycache__"
+        for name in names
+    )
+    return sorted((os.path.relpath(path, root).replace(os.sep, "/"), path) for path in paths)
 
 
 def rule_url(rule_id: str) -> str:

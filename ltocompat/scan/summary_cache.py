@@ -13,15 +13,14 @@ import contextlib
 import functools
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import Struct
 
-from ltocompat import model
 from ltocompat.files.regular import open_regular
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.version import VERSION
+from ltocompat.model.version import VERSION, program_files
 from ltocompat.targets.sealed_folder import UserCache
 
 _THIN = b"!<thin>\n"  # an archive whose members are other files
@@ -96,16 +95,5 @@ def _state(status: os.stat_result) -> tuple[int, ...]:
 @functools.cache
 def _program() -> str:
     """This program: while it is being changed, its version stays the same."""
-    root = os.path.dirname(os.path.dirname(os.path.abspath(model.__file__)))
-    words = [VERSION]
-    words += [f"{name} {size} {time_}" for name, size, time_ in sorted(_sources(root))]
-    return hashlib.sha256(os.fsencode("\n".join(words))).hexdigest()
-
-
-def _sources(root: str) -> Iterator[tuple[str, int, int]]:
-    for folder, folders, names in os.walk(root):
-        folders[:] = [text for text in folders if text != "__pycache__"]
-        for name in names:
-            path = os.path.join(folder, name)
-            status = os.stat(path)
-            yield path, status.st_size, status.st_mtime_ns
+    states = [(path, _state(os.stat(path))) for _, path in program_files()]
+    return hashlib.sha256(os.fsencode(f"{VERSION}\n{states}")).hexdigest()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from ltocompat.files.archives import container_of
-from ltocompat.files.archives.archive import ArchiveFormat
+from ltocompat.files.archives.archive import ArchiveFormat, is_thin
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.objects import read_host
@@ -146,7 +146,12 @@ def _whole(view: ByteView, place: Place, limits: Limits) -> InputKind | None:
         return None
     container = container_of(view)
     if container is not None:
-        return InputKind.LIBRARY if isinstance(container, ArchiveFormat) else None
+        # What a thin archive names, no linker finds by its bytes.
+        return (
+            InputKind.LIBRARY
+            if isinstance(container, ArchiveFormat) and not is_thin(view)
+            else None
+        )
     host = read_host(view, Budget(limits))
     return InputKind.OBJECT if host is not None and host.type == "object" else None
 

@@ -25,6 +25,7 @@ from ltocompat.trial.values import (
     Step,
     TrialLimits,
     confirmed,
+    no_process,
 )
 
 PROGRAM: tuple[str, ...] = (f"{__package__}.link_child",)
@@ -59,6 +60,9 @@ class Pool(ChildPool[Request, Answer]):
         tool: which linker it is.
         add_only: most requests are not complete links.
 
+    Raises:
+        TrialImpossible: there is no room for temporary files.
+
     Attributes:
         library: the linker's path.
         limits: of each request.
@@ -79,7 +83,10 @@ class Pool(ChildPool[Request, Answer]):
         program = (*PROGRAM, self.library)
         if tool is Tool.NVLINK:
             # Removed here, since a child that is stuck is killed.
-            self._folder = tempfile.TemporaryDirectory(prefix="ltocompat-nvlink-")
+            try:
+                self._folder = tempfile.TemporaryDirectory(prefix="ltocompat-nvlink-")
+            except OSError as error:
+                raise no_process(self.library, error) from error
             program = (*_NVLINK_PROGRAM, self.library, self._folder.name)
         number = workers or cores()
         super().__init__(program, self.library, limits, workers=number, forks_first=add_only)

@@ -25,7 +25,7 @@ from ltocompat.model.limits import MIB, REQUIRE_SANDBOX
 from ltocompat.targets.linkers.machine import environment_of_libraries
 from ltocompat.trial import protocol, serving
 from ltocompat.trial.protocol import Frame
-from ltocompat.trial.values import TrialImpossible, TrialLimits
+from ltocompat.trial.values import TrialImpossible, TrialLimits, no_process
 
 # The clock inside the child ends a request in time; the parent's comes later, for a library that
 # holds on to the signal.
@@ -52,6 +52,9 @@ class Process:
         environ: environment variables that it gets beside our own.
         fresh: it serves each request in a process that served none before.
 
+    Raises:
+        TrialImpossible: no process can be started.
+
     Attributes:
         ready: whether it has loaded the library.
         greeting: what it found out about the library, once it has loaded it.
@@ -76,6 +79,15 @@ class Process:
         self._unsent: deque[memoryview] = deque()
         # Replies come with their output; a header and the logs fit in besides.
         self._reader = protocol.FrameReader(limits.output_bytes * 2)
+        self._folder = ""
+        try:
+            self._begin(words, environ, fresh=fresh)
+        except OSError as error:
+            self._leave_no_folder()
+            raise no_process(subject, error) from error
+        self._deadline = time.monotonic() + limits.start_seconds
+
+    def _begin(self, words: Sequence[str], environ: Mapping[str, str], *, fresh: bool) -> None:
         # On Linux and elsewhere TemporaryFile has no name, so that nothing is left behind.
         with tempfile.TemporaryFile() as file:
             file.truncate(protocol.NOTES_SIZE)
@@ -96,7 +108,6 @@ class Process:
         _widen(self.requests_fd)
         os.set_blocking(self.requests_fd, False)
         os.set_blocking(self.replies_fd, False)
-        self._deadline = time.monotonic() + limits.start_seconds
 
     def _start(
         self, command: list[str], notes: int, environ: Mapping[str, str], *, fresh: bool
@@ -106,18 +117,22 @@ class Process:
         required = self._limits.require_sandbox or bool(os.environ.get(REQUIRE_SANDBOX))
         limits = replace(self._limits, require_sandbox=required)
         settings = serving.ChildSettings(parent, notes, fresh, limits)
-        self._folder = tempfile.mkdtemp(prefix="ltocompat-trial-")
-        return subprocess.Popen(  # noqa: S603 - our own program
-            [*command, settings.dump()],
-            cwd=self._folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._printed,
-            bufsize=0,
-            pass_fds=(notes,),
-            start_new_session=True,  # which has no terminal that could be typed into
-            env={**environment_of_libraries(), **environ},
-        )
+        try:
+            self._folder = tempfile.mkdtemp(prefix="ltocompat-trial-")
+            return subprocess.Popen(  # noqa: S603 - our own program
+                [*command, settings.dump()],
+                cwd=self._folder,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._printed,
+                bufsize=0,
+                pass_fds=(notes,),
+                start_new_session=True,  # which has no terminal that could be typed into
+                env={**environment_of_libraries(), **environ},
+            )
+        except OSError:
+            self._printed.close()
+            raise
 
     def wait_ready(self) -> None:
         """Wait until the child has loaded the library.

@@ -20,6 +20,14 @@ class TrialImpossible(LtocompatError):
     """No trial can be made with a library at all: it can't be loaded, or it is not nvJitLink."""
 
 
+def no_process(subject: str, error: OSError) -> TrialImpossible:
+    """The error where the system starts no process for a library, or has no room for its files."""
+    return TrialImpossible(
+        f"{subject} can't be tried: a process of its own can't be started here ({error.strerror}); "
+        "allow processes and a folder for temporary files, or judge without a trial"
+    )
+
+
 class InputKind(enum.IntEnum):
     """The sort of an input, by its number in ``nvJitLinkInputType`` (nvJitLink.h 12.0 .. 13.5)."""
 

@@ -39,7 +39,7 @@ class ArchiveFormat:
     ) -> Iterator[Member | Skipped]:
         """The members; those of a thin archive are read from beside it."""
         del wanted  # a view of a member costs nothing
-        thin = view.peek(0, len(_MAGIC)) == _THIN_MAGIC
+        thin = is_thin(view)
         names = b""
         position = len(_MAGIC)
         count = 0
@@ -70,6 +70,11 @@ class ArchiveFormat:
                     else Member(place.member(name), body, position)
                 )
             position = end + end % 2
+
+
+def is_thin(view: ByteView) -> bool:
+    """Whether an archive only names its members, which lie beside it."""
+    return view.peek(0, len(_THIN_MAGIC)) == _THIN_MAGIC
 
 
 def _name_table(body: ByteView, budget: Budget) -> bytes:

@@ -93,7 +93,7 @@ def _identify(view: ByteView, budget: Budget, claims: Iterable[tuple[str, str]])
         raise Malformed("it is no library of Linux or Windows")
     if library_name(host.own_name or "") != "libnvJitLink":
         raise Malformed(f"it is no nvJitLink: it calls itself {host.own_name or 'nothing'!r}")
-    versions = _banners(view, budget, host.data_spans())
+    versions = banners(view, budget, host.data_spans())
     if len(versions) == 1:
         version = versions.pop()
         return LinkerIdentity(Release.parse(version), version, "file banner", host.machine)
@@ -116,14 +116,21 @@ def _identify_nvlink(view: ByteView, budget: Budget) -> LinkerIdentity:
     titles = (at for span in spans for at in occurrences(view, budget, *span, _NVLINK))
     if next(titles, None) is None:
         raise Malformed("it is no nvlink: it lacks the title 'Cuda linker'")
-    versions = _banners(view, budget, spans)
+    versions = banners(view, budget, spans)
     if len(versions) != 1:
         raise Malformed("nothing in it tells the version of this nvlink")
     version = versions.pop()
     return LinkerIdentity(Release.parse(version), version, "file banner", host.machine, Tool.NVLINK)
 
 
-def _banners(view: ByteView, budget: Budget, spans: Iterable[tuple[int, int]]) -> set[str]:
+def banners(view: ByteView, budget: Budget, spans: Iterable[tuple[int, int]]) -> set[str]:
+    """The versions in the banners of CUDA's compilers that lie in parts of a file.
+
+    Args:
+        view: the file.
+        budget: what reading it may cost.
+        spans: offset and size of each part, bytes.
+    """
     from ltocompat.files.objects.structure import occurrences
 
     found = set()

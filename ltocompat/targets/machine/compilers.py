@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import Budget
+from ltocompat.targets.linkers.identify import banners
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.places import package_folders
 from ltocompat.targets.machine.environment import Compiler, InstalledPackage, Toolkit
@@ -16,9 +17,6 @@ from ltocompat.targets.machine.environment import Compiler, InstalledPackage, To
 _FILES = {"nvrtc": "libnvrtc.so*", "nvvm": "libnvvm.so*"}
 _IN_WHEELS = ("nvidia/*/lib", "nvidia/*/nvvm/lib64")
 _IN_TOOLKITS = ("lib64", "lib", "targets/*/lib", "nvvm/lib64")
-_BANNER = b"Cuda compilation tools, release "
-_BANNER_TEXT = re.compile(rb"Cuda compilation tools, release (\d{1,9}\.\d{1,9}), V(\1\.\d{1,9})\0")
-_LONGEST_BANNER = 80
 _NUMBERED = re.compile(r"libnvrtc\.so\.([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9})")
 _BUILTINS = re.compile(r"libnvrtc-builtins\.so\.([0-9]{1,9}\.[0-9]{1,9})(?:\.[0-9]{1,9})?")
 # What brings libNVVM, whose own number (4.0.0) is no CUDA release.
@@ -123,21 +121,14 @@ def _version(
 def banner_versions(machine: Machine, path: str) -> set[str]:
     """The versions in a library's own banner; empty where it has none or can't be read."""
     from ltocompat.files.objects.elf_host import read_elf
-    from ltocompat.files.objects.structure import occurrences
 
-    found = set()
     try:
         with machine.viewed(path) as view:
             budget = Budget()
             host = read_elf(view, budget)
-            for offset, size in host.data_spans() if host else ():
-                for at in occurrences(view, budget, offset, size, _BANNER):
-                    banner = _BANNER_TEXT.match(view.peek(at, _LONGEST_BANNER))
-                    if banner:
-                        found.add(banner[2].decode("ascii"))
+            return banners(view, budget, host.data_spans()) if host else set()
     except LtocompatError:
         return set()
-    return found
 
 
 def _records(machine: Machine, package: InstalledPackage, path: str) -> bool:
