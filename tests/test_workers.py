@@ -69,7 +69,7 @@ def test_a_worker_that_dies_leaves_what_it_had_to_its_parent() -> None:
     found = list(workers.in_order(work, NUMBERS, 3))
     assert [item for item in NUMBERS if found[item] not in (None, item)] == []
     assert found[3] is found[20] is None
-    assert found.count(None) <= 8  # each had up to three more at hand
+    assert found.count(None) <= 4  # each had one more at hand
 
 
 def test_without_workers_everything_is_left_to_the_parent() -> None:
@@ -206,9 +206,9 @@ targets = ["driver=535,gpu=a100", "driver=580.65.06,gpu=h100,nvjitlink=13.0"]
 started = []
 of_pool = workers.Pool.__init__
 
-def counted(self, *arguments):
+def counted(self, *arguments, **options):
     started.append(1)
-    of_pool(self, *arguments)
+    of_pool(self, *arguments, **options)
 
 workers.Pool.__init__ = counted
 

@@ -119,7 +119,7 @@ class SlicedFile(Struct, Generic[D], frozen=True):
         import ahocorasick_rs  # noqa: F401
         import zstandard  # noqa: F401
 
-        return Pool(self.read, spans, jobs)
+        return Pool(self.read, spans, jobs, queued=_SLICES)
 
     def _cuts(self, number: int) -> list[int]:
         """Offsets that part the file into about so many slices, of as many bytes or regions."""

@@ -28,8 +28,8 @@ R = TypeVar("R")
 
 _NUMBER = struct.Struct("<q")
 _NO_RESULT = -1
-_MOST_QUEUED = 8  # tasks that a worker has at hand, so that it never waits for the next one
-_LEFT = 4  # tasks for each worker that none has at hand, so that all end together
+_QUEUED = 2  # tasks that a worker has at hand, so that it never waits for the next one
+_LEFT = 2  # tasks for each one at hand that no worker has, so that all end together
 _MOST_KEPT = 64 * MIB  # results whose turn has not come, bytes
 _READ = MIB
 _PIPE_SIZE = MIB
@@ -113,6 +113,8 @@ class Pool(Closing, Generic[I, R]):
         items: what there is to do.
         number: how many workers do it.
         order: numbers of the items in the order in which they are begun; None: as they come.
+        queued: how many of them a worker has at hand at most; many where they are short, and this
+            process has much else to do.
     """
 
     def __init__(
@@ -121,11 +123,13 @@ class Pool(Closing, Generic[I, R]):
         items: Sequence[I],
         number: int,
         order: Sequence[int] | None = None,
+        queued: int = _QUEUED,
     ) -> None:
         # Imported before any worker is forked: else each would do it.
         import pickle  # noqa: F401
 
         self._count = len(items)
+        self._queued = queued
         self._todo = deque(range(len(items)) if order is None else order)
         self._done: dict[int, bytes | None] = {}
         self._kept = 0
@@ -172,7 +176,7 @@ class Pool(Closing, Generic[I, R]):
         No worker has two tasks while another has none, and none has many where few are left.
         """
         most = 1 + len(self._todo) // (_LEFT * max(len(self._workers), 1))
-        for at_hand in range(min(most, _MOST_QUEUED)):
+        for at_hand in range(min(most, self._queued)):
             for worker in list(self._workers.values()):
                 if len(worker.numbers) > at_hand or not self._todo:
                     continue
