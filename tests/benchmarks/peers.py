@@ -31,11 +31,13 @@ def _environment() -> dict[str, str]:
 
 @dataclass(slots=True)
 class Peer:
-    """A command and what it cost: seconds and peak resident memory (KiB) of each run."""
+    """A command and what each run cost: seconds, of the processor too, and peak memory (KiB)."""
 
     name: str
     command: Sequence[str]
+    codes: tuple[int, ...] = (0,)  # exit codes that it may end with
     seconds: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
     peak: list[int] = field(default_factory=list)
 
     def run(self) -> None:
@@ -43,8 +45,9 @@ class Peer:
         child = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, env=_environment())
         _, status, usage = os.wait4(child.pid, 0)
         self.seconds.append(time.perf_counter() - start)
+        self.cpu.append(usage.ru_utime + usage.ru_stime)
         child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode:
+        if child.returncode not in self.codes:
             sys.exit(f"{self.name} ended with {child.returncode}")
         self.peak.append(usage.ru_maxrss)
 
@@ -69,6 +72,7 @@ def _take_turns(peers: Sequence[Peer], runs: int) -> None:
             peer.run()
             if number == 0:
                 peer.seconds.clear()
+                peer.cpu.clear()
                 peer.peak.clear()
 
 

@@ -38,13 +38,15 @@ def main(wheels: list[str]) -> None:
             peer.run()
             if number == 0:
                 peer.seconds.clear()
+                peer.cpu.clear()
                 peer.peak.clear()
     size = sum(Path(wheel).stat().st_size for wheel in wheels) >> 20
     cores = len(os.sched_getaffinity(0))
     print(f"{len(wheels)} wheels, {size} MiB, {cores} cores for inspect, one for inflation")
     for peer in (ours, inflation):
         times = " ".join(f"{second:.2f}" for second in peer.seconds)
-        print(f"  {peer.name:<10} median {peer.median:6.3f} s  ({times})")
+        cpu = statistics.median(peer.cpu)
+        print(f"  {peer.name:<10} median {peer.median:6.3f} s  ({times}), processor {cpu:.2f} s")
     ratio = statistics.median(a / b for a, b in zip(ours.seconds, inflation.seconds, strict=True))
     print(f"  ratio {ratio:.2f} (budget {BUDGET})")
 
