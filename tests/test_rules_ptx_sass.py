@@ -287,6 +287,21 @@ def test_bld_02_a_linker_takes_sass_up_to_its_own_release(
     assert judged("BLD-02", linking(*objects, on=on), Release.parse(linker)) is verdict
 
 
+@pytest.mark.parametrize("linker", ["12.0", "12.4", "12.9"])
+@pytest.mark.parametrize(
+    ("writer", "verdict"),
+    # measured on cubins in CUPTI 12.8.90: these linkers die on the first three
+    [("7.5", UNKNOWN), ("9.0", UNKNOWN), ("9.2", UNKNOWN), ("11.1", OK)],
+)
+def test_bld_02_sass_from_before_the_linkers_time_is_nothing_to_rely_on(
+    writer: str, verdict: Verdict, linker: str
+) -> None:
+    (found,) = sample("cubin/nvrtc-12.4-sm_80-rdc.cubin")
+    makers = tuple(replace(maker, releases=(Release.parse(writer),)) for maker in found.made_by)
+    old = replace(found, relocatable=True, made_by=makers)
+    assert judged("BLD-02", linking(old, on="sm_80"), Release.parse(linker)) is verdict
+
+
 @pytest.mark.parametrize("version", [(0, 0), (1, 0), (7, 0), (8, 4), (99, 9)])
 @pytest.mark.parametrize("compression", ["none", "zstd"])
 def test_the_version_inside_a_ptx_counts_and_not_that_of_its_entry(

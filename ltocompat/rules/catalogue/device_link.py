@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ltocompat.model.arch import Release
 from ltocompat.model.image import Host, ImageKind, Role
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.symbols import defined_nowhere, defined_twice
@@ -92,6 +93,9 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
         cuda = makers.writer(image)
         if cuda is None:
             continue
+        if cuda < floors.linker("oldest-linked-sass"):
+            yield _too_old(image, cuda)
+            continue
         tolerated = makers.only_cuda_13_writes(image)
         of_13 = cuda.major >= _GENERATION_2_FOR_ALL
         yield Requirement(
@@ -111,6 +115,19 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             makers.evidence(image),
             short="documented is SASS up to the linker's own release",
         )
+
+
+def _too_old(image: ImageSignature, cuda: Release) -> Requirement:
+    return Requirement(
+        Component.LINKER,
+        Always(Verdict.UNKNOWN, trial_decides=True),
+        "BLD-02",
+        f"SASS of CUDA {cuda}",
+        "nvJitLink was seen to die with a segmentation fault on relocatable SASS of 7.5, 9.0 and "
+        "9.2, and to take that of 11.1",
+        "compile it with CUDA 11.1 or newer",
+        makers.evidence(image),
+    )
 
 
 def _across_family(subject: Subject, image: ImageSignature) -> Iterator[Requirement]:
