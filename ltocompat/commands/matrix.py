@@ -18,7 +18,7 @@ from ltocompat.model.failure import Failure, Progress
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
-from ltocompat.model.verdict import Result, Route
+from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.judge_artifact import Artifact
 from ltocompat.rules.engine.ways import ways
 
@@ -112,15 +112,11 @@ def _grid(
     summary: ArtifactSummary, what: str, targets: Sequence[Target], route: Route, *, tried: bool
 ) -> Matrix:
     artifact = Artifact(summary)
-    rows = (_cells(artifact, target, route) for target in targets)
+    # What `check` says on each target: its line of this route, or its only one.
+    rows = (artifact.results(target, line=route) for target in targets)
     cells = tuple(tuple(row if tried else map(advising_trials, row)) for row in rows)
     columns = tuple(map(str, targets[0].gpus))
     return Matrix(summary.path, what, tuple(t.name for t in targets), columns, cells, tried)
-
-
-def _cells(artifact: Artifact, target: Target, route: Route) -> Iterator[Result]:
-    """What ``check`` says on the target: its line of this route, or its only one."""
-    return (result for result in artifact.results(target) if result.route in (route, None))
 
 
 def _gpus() -> tuple[Gpu, ...]:

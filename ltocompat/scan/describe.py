@@ -400,12 +400,13 @@ _SEVERAL_TEXTS = (
 
 def _ptx(stored: StoredImage, detail: Detail) -> _Facts:
     prefix = stored.payload.prefix()
-    prefix.grow(ptx.HEAD_SIZE)
+    counts_kernels = detail.kernels or detail.any_kernel
+    prefix.grow(stored.payload.budget.limits.image_bytes if counts_kernels else ptx.HEAD_SIZE)
     try:
-        text = ptx.parse(prefix.data)
+        text = ptx.parse(prefix.data[: ptx.HEAD_SIZE])
     except Malformed:
         prefix.grow(_PTX_COMMENT_LIMIT)
-        text = ptx.parse(prefix.data)
+        text = ptx.parse(prefix.data[:_PTX_COMMENT_LIMIT])
     compile_only = "--compile-only" in (stored.options or "").split()
     facts = _Facts(
         stored.arch or text.arch,
@@ -420,11 +421,10 @@ def _ptx(stored: StoredImage, detail: Detail) -> _Facts:
         prefix.grow(stored.payload.budget.limits.image_bytes)
         if ptx.is_several(prefix.data, stored.payload.budget):
             facts = replace(facts, problems=(*facts.problems, _SEVERAL_TEXTS))
-    if not (detail.kernels or detail.any_kernel):
+    if not counts_kernels:
         return facts
     from ltocompat.scan.device_symbols import undefined_in_ptx  # late: most runs read no symbols
 
-    prefix.grow(stored.payload.budget.limits.image_bytes)
     budget = stored.payload.budget
     first, empty = ptx.first_kernel(prefix.data, budget)
     kernels = () if first is None else (first,)

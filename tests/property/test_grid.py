@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from samples import FOLDER
 
 import ltocompat
-from ltocompat.commands.matrix import _cells
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -90,7 +89,8 @@ def test_a_cell_of_a_made_up_artifact_is_its_line(
     artifact = Artifact(summary)
     for route in Route:
         wanted = lines.get(route) or lines.get(None)
-        assert list(_cells(artifact, target, route)) == ([] if wanted is None else [wanted])
+        found = list(artifact.results(target, line=route))
+        assert found == ([] if wanted is None else [wanted])
 
 
 @pytest.mark.slow

@@ -74,27 +74,46 @@ class Artifact:
             (each.variant, _Part.of(each.used), _Part.of(each.alone)) for each in variants
         ]
 
-    def results(self, target: Target, wanted: Route | None = None) -> Iterator[Result]:
-        """The verdicts on it, as ``results`` gives them; the arguments are the same."""
+    def results(
+        self, target: Target, wanted: Route | None = None, *, line: Route | None = None
+    ) -> Iterator[Result]:
+        """The verdicts on it, as ``results`` gives them; the arguments are the same.
+
+        Args:
+            target: where it is going.
+            wanted: the route that modules are to go.
+            line: of several lines of a GPU only that of this route is judged; None: each.
+        """
         if self._for_windows:
             target = target.on_windows
         gpus = () if self._whole.summary.one_link else gpus_to_judge(target)
         if target.gpus or not gpus:
-            yield from self._on(target.gpus or (None,), target, wanted)
+            yield from self._on(target.gpus or (None,), target, wanted, line)
             return
         served = [
-            result for gpu in gpus for result in self._on((gpu,), target, wanted) if serves(result)
+            result
+            for gpu in gpus
+            for result in self._on((gpu,), target, wanted, line)
+            if serves(result)
         ]
-        yield from served or self._on((None,), target, wanted)
+        yield from served or self._on((None,), target, wanted, line)
 
     def _on(
-        self, gpus: Sequence[Gpu | None], target: Target, wanted: Route | None
+        self,
+        gpus: Sequence[Gpu | None],
+        target: Target,
+        wanted: Route | None,
+        line: Route | None,
     ) -> Iterator[Result]:
         whole = self._whole.on(target)
         parts = [
             (variant, used.on(target), alone.on(target)) for variant, used, alone in self._variants
         ]
-        lines = routes(whole.summary, whole.target, wanted)
+        lines = [
+            route
+            for route in routes(whole.summary, whole.target, wanted)
+            if line is None or route in (line, None)
+        ]
         for gpu in gpus:
             for route in lines:
                 on = functools.partial(

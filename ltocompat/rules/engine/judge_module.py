@@ -103,6 +103,7 @@ def _linked(
     return over(known, found)
 
 
+@functools.lru_cache(maxsize=8192)  # the same whatever else targets say
 def _linked_by_any(signature: ModuleSignature, aim: Gpu) -> ModuleVerdict:
     """A link by a linker that the target doesn't name: what no linker takes fails all the same."""
     code = linked_code(signature, aim, None)
