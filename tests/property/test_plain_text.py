@@ -85,7 +85,11 @@ def found_in(data: bytes) -> bool:
 @example(PTX)
 @example(_tar().replace(b"\0", b" ")[:512])
 @example(b"text before " + _zip())
-@example(b"text before \x28\xb5\x2f\xfd")
+@example(b"\x28\xb5\x2f\xfd and text behind")
+@example(b"text before \xed\x43\x4e\x7f and text behind")
+@example(b"\x50\xed\x55\xba and text behind")
+@example(b"!<arch>\n")
+@example(b"BZh91AY&SY and text behind")
 def test_text_is_nothing_to_any_format(data: bytes) -> None:
     text = holds_no_code(ByteView.of(data))
     event(f"text: {text}")
