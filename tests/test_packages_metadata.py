@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -257,3 +259,19 @@ def test_python_does_not_print_what_it_thinks_of_a_marker(tmp_path: Path) -> Non
     path = wheel(tmp_path, {"a": b"b"}, [f"x; {marker}"])
     words = [sys.executable, "-c", code, str(path), marker]
     assert subprocess.run(words, capture_output=True, check=True, text=True).stderr == ""
+
+
+def test_a_package_that_is_removed_meanwhile_owns_nothing(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    info = site / "x-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / "x.so").touch()
+    (info / "RECORD").write_text("x.so,,\n")
+    (info / "METADATA").write_text("Name: x\n")
+    found = package_of(str(site / "x.so"))
+    assert found is not None
+    assert found.name == "x"
+    changed = site.stat().st_mtime_ns
+    shutil.rmtree(info)
+    os.utime(site, ns=(changed, changed))
+    assert package_of(str(site / "x.so")) is None

@@ -53,7 +53,7 @@ _LONGEST_NAME = 100
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """``; did you mean driver?``, or nothing where no name is near."""
+    """`` (did you mean driver?)``, or nothing where no name is near."""
     # The time that it takes grows with the square of their lengths.
     short = [other for other in known if len(other) <= _LONGEST_NAME]
     near = difflib.get_close_matches(name, short, n=2, cutoff=0.6)

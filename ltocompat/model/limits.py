@@ -32,7 +32,7 @@ class Limits(Struct, frozen=True):
     """
 
     image_bytes: int = GIB
-    """Decoded size of one image, bytes."""
+    """Size of one image, stored and decoded, bytes."""
     image_ratio: int = 1000
     """Decoded bytes for each stored byte of one image; not applied below 1 MiB decoded."""
     total_bytes: int = 16 * GIB
@@ -40,7 +40,8 @@ class Limits(Struct, frozen=True):
     spool_bytes: int = 16 * GIB
     """Bytes taken from standard input."""
     unpacked_bytes: int = 16 * GIB
-    """Bytes that the compressed members of one input file unpack to, nested ones counted again."""
+    """Bytes that the compressed members of one input file unpack to, nested ones counted again; and
+    those of the files that a thin archive names."""
     unpacked_ratio: int = 1000
     """Unpacked bytes for each stored byte of a member or a stream; not applied below 16 MiB.
 

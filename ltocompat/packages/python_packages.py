@@ -137,6 +137,8 @@ def owner(path: str, budget: Budget | None = None) -> Package | None:
     except LimitExceeded as error:
         problem = f"whose file it is, the RECORDs of {folder} are too much to read for: {error}"
         return Package(kind=Kind.INSTALLED, path=path, name=parts[-1], problems=(problem,))
+    except OSError:  # another program removes packages just now, or they can't be listed
+        return None
     return None
 
 

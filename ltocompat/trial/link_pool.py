@@ -10,6 +10,7 @@ from typing import Any
 
 from ltocompat import facts
 from ltocompat.model.arch import Release
+from ltocompat.model.trial_answer import TOO_NEW
 from ltocompat.scan.workers import cores
 from ltocompat.targets.linkers.linker import Tool
 from ltocompat.trial import logs, protocol
@@ -150,7 +151,7 @@ class Pool(ChildPool[Request, Answer]):
             return False
         reason = logs.explain(answer.log)
         refused = answer.outcome is LinkOutcome.REFUSED
-        return refused and reason is not None and reason.cause == logs.TOO_NEW
+        return refused and reason is not None and reason.cause == TOO_NEW
 
 
 def judge(

@@ -12,6 +12,8 @@ import re
 
 from msgspec import Struct
 
+from ltocompat.model.trial_answer import TOO_NEW
+
 # LTO: the assembler stops at the first function; variables get a definition of their own and a
 # warning in the info log. Otherwise the linker names all, on standard error up to 12.8 (there with
 # the mark of its severity before it) and in the error log since 12.9.
@@ -49,8 +51,6 @@ class _Text(Struct, frozen=True):
     cause: str
     sentence: str
 
-
-TOO_NEW = "ltoir too new"
 
 # The first that fits counts, so that a general text stands below the particular ones.
 _TEXTS = (

@@ -20,10 +20,11 @@ from ltocompat.model.arch import Release
 from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Malformed, Missing
 from ltocompat.model.image import Image, Maker, Module
+from ltocompat.model.trial_answer import TOO_NEW
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.targets.linkers import Linker
 from ltocompat.trial.link_pool import Pool
-from ltocompat.trial.logs import TOO_NEW, explain
+from ltocompat.trial.logs import explain
 from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, TrialInput
 
 Pair = tuple[StoredImage, Image]
