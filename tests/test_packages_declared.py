@@ -20,7 +20,7 @@ from ltocompat.cli import run
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UsageError
-from ltocompat.model.requirement import Required
+from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.conda import alternatives
 from ltocompat.packages.declared import Declared, of_classifiers, of_conda, of_variant
@@ -236,6 +236,11 @@ def test_what_require_prints_keeps_the_promise_that_it_makes(summary: ArtifactSu
         assert known is not None
         found = of_conda(Dependency(normalized(name), known, text))
         declared += [found] if found else []
+        if name == "__cuda_arch":  # begins with a GPU that a known driver brings code onto
+            first = int(versions.removeprefix(">=").partition(",")[0].replace(".", ""))
+            (service,) = [each for each in answer.services if each.number == first]
+            assert service.name != NEXT
+            assert service.driver is not None
     features: dict[str, list[str]] = {}
     for text in lines_for(answer, "variant"):
         match = PROPERTY.fullmatch(text)
@@ -249,6 +254,15 @@ def test_what_require_prints_keeps_the_promise_that_it_makes(summary: ArtifactSu
     shipped = Shipped(package=package, required=answer, signatures=groups)
     promised = [each for each in problems(shipped) if each.rule in ("PKG-15", "PKG-16")]
     assert promised == []
+
+
+@pytest.mark.parametrize("name", ["ltoir/nvrtc-11.8-lto_80.ltoir", "ptx/nvcc-13.5-compute_80.ptx"])
+def test_code_that_no_known_driver_runs_promises_no_gpu(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing but GPUs to come is left for it, which is no reason to shut out all others."""
+    assert run(["require", str(FOLDER / name), "--for", "conda"]) == 0
+    assert "__cuda_arch" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("where", ["pip", "conda", "container", "variant"])

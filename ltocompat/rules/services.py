@@ -36,14 +36,14 @@ def least_cuda(sass: DriverVersion | None, services: Iterable[Service]) -> Relea
 def served_range(services: Iterable[Service]) -> tuple[int, int | None] | None:
     """The least GPU that is served, and the next one that is not; GPUs of Jetson are left out.
 
-    None where none is served; no end where GPUs to come are served, too.
+    None where no known one is served; no end where GPUs to come are served, too.
     """
     first = None
     for service in services:
         if is_tegra(service):
             continue
         if is_served(service) and not service.hardly:
-            first = service.number if first is None else first
+            first = service.number if first is None and service.name != NEXT else first
         elif first is not None:
             return first, service.number
     return None if first is None else (first, None)
