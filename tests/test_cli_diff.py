@@ -113,3 +113,13 @@ def test_a_saved_inspection_can_come_through_a_pipe(capsys: Captured) -> None:
     done = subprocess.run(words, input=text, capture_output=True, check=False)
     assert done.returncode == 1
     assert b"lost-ptx" in done.stdout
+
+
+def test_files_without_device_code_are_named_beside_the_exit_code(capsys: Captured) -> None:
+    assert run(["diff", TEXT, TEXT]) == 3
+    assert ": nothing changed, and neither has device code\n" in capsys.readouterr().out
+
+
+def test_what_was_not_read_is_not_said_to_be_without_device_code(capsys: Captured) -> None:
+    assert run(["diff", UNREAD, UNREAD]) == 3
+    assert "neither has device code" not in capsys.readouterr().out

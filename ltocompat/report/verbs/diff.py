@@ -49,6 +49,8 @@ def blocks(records: Iterable[Diff | Failure], options: Options) -> Iterator[Bloc
 
 def _diff(diff: Diff, options: Options) -> Iterator[Block]:
     text = count(len(diff.changes), "change") if diff.changes else "nothing changed"
+    if not any(side.modules or side.skipped or not side.complete for side in (diff.old, diff.new)):
+        text += ", and neither has device code"
     if diff.forbidden:
         text += f", {len(diff.broken):,} forbidden"
     yield Heading((_path(diff.old), " to ", _path(diff.new), f": {text}"))
