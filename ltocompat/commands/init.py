@@ -83,8 +83,11 @@ def run(options: InitOptions) -> Iterator[PolicyDraft | Failure]:
     """The draft; where a path can't be read, a ``Failure`` and no draft.
 
     Raises:
-        UsageError: there is nothing to read, or there is a mistake in the policy that is there.
+        UsageError: there is nothing to read, there is a mistake in the policy that is there, or
+            it is asked for on standard output.
     """
+    if options.output == "-":
+        raise UsageError("--output '-' is no file; name one, as in --output ltocompat.toml")
     nearest = find_policy() or OWN
     path = options.output or nearest
     there = read_policy(path) if os.path.exists(path) else None
