@@ -177,20 +177,20 @@ def test_progress_is_told_in_this_process(tmp_path: Path) -> None:
 
 def test_an_interrupted_run_ends_with_its_workers(tmp_path: Path) -> None:
     code = (
-        "import os, time; from ltocompat.scan import workers\n"
+        "import os, pathlib, sys, time; from ltocompat.scan import workers\n"
         "def work(n):\n"
-        "    print(os.getpid(), flush=True)\n"
-        "    time.sleep(60)\n"
+        "    pathlib.Path(sys.argv[1], str(os.getpid())).touch()\n"
+        "    time.sleep(600)\n"
         "list(workers.in_order(work, [1, 2], 2))\n"
     )
-    output = tmp_path / "pids"
-    with output.open("w") as file:
-        run = subprocess.Popen([sys.executable, "-c", code], stdout=file, stderr=subprocess.DEVNULL)
-        while len(output.read_text().split()) < 2:
-            assert run.poll() is None
+    child = [sys.executable, "-c", code, str(tmp_path)]
+    run = subprocess.Popen(child, stderr=subprocess.DEVNULL)
+    while len(os.listdir(tmp_path)) < 2:
+        assert run.poll() is None
+        time.sleep(0.01)
     run.send_signal(signal.SIGINT)
-    run.wait(timeout=20)
-    for process in output.read_text().split():
+    run.wait(timeout=60)
+    for process in os.listdir(tmp_path):
         assert not Path("/proc", process).exists()
 
 
