@@ -23,7 +23,7 @@ from ltocompat.commands.policy.reading import read_policy
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload
 from ltocompat.files.images import cubin_symbols, ptx, ptx_symbols
-from ltocompat.files.images.cubin import Cubin, first_kernel
+from ltocompat.files.images.cubin import Cubin, first_kernel, first_value
 from ltocompat.files.objects.elf_host import ElfHost, read_elf
 from ltocompat.files.objects.pe import read_pe
 from ltocompat.model.image import Compression, CudaLibrary, Host
@@ -40,7 +40,7 @@ from ltocompat.scan.second_pass import kernel_names
 from ltocompat.scan.walk import ScanSettings, files, records_of_view, take
 from ltocompat.targets.building import ValueOrigin, build
 from ltocompat.targets.linkers import Machine
-from ltocompat.targets.linkers.identify import identify
+from ltocompat.targets.linkers.identify import banners, identify
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.reading import targets_of_file
 
@@ -439,6 +439,18 @@ def elf_of_many_segments(_: Path) -> Reading:
 def linker_of_many_sections(_: Path) -> Reading:
     data = ByteView.of(_elf_of(500_000, 1, b"\0a\0"))
     return lambda limits: identify(data, Budget(limits))
+
+
+@attack
+def linker_of_many_banners(_: Path) -> Reading:
+    data = view(b"", b"Cuda compilation tools, release 13.0, V13.0.88\0")
+    return lambda limits: banners(data, Budget(limits), [(0, data.size)])
+
+
+@attack
+def cubin_of_many_records(_: Path) -> Reading:
+    records = b"\3\1\0\0" * (8 * MIB)
+    return lambda limits: first_value(records, 0x2F, Budget(limits))
 
 
 @attack

@@ -31,6 +31,7 @@ LITTLE = {
     "files.archives.tar.parse": "one block",
     "files.archives.tar.is_header": "one block",
     "files.archives.spool.holds_alone": "asks what a view is of",
+    "files.archives.unpacking.inflated": "64 KiB, as a zip says before",
     "files.byteview.contains": "a text at hand, once",
     "files.byteview.occurrences": "one window",
     "files.fatbin.region.entry_at": "one entry",
