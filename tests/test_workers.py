@@ -72,6 +72,24 @@ def test_a_worker_that_dies_leaves_what_it_had_to_its_parent() -> None:
     assert found.count(None) <= 4  # each had one more at hand
 
 
+@pytest.mark.parametrize("number", [5, 39])
+def test_a_worker_that_dies_before_it_says_what_it_took_keeps_nobody_waiting(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = os.read
+
+    def fatal(pipe: int, size: int) -> bytes:
+        data = read(pipe, size)
+        if workers.inside() and data == number.to_bytes(8, "little"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return data
+
+    monkeypatch.setattr(os, "read", fatal)
+    found = list(workers.in_order(lambda item: item, NUMBERS, 3))
+    assert [item for item in NUMBERS if found[item] not in (None, item)] == []
+    assert found[number] is None
+
+
 def test_without_workers_everything_is_left_to_the_parent() -> None:
     assert list(workers.in_order(os._exit, NUMBERS, 2)) == [None] * 40
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import importlib
 import sys
 from functools import cache
@@ -127,6 +129,8 @@ def main() -> None:
 
     replace_missing_streams()
     watchdog.begin()
+    # What is left at the end goes with the process: Python needn't search it for cycles.
+    atexit.register(gc.freeze)
     try:
         code = run(sys.argv[1:])
         flush_answer()

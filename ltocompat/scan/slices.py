@@ -8,8 +8,8 @@ was first found there, it is read again.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, pairwise
 from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
@@ -19,7 +19,7 @@ from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.files.objects import ObjectFile
 from ltocompat.model.errors import LimitExceeded
-from ltocompat.model.image import Module, Skipped
+from ltocompat.model.image import Host, Module, Skipped
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.place import Place
 from ltocompat.scan.workers import Pool
@@ -33,6 +33,8 @@ _STEP = 2 * MIB
 
 D = TypeVar("D")
 """A module as a describer hands it from process to process."""
+Span = tuple[int, int]
+"""From offset to offset, bytes."""
 
 
 class Describer(Protocol[D]):
@@ -107,19 +109,32 @@ class SlicedFile(Struct, Generic[D], frozen=True):
     budget: Budget
     describer: Describer[D]
 
-    def spans(self, jobs: int) -> list[tuple[int, int]]:
-        """What so many processes read, from offset to offset."""
+    def spans(self, jobs: int) -> list[Span]:
+        """What so many processes read."""
         return list(pairwise(self._cuts(jobs * _SLICES)))
 
-    def workers(
-        self, spans: Sequence[tuple[int, int]], jobs: int
-    ) -> Pool[tuple[int, int], Slice[D] | None]:
-        """So many processes, which begin to read."""
+    def by_workers(
+        self, jobs: int, needing: Callable[[], Host | None]
+    ) -> Iterator[Module | Skipped | Host]:
+        """What so many processes find, and then what the file needs, which one of them reads."""
         # Once, and not by every worker.
         import ahocorasick_rs  # noqa: F401
         import zstandard  # noqa: F401
 
-        return Pool(self.read, spans, jobs, queued=_SLICES)
+        def work(span: Span | None) -> Slice[D] | Host | None:
+            return needing() if span is None else self.read(span)
+
+        spans = self.spans(jobs)
+        last = len(spans)
+        order = [last, *range(last)]  # it takes long, and nothing waits for it but the end
+        with Pool(work, [*spans, None], jobs, order, queued=_SLICES) as pool:
+            found = iter(pool)
+            parts = (part if isinstance(part, Slice) else None for part in islice(found, last))
+            yield from self.joined(spans, parts)
+            described = next(found)
+        described = described if isinstance(described, Host) else needing()
+        if described is not None:
+            yield described
 
     def _cuts(self, number: int) -> list[int]:
         """Offsets that part the file into about so many slices, of as many bytes or regions."""
@@ -133,7 +148,7 @@ class SlicedFile(Struct, Generic[D], frozen=True):
             found.add(min(region, wanted + step // 2, size))
         return sorted(found)
 
-    def read(self, span: tuple[int, int]) -> Slice[D] | None:
+    def read(self, span: Span) -> Slice[D] | None:
         """A slice by itself; None where a limit is in the way."""
         budget = Budget(self.budget.limits, deadline=self.budget.deadline)
         walk = FatbinWalk(self.view, self.place, self.host, budget, span[0])
@@ -156,7 +171,7 @@ class SlicedFile(Struct, Generic[D], frozen=True):
         return Slice(records, walk.first, walk.position, walk.covered, budget.decoded)
 
     def joined(
-        self, spans: Iterable[tuple[int, int]], slices: Iterable[Slice[D] | None]
+        self, spans: Iterable[Span], slices: Iterable[Slice[D] | None]
     ) -> Iterator[Module | Skipped]:
         """What one process finds, from slices that were read by themselves."""
         walk = FatbinWalk(self.view, self.place, self.host, self.budget)

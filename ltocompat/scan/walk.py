@@ -435,30 +435,11 @@ def _host_and_code(
         return
     yield from (Skipped(place, problem) for problem in host.problems)
     if slicing is not None and slices.worth_it(view):
-        yield from _sliced(slicing, view, place, host, budget)
+        file = slices.SlicedFile(view, place, host, budget, slicing.describer)
+        yield from file.by_workers(slicing.jobs, functools.partial(_needing, host, place))
         return
     yield from FatbinWalk(view, place, host, budget)
     described = _needing(host, place)
-    if described is not None:
-        yield described
-
-
-def _sliced(
-    slicing: Slicing[D], view: ByteView, place: Place, host: ObjectFile, budget: Budget
-) -> Iterator[Skipped | Module | Host]:
-    """The same by several processes, while this one reads what the file needs."""
-    sliced = slices.SlicedFile(view, place, host, budget, slicing.describer)
-    spans = sliced.spans(slicing.jobs)
-    described: Host | None = None
-    error: LimitExceeded | None = None
-    with sliced.workers(spans, slicing.jobs) as found:
-        try:
-            described = _needing(host, place)
-        except LimitExceeded as limit:  # which one process comes upon behind the code
-            error = limit
-        yield from sliced.joined(spans, found)
-    if error is not None:
-        raise error
     if described is not None:
         yield described
 

@@ -15,23 +15,26 @@ import struct
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ltocompat.model import watchdog
 from ltocompat.model.closing import Closing
 from ltocompat.model.limits import MIB
 
+if TYPE_CHECKING:
+    import mmap
+
 I = TypeVar("I")  # noqa: E741 - an item
 R = TypeVar("R")
 
 _NUMBER = struct.Struct("<q")
-_NO_RESULT = -1
-_QUEUED = 2  # tasks that a worker has at hand, so that it never waits for the next one
-_LEFT = 2  # tasks for each one at hand that no worker has, so that all end together
+_RESULT = struct.Struct("<qq")  # number of the item, size of what was done in bytes
+_NONE = -1
+_QUEUED = 2  # tasks for each worker, so that it never waits for the next one
 _MOST_KEPT = 64 * MIB  # results whose turn has not come, bytes
-_READ = MIB
+_READ = 64 << 10
 _PIPE_SIZE = MIB
 _CGROUPS = Path("/sys/fs/cgroup")
 
@@ -106,15 +109,15 @@ class Pool(Closing, Generic[I, R]):
     """Workers, and what they have done; they begin at once, and end with the ``with`` block.
 
     Iterating gives what ``work`` gives for each item, in the order of the items; None: do it
-    yourself.
+    yourself. All workers take the numbers of their items from one pipe, so that none waits for this
+    process, which may have much else to do.
 
     Args:
         work: does one item; what it gives has to be picklable.
         items: what there is to do.
         number: how many workers do it.
         order: numbers of the items in the order in which they are begun; None: as they come.
-        queued: how many of them a worker has at hand at most; many where they are short, and this
-            process has much else to do.
+        queued: how many items lie in the pipe for each worker; many where they are short.
     """
 
     def __init__(
@@ -128,23 +131,43 @@ class Pool(Closing, Generic[I, R]):
         # Imported before any worker is forked: else each would do it.
         import pickle  # noqa: F401
 
+        number = min(number, len(items))
         self._count = len(items)
-        self._queued = queued
         self._todo = deque(range(len(items)) if order is None else order)
+        self._most = number * queued
+        self._given = 0  # and not done
         self._done: dict[int, bytes | None] = {}
         self._kept = 0
         self._workers: dict[int, _Worker] = {}  # by the pipe that their results come from
+        self._tasks: int | None = None
+        self._poll = select.poll()
         try:
-            for _ in range(min(number, len(items))):
-                with _uninterrupted():
-                    worker = _Worker(work, items, tuple(self._workers.values()))
-                    self._workers[worker.results] = worker
-            self._hand_out(0)
+            self._start(work, items, number)
         except OSError:  # no process, no pipe: there are fewer then
             pass
         except BaseException:
             self.close()
             raise
+
+    def _start(self, work: Callable[[I], R], items: Sequence[I], number: int) -> None:
+        if not number:
+            return
+        import mmap
+
+        at_hand = mmap.mmap(-1, number * _NUMBER.size)
+        tasks, self._tasks = os.pipe()
+        try:
+            self._hand_out(0)
+            for slot in range(number):
+                # Whoever can write to a pipe keeps its reader waiting.
+                others = tuple(self._workers)
+                others += () if self._tasks is None else (self._tasks,)
+                with _uninterrupted():
+                    worker = _Worker(work, items, tasks, others, _AtHand(at_hand, slot))
+                    self._workers[worker.results] = worker
+                self._poll.register(worker.results, select.POLLIN)
+        finally:
+            os.close(tasks)
 
     def __iter__(self) -> Iterator[R | None]:
         import pickle
@@ -166,48 +189,86 @@ class Pool(Closing, Generic[I, R]):
 
     def close(self) -> None:
         """End all workers, whatever they do."""
+        self._hand_out_no_more()
         for worker in self._workers.values():
-            worker.end()
+            worker.kill()
+        for worker in self._workers.values():
+            worker.leave()
         self._workers.clear()
 
     def _hand_out(self, wanted: int) -> None:
-        """Keep every worker busy; with too much in memory, with what is wanted next alone.
+        """Have workers find something to do; with too much in memory, what is wanted next alone."""
+        while self._todo and self._tasks is not None and self._given < self._most:
+            if self._kept > _MOST_KEPT:
+                if wanted not in self._todo:
+                    return
+                self._todo.remove(wanted)
+                self._todo.appendleft(wanted)
+            try:
+                os.write(self._tasks, _NUMBER.pack(self._todo[0]))
+            except BrokenPipeError:  # they are all dead
+                return
+            self._todo.popleft()
+            self._given += 1
+        if not self._todo:
+            self._hand_out_no_more()
 
-        No worker has two tasks while another has none, and none has many where few are left.
-        """
-        most = 1 + len(self._todo) // (_LEFT * max(len(self._workers), 1))
-        for at_hand in range(min(most, self._queued)):
-            for worker in list(self._workers.values()):
-                if len(worker.numbers) > at_hand or not self._todo:
-                    continue
-                if self._kept > _MOST_KEPT:
-                    if wanted not in self._todo:
-                        return
-                    self._todo.remove(wanted)
-                    self._todo.appendleft(wanted)
-                number = self._todo.popleft()
-                if not worker.give(number):
-                    self._todo.appendleft(number)
-                    self._lose(worker)
+    def _hand_out_no_more(self) -> None:
+        """Workers that find nothing end by themselves, while this process goes on."""
+        if self._tasks is not None:
+            os.close(self._tasks)
+            self._tasks = None
 
     def _receive(self) -> None:
-        poll = select.poll()
-        for pipe in self._workers:
-            poll.register(pipe, select.POLLIN)
-        for pipe, _ in poll.poll():
-            worker = self._workers[pipe]
+        for pipe, _ in self._poll.poll():
+            worker = self._workers.get(pipe)
+            if worker is None:  # all were ended
+                continue
             if not worker.receive():
                 self._lose(worker)
                 continue
             for number, result in worker.complete():
-                self._done[number] = result
+                self._take(number, result)
                 self._kept += len(result or b"")
 
+    def _take(self, number: int, result: bytes | None) -> None:
+        self._done[number] = result
+        self._given -= 1
+
     def _lose(self, worker: _Worker) -> None:
-        """A worker died: what it was to do is done here."""
-        self._done |= dict.fromkeys(worker.numbers)
+        """A worker has ended: what it was at is done here."""
+        self._poll.unregister(worker.results)
         del self._workers[worker.results]
-        worker.end()
+        worker.kill()
+        worker.leave()
+        number = worker.at_hand.number
+        if number not in (_NONE, worker.last):
+            self._take(number, None)
+        elif self._tasks is not None:  # it died, and nobody knows whether it had taken a number
+            self.close()
+
+
+class _AtHand:
+    """The number of the item that a worker is at; its parent reads it once it is dead.
+
+    Args:
+        numbers: memory that they share.
+        slot: which of them is its own.
+    """
+
+    def __init__(self, numbers: mmap.mmap, slot: int) -> None:
+        self._numbers = numbers
+        self._offset = slot * _NUMBER.size
+        self.number = _NONE
+
+    @property
+    def number(self) -> int:
+        """Negative: none."""
+        return int(_NUMBER.unpack_from(self._numbers, self._offset)[0])
+
+    @number.setter
+    def number(self, number: int) -> None:
+        _NUMBER.pack_into(self._numbers, self._offset, number)
 
 
 class _Worker:
@@ -215,35 +276,27 @@ class _Worker:
 
     Attributes:
         results: the pipe that its results come from.
-        numbers: the items that it was given and has not done, in order.
+        at_hand: the item that it is at.
+        last: number of the last item that came from it.
     """
 
     def __init__(
-        self, work: Callable[[I], object], items: Sequence[I], others: Sequence[_Worker]
+        self,
+        work: Callable[[I], object],
+        items: Sequence[I],
+        tasks: int,
+        others: Sequence[int],
+        at_hand: _AtHand,
     ) -> None:
-        self.numbers: deque[int] = deque()
+        self.at_hand = at_hand
+        self.last = _NONE
         self._buffer = bytearray()
-        tasks, self._tasks = os.pipe()
         self.results, results = os.pipe()
         _widen(results)
         self._process = os.fork()
         if self._process == 0:
-            # Whoever has the other end of a pipe keeps its reader waiting.
-            for worker in (self, *others):
-                os.close(worker.results)
-                os.close(worker._tasks)  # noqa: SLF001 - of another one
-            _run(work, items, tasks, results)
-        os.close(tasks)
+            _run(work, items, tasks, results, (self.results, *others), at_hand)
         os.close(results)
-
-    def give(self, number: int) -> bool:
-        """Give it an item to do; False where it is dead."""
-        try:
-            os.write(self._tasks, _NUMBER.pack(number))
-        except BrokenPipeError:
-            return False
-        self.numbers.append(number)
-        return True
 
     def receive(self) -> bool:
         """Take what it has sent; False where it has ended."""
@@ -253,21 +306,24 @@ class _Worker:
 
     def complete(self) -> Iterator[tuple[int, bytes | None]]:
         """Items that it has done since, and what it gave for each."""
-        while len(self._buffer) >= _NUMBER.size:
-            size = _NUMBER.unpack_from(self._buffer)[0]
-            end = _NUMBER.size + max(size, 0)
+        while len(self._buffer) >= _RESULT.size:
+            number, size = _RESULT.unpack_from(self._buffer)
+            end = _RESULT.size + max(size, 0)
             if len(self._buffer) < end:
                 return
-            result = None if size == _NO_RESULT else bytes(self._buffer[_NUMBER.size : end])
+            result = None if size == _NONE else bytes(self._buffer[_RESULT.size : end])
             del self._buffer[:end]
-            yield self.numbers.popleft(), result
+            self.last = number
+            yield number, result
 
-    def end(self) -> None:
-        """Kill it, and let go of it."""
-        os.close(self._tasks)
-        os.close(self.results)
+    def kill(self) -> None:
+        """End it, whatever it does."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._process, signal.SIGKILL)
+
+    def leave(self) -> None:
+        """Let go of it, once it was killed."""
+        os.close(self.results)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._process, 0)
 
@@ -290,17 +346,28 @@ def _widen(pipe: int) -> None:
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
 
 
-def _run(work: Callable[[I], object], items: Sequence[I], tasks: int, results: int) -> None:
+def _run(  # noqa: PLR0917 - all that a worker has
+    work: Callable[[I], object],
+    items: Sequence[I],
+    tasks: int,
+    results: int,
+    others: Iterable[int],
+    at_hand: _AtHand,
+) -> None:
     """Run a worker: do each task that comes, until the parent sends no more; never returns."""
     global _inside  # noqa: PLW0603 - of this process
     try:
+        for pipe in others:
+            os.close(pipe)
         _inside = True
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
         watchdog.go_on_in_child()
         gc.freeze()  # what was there before stays shared with the parent
         while task := os.read(tasks, _NUMBER.size):
-            _send(results, _done(work, items[_NUMBER.unpack(task)[0]]))
+            at_hand.number = number = _NUMBER.unpack(task)[0]
+            _send(results, number, _done(work, items[number]))
+            at_hand.number = _NONE
     finally:
         # Not by sys.exit: buffers, handlers and files of the parent are left alone.
         os._exit(0)
@@ -315,8 +382,8 @@ def _done(work: Callable[[I], object], item: I) -> bytes | None:
         return None
 
 
-def _send(pipe: int, result: bytes | None) -> None:
-    size = _NO_RESULT if result is None else len(result)
-    data = memoryview(_NUMBER.pack(size) + (result or b""))
+def _send(pipe: int, number: int, result: bytes | None) -> None:
+    size = _NONE if result is None else len(result)
+    data = memoryview(_RESULT.pack(number, size) + (result or b""))
     while data:
         data = data[os.write(pipe, data) :]
