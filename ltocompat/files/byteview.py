@@ -133,9 +133,13 @@ class ByteView:
 
     def peek(self, offset: int, size: int) -> bytes:
         """At most ``size`` bytes at ``offset``: fewer, or none, at the end of the window."""
-        if offset < 0 or offset >= self.size:
+        left = self.size - offset
+        if offset < 0 or left <= 0:
             return b""
-        return self.read(offset, min(size, self.size - offset))
+        # Not by ``read``, which checks all of that again: headers are peeked at a million times.
+        wanted = min(size, left)
+        data = self.source.pread(wanted, self.start + offset)
+        return data if len(data) == wanted else self.read(offset, wanted)
 
     def unpack(self, layout: struct.Struct, offset: int) -> tuple[int, ...]:
         """The fields of ``layout`` at ``offset``."""
@@ -163,7 +167,9 @@ class ByteView:
             raise Malformed(
                 f"a window of {size} bytes at {offset:#x} is outside of the {self.size} bytes there"
             )
-        return ByteView(self.source, self.start + offset, size)
+        view = ByteView.__new__(ByteView)  # whose bounds were checked
+        view.source, view.start, view.size = self.source, self.start + offset, size
+        return view
 
     def all(self) -> bytes:
         """Every byte of the window; for windows that are known to be small."""

@@ -33,7 +33,7 @@ from ltocompat.model.image import (
     Role,
     Skipped,
 )
-from ltocompat.model.image_table import gathered
+from ltocompat.model.image_table import MANY, gathered
 from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.watchdog import watched
@@ -74,7 +74,8 @@ def describe_module(module: StoredModule, detail: Detail) -> tuple[Module, list[
     ``Skipped`` together: there may be a million.
     """
     skipped: list[Skipped] = []
-    images = gathered(_described(module, detail, skipped))
+    described = _described(module, detail, skipped)
+    images = gathered(described) if len(module.images) >= MANY else tuple(described)
     return Module(module.place, module.section, module.registered, images), skipped
 
 
@@ -504,13 +505,24 @@ def _contradictions(
     stored: StoredImage, what: str, version: str, arch: SmArch | None
 ) -> tuple[str, ...]:
     """Sentences about an entry header that says something else than the image."""
+    return _contradict(stored.version, stored.arch, what, version, arch)
+
+
+@functools.lru_cache(maxsize=1024)
+def _contradict(
+    stored_version: tuple[int, int] | None,
+    stored_arch: SmArch | None,
+    what: str,
+    version: str,
+    arch: SmArch | None,
+) -> tuple[str, ...]:
     found = []
-    text = _version(stored)
+    text = None if stored_version is None else "{}.{}".format(*stored_version)
     if text is not None and text != version:
         found.append(f"its entry says {what} {text}, but the image inside {version}")
-    numbers = {each.number for each in (stored.arch, arch) if each is not None}
+    numbers = {each.number for each in (stored_arch, arch) if each is not None}
     if len(numbers) > 1 and numbers != _SM_110:
-        found.append(f"its entry says {stored.arch}, but the image inside is for {arch}")
+        found.append(f"its entry says {stored_arch}, but the image inside is for {arch}")
     return tuple(found)
 
 

@@ -27,7 +27,8 @@ from ltocompat.scan.workers import Pool
 LARGE = 64 * MIB
 """Below this size in bytes a file is read sooner than processes are started."""
 
-_SLICES = 16  # for each worker: some take much longer than others
+# Some take much longer than others; with many workers each is shorter, and handing it over counts.
+_SLICES, _SLICES_OF_EACH = 16, 8
 _STEP = 2 * MIB
 
 
@@ -111,7 +112,7 @@ class SlicedFile(Struct, Generic[D], frozen=True):
 
     def spans(self, jobs: int) -> list[Span]:
         """What so many processes read."""
-        return list(pairwise(self._cuts(jobs * _SLICES)))
+        return list(pairwise(self._cuts(_SLICES + jobs * _SLICES_OF_EACH)))
 
     def by_workers(
         self, jobs: int, needing: Callable[[], Host | None]

@@ -150,7 +150,9 @@ class Region:
                 self.broken, self.limit = f"it has over {number} entries", "entries"
                 return
             try:
-                self._budget.check_half(begun)
+                if number:
+                    self._budget.check_half(begun)
+                    head = self._view.peek(position, _ENTRY_READ)
                 entry = _read_entry(self._view, position, self.size, head)
             except Malformed as error:
                 self.broken = f"entry {number}: {error}"
@@ -159,7 +161,6 @@ class Region:
             position, number = entry.end, number + 1
             self.walked = min(position, available)
             yield entry
-            head = self._view.peek(position, _ENTRY_READ)
 
 
 def entry_at(view: ByteView, offset: int) -> FatbinEntry:
@@ -175,7 +176,7 @@ def _read_entry(view: ByteView, offset: int, region_end: int, data: bytes) -> Fa
     """The entry at ``offset``, where the file has the bytes ``data``."""
     if len(data) < _ENTRY.size or offset + _ENTRY.size > region_end:
         raise Malformed(f"{region_end - offset} bytes are too few for an entry header")
-    fields = EntryHeader._make(_ENTRY.unpack_from(data))
+    fields = tuple.__new__(EntryHeader, _ENTRY.unpack_from(data))
     header_size = fields.header_size
     end = offset + header_size + fields.payload_size
     if header_size < _ENTRY.size:
@@ -268,17 +269,19 @@ def _problems(number: int, flags: int, sm: int, compression: Compression) -> Ite
         yield "its entry says that it is scrambled, which compressed LTO-IR alone is"
 
 
-def _problems_of_sizes(fields: EntryHeader, compression: Compression) -> Iterator[str]:
+def _problems_of_sizes(fields: EntryHeader, compression: Compression) -> tuple[str, ...]:
     """The same about the sizes in a header."""
+    found: tuple[str, ...] = ()
     unpacked = compression is Compression.NONE
     if unpacked and (fields.compressed_size or fields.decoded_size):
-        yield "its entry has the sizes of compressed code, and says that it is not"
-    descriptor_end = fields.options_offset + _OPTIONS.size
-    if fields.options_offset and descriptor_end > fields.header_size:
-        yield (
+        found = ("its entry has the sizes of compressed code, and says that it is not",)
+    if fields.options_offset and fields.options_offset + _OPTIONS.size > fields.header_size:
+        text = (
             f"its entry keeps its options at {fields.options_offset:#x}, outside of its header of "
             f"{fields.header_size} bytes"
         )
+        found = (*found, text)
+    return found
 
 
 def stored_images(
@@ -328,18 +331,18 @@ def _stored(
         payload,
         payload.stored.size,
         payload.compression,
-        kind_number=fields.kind,
-        version=(fields.version_major, fields.version_minor),
-        arch=traits.arch,
-        scrambled=traits.scrambled,
-        relocatable=traits.relocatable,
-        debug=traits.debug,
-        host_os=traits.host_os,
-        options=entry.options,
-        lacks_options=traits.has_options and not fields.options_offset,
-        identifier=entry.identifier,
-        entry_header=header,
-        problems=(*traits.problems, *_problems_of_sizes(fields, traits.compression)),
+        fields.kind,
+        (fields.version_major, fields.version_minor),
+        traits.arch,
+        traits.scrambled,
+        traits.relocatable,
+        traits.debug,
+        traits.host_os,
+        entry.options,
+        traits.has_options and not fields.options_offset,
+        entry.identifier,
+        header,
+        traits.problems + _problems_of_sizes(fields, traits.compression),
     )
 
 

@@ -49,7 +49,7 @@ class StoredImageTable(Sequence[StoredImage]):
             Malformed: they can't be made out.
         """
         for image in self._images(number, entry):
-            count = len(self)
+            count = len(self._entries)
             if count < MANY or len(image.place.entry) > 1:
                 self._kept[count] = image
             self._offsets = appended(self._offsets, entry.offset)

@@ -129,8 +129,8 @@ class Cubin(Struct, frozen=True):
         """CUDA_API_VERSION of every kernel: 10 * major + minor of the compiler of each object."""
         infos = (
             self.bytes_of(section)
-            for section in self.budget.timed(self.sections, every=1)
-            if section.type == _SHT_NV_INFO and section.name.startswith(".nv.info.")
+            for section in self._of_type(_SHT_NV_INFO)
+            if section.name.startswith(".nv.info.")
         )
         found = (
             first_value(info, _EIATTR_CUDA_API_VERSION, self.budget)
@@ -145,9 +145,13 @@ class Cubin(Struct, frozen=True):
             return True
         return any(
             (_COMPAT_ACCELERATED, 1) in self.budget.timed(_records(self.bytes_of(section)))
-            for section in self.budget.timed(self.sections, every=1)
-            if section.type == _SHT_NV_COMPAT
+            for section in self._of_type(_SHT_NV_COMPAT)
         )
+
+    def _of_type(self, kind: int) -> Iterator[CubinSection]:
+        """The sections of a type, with a look at the clock before each."""
+        found = [section for section in self.sections if section.type == kind]
+        return self.budget.timed(found, every=1)
 
     def kernels(self) -> tuple[str, ...]:
         """Names of the kernels: function symbols that carry the entry mark, in table order."""
@@ -172,8 +176,7 @@ class Cubin(Struct, frozen=True):
         """
         counts = [
             int.from_bytes(value[4:8], "little")
-            for section in self.budget.timed(self.sections, every=1)
-            if section.type == _SHT_NV_INFO
+            for section in self._of_type(_SHT_NV_INFO)
             for attribute, _, value in self.budget.timed(_whole_records(self.bytes_of(section)))
             if attribute == _EIATTR_REGCOUNT
         ]

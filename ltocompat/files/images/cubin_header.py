@@ -7,7 +7,6 @@ A changed byte of most fields makes some nvJitLink refuse the cubin, drop its ke
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -51,7 +50,7 @@ _SM_90, _SM_100 = 90, 100
 
 
 class _Fields(NamedTuple):
-    """The header, field by field, as the ELF standard names them without ``e_``."""
+    """The header, field by field, as the ELF standard names them without ``e_``; what they mean."""
 
     ident: bytes
     type: int
@@ -67,10 +66,7 @@ class _Fields(NamedTuple):
     shentsize: int
     shnum: int
     shstrndx: int
-
-    @property
-    def generation(self) -> int:
-        return _GENERATION.get(self.ident[_ABI_VERSION], 0)
+    generation: int
 
     @property
     def real(self) -> int:
@@ -92,12 +88,9 @@ class _Fields(NamedTuple):
     @property
     def tables_end(self) -> int:
         """Where the last table ends: sections, or the program headers behind them."""
-        tables = [HEAD_SIZE]
-        if self.shnum:
-            tables.append(self.sections_end)
-        if self.phnum:
-            tables.append(self.phoff + self.phentsize * self.phnum)
-        return max(tables)
+        end = self.sections_end if self.shnum else 0
+        programs_end = self.phoff + self.phentsize * self.phnum if self.phnum else 0
+        return max(HEAD_SIZE, end, programs_end)
 
 
 class CubinHeader(Struct, frozen=True):
@@ -141,7 +134,8 @@ def parse_header(head: bytes, size: int | None = None) -> CubinHeader:
     """
     if len(head) < _HEADER.size or not head.startswith(NEEDLE):
         raise Malformed("a cubin does not begin with a 64-bit little-endian ELF header")
-    fields = _Fields._make(_HEADER.unpack_from(head))
+    generation = _GENERATION.get(head[_ABI_VERSION], 0)
+    fields = tuple.__new__(_Fields, (*_HEADER.unpack_from(head), generation))
     if fields.machine != MACHINE:
         raise Malformed(
             f"an ELF file for machine {fields.machine} is no cubin, which is for {MACHINE}"
@@ -150,63 +144,63 @@ def parse_header(head: bytes, size: int | None = None) -> CubinHeader:
         raise Malformed(
             f"a cubin is relocatable or executable; this one is of ELF type {fields.type}"
         )
-    first = fields.generation == 1
+    first = generation == 1
     return CubinHeader(
-        generation=fields.generation,
-        arch=shared_arch(fields.real, "a" if fields.accelerated else ""),
-        virtual=fields.virtual or None if first else None,
-        toolkit=fields.version if first and fields.version in _TOOLKITS_1 else None,
-        relocatable=fields.type == _ET_REL,
-        section_table=(fields.shoff, fields.shentsize, fields.shnum),
-        names_index=fields.shstrndx,
-        note_index=0 if first else fields.flags >> 24,
-        extent=fields.tables_end,
-        problem=next(_problems(fields, size), None),
+        generation,
+        shared_arch(fields.real, "a" if fields.accelerated else ""),
+        fields.virtual or None if first else None,
+        fields.version if first and fields.version in _TOOLKITS_1 else None,
+        fields.type == _ET_REL,
+        (fields.shoff, fields.shentsize, fields.shnum),
+        fields.shstrndx,
+        0 if first else fields.flags >> 24,
+        fields.tables_end,
+        _identity(fields) or _flags(fields) or _tables(fields) or _end(fields, size),
     )
 
 
-def _problems(fields: _Fields, size: int | None) -> Iterator[str]:
-    """Sentences about fields that no tool writes so; linkers and drivers differ on what then."""
-    yield from _identity(fields)
-    yield from _flags(fields)
-    yield from _tables(fields)
-    if size is not None and fields.shstrndx == _NAMES_OF_COMPILERS:
-        yield from _end(fields, size)
+# Each gives a sentence about fields that no tool writes so: linkers and drivers differ on those.
 
 
-def _end(fields: _Fields, size: int) -> Iterator[str]:
-    if not 0 <= size - fields.tables_end < _ALIGNMENT:
-        yield (
-            f"the tables of the cubin end at byte {fields.tables_end} by its ELF header, and the "
-            f"cubin itself at {size}"
+def _end(fields: _Fields, size: int | None) -> str | None:
+    if size is None or fields.shstrndx != _NAMES_OF_COMPILERS:
+        return None
+    end = fields.tables_end
+    if not 0 <= size - end < _ALIGNMENT:
+        return (
+            f"the tables of the cubin end at byte {end} by its ELF header, and the cubin itself at "
+            f"{size}"
         )
+    return None
 
 
-def _identity(fields: _Fields) -> Iterator[str]:
+def _identity(fields: _Fields) -> str | None:
     abi, os_abi = fields.ident[_ABI_VERSION], fields.ident[_OS_ABI]
     if not fields.generation:
-        yield f"ELF ABI version {abi} is none that NVIDIA's compilers write in cubins (7 and 8)"
-    elif os_abi != _OS_ABI_OF[fields.generation]:
+        return f"ELF ABI version {abi} is none that NVIDIA's compilers write in cubins (7 and 8)"
+    if os_abi != _OS_ABI_OF[fields.generation]:
         expected = _OS_ABI_OF[fields.generation]
-        yield f"a cubin of ELF ABI version {abi} has OS ABI {os_abi:#x}, not {expected:#x}"
+        return f"a cubin of ELF ABI version {abi} has OS ABI {os_abi:#x}, not {expected:#x}"
     if any(fields.ident[_IDENT_PADDING]):
-        yield "bytes 9 to 15 of the cubin's ELF header are not zero, as they are in every cubin"
+        return "bytes 9 to 15 of the cubin's ELF header are not zero, as they are in every cubin"
     if fields.generation == 1 and fields.version not in _TOOLKITS_1:
-        yield (
+        return (
             f"e_version of the cubin is {fields.version}, where ELF ABI version 7 keeps the "
             "toolkit, 129 (12.9) at most"
         )
     if fields.generation == 2 and fields.version != 1:
-        yield f"e_version of the cubin is {fields.version}, not 1 as with ELF ABI version 8"
+        return f"e_version of the cubin is {fields.version}, not 1 as with ELF ABI version 8"
+    return None
 
 
-def _flags(fields: _Fields) -> Iterator[str]:
+def _flags(fields: _Fields) -> str | None:
     regular = _regular_flags_1 if fields.generation == 1 else _regular_flags_2
-    if fields.generation and not regular(fields):
-        yield (
-            f"e_flags of the cubin, {fields.flags:#x}, are none that a compiler writes for "
-            f"sm_{fields.real}"
-        )
+    if regular(fields):
+        return None
+    return (
+        f"e_flags of the cubin, {fields.flags:#x}, are none that a compiler writes for "
+        f"sm_{fields.real}"
+    )
 
 
 def _regular_flags_1(fields: _Fields) -> bool:
@@ -230,32 +224,33 @@ def _regular_flags_2(fields: _Fields) -> bool:
     return fields.flags & 0xFF == low and not fields.virtual and 0 < note < fields.shnum
 
 
-def _tables(fields: _Fields) -> Iterator[str]:
+def _tables(fields: _Fields) -> str | None:
     """Where tools put the section headers, and the program headers, which few cubins lack."""
     if fields.entry:
-        yield f"the cubin has an entry address, {fields.entry:#x}, which no cubin has"
+        return f"the cubin has an entry address, {fields.entry:#x}, which no cubin has"
     program_header = (_PROGRAM_HEADER,) if fields.phnum else (0, _PROGRAM_HEADER)
     sizes = (fields.ehsize, fields.shentsize)
     if sizes != (HEAD_SIZE, _SECTION_HEADER) or fields.phentsize not in program_header:
-        yield (
+        return (
             f"headers of {fields.ehsize}, {fields.shentsize} and {fields.phentsize} bytes in the "
             "cubin (of the file, its sections and programs) are not those of 64-bit ELF"
         )
     names = (_NAMES_OF_COMPILERS, NAMES_OF_ASSEMBLER)
     if fields.shstrndx not in names or fields.shstrndx >= fields.shnum:
-        yield (
+        return (
             f"section {fields.shstrndx} of {fields.shnum} is to hold the names of the cubin's "
             "sections, which is the first or second in every cubin"
         )
     if fields.shstrndx == NAMES_OF_ASSEMBLER and fields.shoff != HEAD_SIZE:
-        yield (
+        return (
             f"the section headers of the cubin begin at byte {fields.shoff}, not right behind the "
             "ELF header, as in cubins with their names in the second section"
         )
     expected = fields.sections_end if fields.phnum else 0
     if fields.phoff != expected or (fields.phnum and fields.type == _ET_REL):
-        yield (
+        return (
             f"the cubin has {fields.phnum} program headers at byte {fields.phoff}; executable "
             "cubins have them right behind their section headers, at byte "
             f"{fields.sections_end}, and relocatable ones have none"
         )
+    return None
