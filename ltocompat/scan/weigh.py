@@ -62,7 +62,7 @@ class Weigher:
     def __init__(self, *, kernels: bool) -> None:
         self.measured = Measured()
         self._kernels = kernels
-        self._first: dict[bytes, Place] = {}
+        self._first: dict[int, Place] = {}
         self._compressed: Counter[tuple[ImageKind, Compression]] = Counter()
         self._left: Counter[tuple[ImageKind, Compression]] = Counter()
         self._shapes = 0
@@ -140,10 +140,10 @@ class Weigher:
         view = stored.payload.stored
         if view.size < _SMALLEST_COPY:
             return None
-        digest = _digest(view)
-        first = self._first.get(digest)
+        number = _hash(view)
+        first = self._first.get(number)
         if first is None and len(self._first) < _MOST_HASHES:
-            self._first[digest] = library
+            self._first[number] = library
         return first
 
     def _pack(self, stored: StoredImage, image: Image, tally: ImageTally) -> None:
@@ -209,13 +209,14 @@ def _image_shape(image: Image) -> ImageSignature:
     )
 
 
-def _digest(view: ByteView) -> bytes:
-    import hashlib
+def _hash(view: ByteView) -> int:
+    """A number that bytes have in common with equal ones alone, in this process.
 
-    digest = hashlib.blake2b(digest_size=16)
-    for start in range(0, view.size, MIB):
-        digest.update(view.peek(start, MIB))
-    return digest.digest()
+    Python's own hash has a secret key, so that no file is made to collide, 61 bits are left of it
+    here, and it takes a quarter of the time of BLAKE2.
+    """
+    parts = (hash(view.peek(start, MIB)) for start in range(0, view.size, MIB))
+    return hash((view.size, *parts))
 
 
 @functools.cache
