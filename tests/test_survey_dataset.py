@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import convert
 from surveys_made import example, packages, survey
 
 from ltocompat.cli import run as run_line
 from ltocompat.commands.survey import sources
-from ltocompat.commands.survey.dataset import Dataset, arrow_schema
+from ltocompat.commands.survey.dataset import Dataset, arrow_schema, write_table
 from ltocompat.commands.survey.distribution import Distribution
 from ltocompat.commands.survey.sources import largest_first, of_folder
-from ltocompat.commands.survey.tables import TABLES, columns
+from ltocompat.commands.survey.tables import TABLES, Row, columns
 from ltocompat.model.errors import UnreadableInput, UsageError
 
 TARGETS = ("driver=535.104.05,gpu=a100+h100", "driver=580.65.06,gpu=h100+rtx5090")
@@ -58,6 +61,39 @@ def test_pandas_reads_a_table_with_one_line(dataset: Dataset) -> None:
     assert list(by_project.loc["linked", "2.0"].requires_dist) == ["nvidia-nvjitlink>=13.0"]
     assert by_project.loc["pure", "1.0"].status == "no device code"
     assert by_project.loc["windows", "1.0"].platforms == ["win_amd64"]
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(
+    ["null", "2026-11-23T05:00:00Z", "a\nb\r\n\0", "\U0001f600", "x" * (3 << 20)]
+)
+OF_TYPES = {
+    str: TEXTS,
+    int: st.integers(0, (1 << 63) - 1),
+    float: st.floats(allow_nan=False, allow_infinity=False),
+    bool: st.booleans(),
+    datetime: st.datetimes(timezones=st.just(UTC)),
+    tuple[str, ...]: st.lists(TEXTS, max_size=3).map(tuple),
+}
+
+
+def rows_of(name: str) -> st.SearchStrategy[list[Row]]:
+    """Any rows of a table."""
+    values: dict[str, st.SearchStrategy[object]] = {
+        column.name: st.none() | OF_TYPES[column.type] if column.nullable else OF_TYPES[column.type]
+        for column in columns(name)
+    }
+    return st.lists(st.builds(TABLES[name], **values), max_size=3)
+
+
+@given(st.sampled_from(list(TABLES)).flatmap(lambda name: st.tuples(st.just(name), rows_of(name))))
+def test_rows_are_read_as_they_were_written(written: tuple[str, list[Row]]) -> None:
+    name, rows = written
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "table.parquet")
+        write_table(path, name, rows)
+        table = pq.read_table(path)
+    assert table.schema == arrow_schema(name)
+    assert [convert(row, TABLES[name]) for row in table.to_pylist()] == rows
 
 
 def test_a_package_is_judged_for_the_systems_of_its_platforms(dataset: Dataset) -> None:

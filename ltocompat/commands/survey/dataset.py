@@ -26,6 +26,7 @@ from msgspec import Struct, convert, json, structs
 from ltocompat.commands.survey.extra import extra, see_installed
 from ltocompat.commands.survey.tables import SCHEMA_VERSION, TABLES, Row, Surveyed, columns
 from ltocompat.model.errors import UnreadableInput, UsageError
+from ltocompat.model.limits import MIB
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -233,10 +234,7 @@ class DatasetWriter:
         """Add the rows of a distribution, or of a failure."""
         if not self._lasting and not self._passing:
             self._oldest = time.monotonic()
-            # With its first table pyarrow imports pandas, where that is there. All of it takes a
-            # second, which nobody waits for while workers have tasks.
-            extra("pyarrow.parquet")
-            arrow_schema(_COMMIT).empty_table()
+            extra("pyarrow.parquet")  # for which nobody waits while workers have tasks
         (self._passing if found.passing else self._lasting).append(found)
         late = time.monotonic() > self._oldest + _LONGEST
         if late or _full(self._lasting, *self._most) or _full(self._passing, *self._most):
@@ -296,13 +294,30 @@ def write_table(path: str, name: str, rows: Iterable[Row]) -> None:
         name: one of ``TABLES``.
         rows: its rows.
     """
-    arrow, pq = extra("pyarrow"), extra("pyarrow.parquet")
-    values = [structs.asdict(row) for row in rows]
-    table = arrow.Table.from_pylist(values, schema=arrow_schema(name))
+    pq = extra("pyarrow.parquet")
+    table = _arrow_table(name, [json.encode(row) for row in rows])
     part = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}")
     pq.write_table(table, part, compression="zstd")
     _sync(part)
     os.replace(part, path)
+
+
+def _arrow_table(name: str, rows: list[bytes]) -> pa.Table:
+    """A table whose rows are JSON.
+
+    Of Python's values pyarrow makes columns only when it has imported pandas, where that is there.
+    """
+    arrow, reader = extra("pyarrow"), extra("pyarrow.json")
+    schema = arrow_schema(name)
+    if not rows:
+        return arrow.Table.from_batches([], schema)
+    found = reader.read_json(
+        arrow.BufferReader(b"\n".join(rows)),
+        # A row has to fit into a block.
+        reader.ReadOptions(use_threads=False, block_size=max(MIB, *map(len, rows)) + 1),
+        reader.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
+    )
+    return arrow.Table.from_arrays(found.columns, schema=schema)  # with the meaning of each
 
 
 def _write_part(folder: str, name: str, part: str, rows: Iterable[Row]) -> None:
