@@ -85,9 +85,7 @@ def workers_of(process: psutil.Process) -> list[psutil.Process]:
     found = []
     for child in process.children(recursive=True):
         try:
-            # A worker is a fork of a process that has the same command line.
-            parent = child.parent()
-            if parent is not None and "forkserver" in " ".join(parent.cmdline()):
+            if child.ppid() != process.pid:  # but of the process that they are forked from
                 found.append(child)
         except psutil.Error:
             continue

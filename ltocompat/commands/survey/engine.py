@@ -44,6 +44,7 @@ _QUIET = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
     "distributed.scheduler.active-memory-manager.start": False,
     "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
     "distributed.worker.memory.monitor-interval": "1s",
     "distributed.worker.profile.enabled": False,
 }
