@@ -129,7 +129,9 @@ def main() -> None:
 
     replace_missing_streams()
     watchdog.begin()
-    # What is left at the end goes with the process: Python needn't search it for cycles.
+    # Our values hold no cycles, so that Python looks for some more rarely; what is left at the end
+    # goes with the process, unsearched.
+    gc.set_threshold(10_000)
     atexit.register(gc.freeze)
     try:
         code = run(sys.argv[1:])

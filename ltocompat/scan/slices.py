@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.fatbin import StoredModule
+from ltocompat.files.fatbin.region import NEEDLE, REGION_HEADER
 from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.files.objects import ObjectFile
 from ltocompat.model.errors import LimitExceeded
@@ -146,8 +147,18 @@ class SlicedFile(Struct, Generic[D], frozen=True):
         for wanted in range(step, size, step):
             nearest = bisect_left(regions, wanted)
             region = regions[nearest] if nearest < len(regions) else size
-            found.add(min(region, wanted + step // 2, size))
+            latest = wanted + step // 2
+            if latest < region and nearest:  # what is cut off a region is read twice
+                latest = max(latest, self._end_of(regions[nearest - 1]))
+            found.add(min(region, latest, size))
         return sorted(found)
+
+    def _end_of(self, region: int) -> int:
+        """Where a region ends, by its header."""
+        head = self.view.peek(region, REGION_HEADER.size)
+        if len(head) < REGION_HEADER.size or not head.startswith(NEEDLE):
+            return region
+        return region + REGION_HEADER.size + int(REGION_HEADER.unpack(head)[3])
 
     def read(self, span: Span) -> Slice[D] | None:
         """A slice by itself; None where a limit is in the way."""

@@ -13,11 +13,13 @@ from samples import FOLDER
 
 from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.fatbin import StoredModule
+from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.files.objects import read_host
 from ltocompat.model.image import Module, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.place import Place
-from ltocompat.scan import workers
+from ltocompat.scan import slices, workers
 from ltocompat.scan.describe import Detail, Headers
 from ltocompat.scan.slices import SlicedFile
 from ltocompat.scan.walk import ScanSettings, records_of_view
@@ -161,6 +163,34 @@ def test_files_are_cut_between_regions_however_small_they_are() -> None:
     regions = file.host.registration().regions
     assert len(regions) == 3
     assert {start for start, _ in file.spans(2)} == {0, *regions}
+
+
+def test_no_region_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is cut off one is read by itself, and then again with its region."""
+    monkeypatch.setattr(slices, "_STEP", 100)
+    file = sliced((FOLDER / "objects" / "nvcc-13.0-rdc-sass").read_bytes())
+    regions = [
+        (stored.region.start, stored.region.start + stored.region.size)
+        for stored in FatbinWalk(file.view, PLACE, file.host, file.budget)
+        if isinstance(stored, StoredModule) and stored.region is not None
+    ]
+    assert any(end - start > 1000 for start, end in regions)
+    cuts = [start for start, _ in file.spans(16)]
+    assert len(cuts) > 50
+    assert [cut for cut in cuts for start, end in regions if start < cut < end] == []
+
+
+def test_regions_with_broken_headers_are_cut_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "_STEP", 100)
+    data = bytearray((FOLDER / "objects" / "nvcc-13.0-rdc-sass").read_bytes())
+    host = sliced(bytes(data)).host
+    assert host is not None
+    for start in host.registration().regions:
+        data[start] ^= 1
+    file = sliced(bytes(data))
+    spans = file.spans(16)
+    assert {end - start for start, end in spans if end < file.view.size} <= set(range(1, 252))
+    assert list(file.joined(spans, map(file.read, spans))) == whole(bytes(data))
 
 
 @settings(max_examples=5)
