@@ -176,6 +176,7 @@ class SlicedFile(Struct, Generic[D], frozen=True):
                     records.append(described)
                 records += unread
                 skipped += len(unread)
+                budget.recent.forget()  # nobody looks at it again: its memory takes the next one
                 if skipped > budget.limits.skipped:  # a flood, which is folded as it comes
                     return None
         except LimitExceeded:
@@ -200,6 +201,7 @@ class SlicedFile(Struct, Generic[D], frozen=True):
                 else:
                     for stored in walk.until(span[1]):
                         yield from described(stored, self.describer)
+                        self.budget.recent.forget()
         except LimitExceeded as error:
             yield walk.rest(error)
         else:

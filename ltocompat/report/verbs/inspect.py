@@ -74,7 +74,8 @@ class _Fold(Struct):
             self.summary.add(record)
             self.answer.add(record)
             for image in record.images:
-                self._note_problems(image)
+                if image.problems:
+                    self._note_problems(image)
         elif isinstance(record, Host):
             self.hosts += 1
             self.needs.add(record)
