@@ -13,12 +13,14 @@ from ltocompat.commands.survey.default_targets import default_targets
 from ltocompat.commands.survey.image_groups import ImageGroup, ImageGroups
 from ltocompat.model.distribution import Distribution as Package
 from ltocompat.model.image import Host, Module, Skipped
-from ltocompat.model.limits import DEFAULT_LIMITS, Limits
+from ltocompat.model.limits import DEFAULT_LIMITS, KIB, MIB, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Result
 from ltocompat.model.weight import Weight
 from ltocompat.targets import parse
+
+_LARGEST_KEPT = 32 * MIB - 64 * KIB  # the block that counts has a header, and ends with a page
 
 
 class PackageAnswers(Struct, frozen=True):
@@ -69,6 +71,7 @@ def read_package(
         UnreadableInput: it can't be read to its end.
         UsageError: a target has no meaning.
     """
+    _keep_memory()
     file.name = filename  # what places begin with
     reading = read_known_file(file, sha256, limits=limits)
     groups, hosts, skipped = ImageGroups(), list[Host](), list[Skipped]()
@@ -94,6 +97,16 @@ def read_package(
         results=tuple(reading.check(goals)),
         weight=reading.weigh(),
     )
+
+
+@functools.cache
+def _keep_memory() -> None:
+    """Have memory of unpacked images used again, which else goes back to the system with each.
+
+    glibc gives a block back at once unless a larger one was freed before: here one of the largest
+    size that counts. It is never written to, so that it takes no memory itself.
+    """
+    bytes(_LARGEST_KEPT)
 
 
 @functools.cache
