@@ -90,6 +90,12 @@ def test_a_worker_that_dies_before_it_says_what_it_took_keeps_nobody_waiting(
     assert found[number] is None
 
 
+def test_more_tasks_than_a_pipe_takes_keep_nobody_waiting() -> None:
+    items = range(20_000)
+    with workers.Pool(abs, items, 2, queued=len(items)) as pool:
+        assert list(pool) == list(items)
+
+
 def test_without_workers_everything_is_left_to_the_parent() -> None:
     assert list(workers.in_order(os._exit, NUMBERS, 2)) == [None] * 40
 

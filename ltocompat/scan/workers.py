@@ -33,6 +33,8 @@ _NUMBER = struct.Struct("<q")
 _RESULT = struct.Struct("<qq")  # number of the item, size of what was done in bytes
 _NONE = -1
 _QUEUED = 2  # tasks for each worker, so that it never waits for the next one
+# A page of them, which every pipe takes: they are written before any worker reads.
+_MOST_QUEUED = 4096 // _NUMBER.size
 _MOST_KEPT = 64 * MIB  # results whose turn has not come, bytes
 _READ = 64 << 10
 _PIPE_SIZE = MIB
@@ -134,7 +136,7 @@ class Pool(Closing, Generic[I, R]):
         number = min(number, len(items))
         self._count = len(items)
         self._todo = deque(range(len(items)) if order is None else order)
-        self._most = number * queued
+        self._most = min(number * queued, _MOST_QUEUED)
         self._given = 0  # and not done
         self._done: dict[int, bytes | None] = {}
         self._kept = 0
