@@ -38,6 +38,20 @@ if __name__ == "__main__":
 """
 
 
+# A fork copies no thread but its own, and what another one holds stays locked.
+THREADS_AT_A_FORK = """
+import os, sys
+from ltocompat.cli import run
+fork = os.fork
+def told():
+    print(len(os.listdir("/proc/self/task")), flush=True)
+    return fork()
+if __name__ == "__main__":
+    os.fork = told
+    sys.exit(run(sys.argv[1:]))
+"""
+
+
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return packages(tmp_path_factory.mktemp("wheels"))
@@ -113,6 +127,20 @@ def test_workers_that_nothing_is_given_leave_no_process() -> None:
     with engine(jobs=2, scheduler=None):
         pass
     assert not _fork_servers()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forks on Linux alone")
+def test_workers_are_forks_of_a_command_without_threads(wheels: Path, tmp_path: Path) -> None:
+    script = tmp_path / "command.py"
+    script.write_text(THREADS_AT_A_FORK)
+    words = ["survey", str(wheels), "-o", str(tmp_path / "out"), "--jobs", "2", "--no-cache"]
+    done = subprocess.run(
+        [sys.executable, str(script), *words], check=False, capture_output=True, text=True
+    )
+    forks = [line for line in done.stdout.splitlines() if line.isdecimal()]
+    assert len(forks) >= 3, done.stderr  # of the command once, and of that for each worker
+    assert set(forks) == {"1"}
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Iterable
 from typing import Annotated, Any
@@ -45,7 +46,9 @@ survey = typer.Typer(
 
 @survey.callback()
 def _group() -> None:
-    pass
+    # Dask and pyarrow import numpy, and it a library that starts a thread for each core. They turn
+    # round for a tenth of a second, and nothing here multiplies matrices.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 @survey.command(_RUN, cls=VerbCommand)
