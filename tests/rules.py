@@ -14,9 +14,10 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature, module_si
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.catalogue import rule
+from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.rule import CompatUse, Requirement, Subject
-from ltocompat.rules.selection import pick_for_driver, pick_for_linker
+from ltocompat.rules.selection import pick_for_driver
 
 FORMS = {
     ImageKind.SASS: ArchForm.REAL,

@@ -40,6 +40,7 @@ CATALOGUE = {
 SILENT = {
     "FB-03",
     "FB-04",
+    "FB-06",
     "FB-05",
     "CMP-07",
     "IMG-02",

@@ -14,6 +14,7 @@ from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import constraints
 from ltocompat.rules.constraints import (
+    FIRST_NVJITLINK,
     Always,
     DriverEnough,
     DriverFrom,
@@ -21,6 +22,7 @@ from ltocompat.rules.constraints import (
     DriverSureFrom,
     KernelKnows,
     LinkerExporting,
+    LinkerFinding,
     LinkerFrom,
     LinkerNamed,
     LinkerNotOlderThan,
@@ -73,6 +75,7 @@ BOUNDED = [
     LinkerSureFrom(Release(12, 3)),
     LinkerTargets(100),
     LinkerTargets(100, family=True),
+    LinkerFinding(tuple(r for r in nvjitlink_minors() if r >= Release(13, 2)), FIRST_NVJITLINK),
 ]
 
 UNBOUNDED = [

@@ -21,8 +21,9 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.catalogue import RULES
+from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.rules.rule import Component
-from ltocompat.rules.selection import compiles, pick_for_linker, runs
+from ltocompat.rules.selection import compiles, runs
 
 OK, JIT, UNDOCUMENTED = Verdict.OK, Verdict.JIT, Verdict.UNDOCUMENTED
 UNKNOWN, FAIL = Verdict.UNKNOWN, Verdict.FAIL
@@ -317,3 +318,87 @@ def test_the_version_inside_a_ptx_counts_and_not_that_of_its_entry(
     lies = {"IMG-01"} if version != (8, 4) else set()
     assert {f.rule for f in result.findings if f.verdict > Verdict.JIT} == lies
     assert result.verdict is (Verdict.UNKNOWN if lies else Verdict.OK)
+
+
+# PTX-11 and FB-06: each line was asked of the real linker.
+@pytest.mark.parametrize(
+    ("entries", "on", "linker"),
+    [
+        (["80", "90a"], "sm_90", "12.9"),
+        (["80", "90a"], "sm_100", "12.8"),
+        (["80", "100f"], "sm_120", "12.9"),
+        (["75", "101a"], "sm_120a", "13.2"),
+    ],
+)
+def test_ptx_11_what_is_picked_by_its_number_alone_is_refused(
+    entries: list[str], on: str, linker: str
+) -> None:
+    ptx = [image(ImageKind.PTX, arch, isa="8.8") for arch in entries]
+    assert judged("PTX-11", linking(*ptx, on=on, linker=linker)) is FAIL
+
+
+@pytest.mark.parametrize(
+    ("entries", "on", "linker"),
+    [
+        (["80", "90a"], "sm_90a", "12.9"),
+        (["80", "90a"], "sm_89", "12.9"),
+        (["80", "90a"], "sm_100", "13.0"),
+        (["80", "100f"], "sm_103", "12.9"),
+        (["75", "101a"], "sm_120a", "13.1"),
+    ],
+)
+def test_ptx_11_spares_what_the_suffix_is_for(entries: list[str], on: str, linker: str) -> None:
+    ptx = [image(ImageKind.PTX, arch, isa="8.8") for arch in entries]
+    assert judged("PTX-11", linking(*ptx, on=on, linker=linker)) is None
+
+
+def refused_by(tmp_path: Path, specs: list[EntrySpec], target: str) -> set[str]:
+    """The rules that fail a link of one fatbin."""
+    path = tmp_path / "code.fatbin"
+    path.write_bytes(region([entry(spec) for spec in specs]))
+    (result,) = ltocompat.check(path, [target], route="link", cache=False)
+    return {finding.rule for finding in result.findings if finding.verdict is FAIL}
+
+
+@pytest.mark.parametrize("linker", ["12.0", "12.9", "13.1"])
+def test_fb_06_linkers_take_fewer_pairs_of_sass_than_gpus_run(tmp_path: Path, linker: str) -> None:
+    cubin = (FOLDER / "cubin/nvrtc-12.4-sm_80-rdc.cubin").read_bytes()
+    spec = EntrySpec(KINDS["sass"], cubin, sm=80)
+    assert "FB-06" in refused_by(tmp_path, [spec], f"nvjitlink={linker},gpu=sm_87")
+
+
+@pytest.mark.parametrize(("on", "linker"), [("87", "13.2"), ("86", "13.0"), ("86", "12.9")])
+def test_fb_06_spares_a_linker_that_takes_them(tmp_path: Path, on: str, linker: str) -> None:
+    cubin = (FOLDER / "cubin/nvrtc-12.4-sm_80-rdc.cubin").read_bytes()
+    spec = EntrySpec(KINDS["sass"], cubin, sm=80)
+    assert not refused_by(tmp_path, [spec], f"nvjitlink={linker},gpu=sm_{on}")
+
+
+def test_fb_06_names_every_release_that_takes_the_code(tmp_path: Path) -> None:
+    ptx = ".version 8.6\n.target sm_101\n.address_size 64\n.visible .entry k() { ret; }\n"
+    spec = EntrySpec(KINDS["ptx"], ptx.encode(), sm=101, version=(8, 6), options=" ")
+    for linker in ("13.0", "13.1"):
+        target = f"nvjitlink={linker},gpu=sm_120"
+        assert refused_by(tmp_path, [spec], target) == {"FB-06"}
+    (result,) = ltocompat.check(
+        tmp_path / "code.fatbin", ["nvjitlink=13.0,gpu=sm_120"], route="link", cache=False
+    )
+    (message,) = [f.message for f in result.findings if f.rule == "FB-06"]
+    assert "needs nvJitLink 12.8 to 12.9 or >= 13.2; the target has 13.0" in message
+    for linker in ("12.8", "13.2", "13.5"):
+        assert not refused_by(tmp_path, [spec], f"nvjitlink={linker},gpu=sm_120")
+
+
+@pytest.mark.parametrize(
+    ("linker", "alone", "beside_ptx"),
+    [("12.4", False, False), ("12.5", False, True), ("13.1", False, True), ("13.2", True, True)],
+)
+def test_fb_06_what_lies_in_concatenated_entries_is_seen_by_newer_linkers(
+    linker: str, *, alone: bool, beside_ptx: bool
+) -> None:
+    inside = image(ImageKind.SASS, "90", relocatable=True, concatenated=True)
+    beside = image(ImageKind.PTX, "80", isa="7.0")
+    target, release = SmArch.parse("sm_90"), Release.parse(linker)
+    for images, expected in (((inside,), alone), ((inside, beside), beside_ptx)):
+        pick = pick_for_linker(ModuleSignature(images, None), target, release)
+        assert bool(pick.images) is expected

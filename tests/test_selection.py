@@ -11,28 +11,13 @@ from ltocompat.facts import gpus
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
-from ltocompat.rules.selection import Missed, compiles, pick_for_driver, pick_for_linker, runs
+from ltocompat.rules.link_selection import pick_for_linker
+from ltocompat.rules.selection import Missed, compiles, pick_for_driver, runs
 
-MEASURED = json.loads((Path(__file__).parent / "data" / "selection.json").read_text("utf-8"))
-TARGETS = [
-    "75",
-    "80",
-    "90",
-    "90a",
-    "100",
-    "100a",
-    "100f",
-    "103",
-    "103a",
-    "103f",
-    "110",
-    "110f",
-    "120",
-    "120a",
-    "120f",
-    "121",
-    "121a",
+MEASURED = json.loads((Path(__file__).parent / "data/selection.json").read_text("utf-8"))[
+    "measured"
 ]
+RELEASES = list(MEASURED)
 
 
 def code(text: str, **traits: object) -> ImageSignature:
@@ -52,15 +37,51 @@ def picked(signature: ModuleSignature, gpu: int) -> str | Missed | None:
     return " ".join(str(image.arch) for image in pick.images) or pick.missed
 
 
-@pytest.mark.parametrize("release", MEASURED["picked"])
-def test_nvjitlink_picks_an_lto_ir_entry_exactly_where_it_was_measured_to(release: str) -> None:
-    linker = Release.parse(release)
-    for entry, targets in MEASURED["picked"][release].items():
-        for target in TARGETS:
-            arch = SmArch.parse(f"sm_{target}")
-            known = arch.number in gpus.linker_targets(linker)
-            predicted = known and bool(pick_for_linker(module(entry), arch, linker).images)
-            assert predicted == (f"sm_{target}" in targets), (entry, target)
+def picked_for_link(texts: list[str], target: str, release: str, **traits: object) -> list[int]:
+    """The numbers of the images that are picked; each is told by its ISA version."""
+    images = tuple(
+        code(text, isa=str(n), relocatable=text.startswith("sm") or None, **traits)
+        for n, text in enumerate(texts)
+    )
+    arch = SmArch.parse(f"sm_{target}", ArchForm.REAL)
+    pick = pick_for_linker(ModuleSignature(images, None), arch, Release.parse(release))
+    return [int(image.isa or "") for image in pick.images]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_an_entry_is_found_for_exactly_the_targets_that_it_was_measured_for(release: str) -> None:
+    targets = MEASURED[release]["targets"].split()
+    for entry, found in MEASURED[release]["found"].items():
+        predicted = [target for target in targets if picked_for_link([entry], target, release)]
+        assert predicted == found.split(), entry
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_an_image_alone_is_taken_for_exactly_the_targets_that_it_was_measured_for(
+    release: str,
+) -> None:
+    """But for code that came after the linker, which other rules speak of."""
+    targets = MEASURED[release]["targets"].split()
+    for image, taken in MEASURED[release]["alone"].items():
+        if _is_newer(image, Release.parse(release)):
+            continue
+        predicted = [t for t in targets if picked_for_link([image], t, release, in_fatbin=False)]
+        assert predicted == taken.split(), image
+
+
+def _is_newer(image: str, linker: Release) -> bool:
+    arch = SmArch.parse(image)
+    row = gpus.sm(arch.number)
+    assert row is not None
+    return max(row.first_toolkit, Release(12, 9 if arch.suffix == "f" else 0)) > linker
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_of_several_entries_the_one_is_picked_that_was_measured(release: str) -> None:
+    for line in MEASURED[release]["mixed"]:
+        target, entries, picked_entry = line.split(": ")
+        expected = [] if picked_entry == "None" else [int(picked_entry)]
+        assert picked_for_link(entries.split(), target, release) == expected, line
 
 
 @pytest.mark.parametrize(

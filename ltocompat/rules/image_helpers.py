@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import ImageSignature
+from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route
 from ltocompat.model.words import first_of
+from ltocompat.rules.link_selection import pick_for_linkers_alike
 from ltocompat.rules.rule import Subject
-from ltocompat.rules.selection import family, same_arch
+from ltocompat.rules.selection import Missed, family, same_arch
 
 
 def loaded(subject: Subject, kind: ImageKind) -> Iterator[ImageSignature]:
@@ -44,6 +45,12 @@ def listed(names: Sequence[str]) -> str:
     return first_of(names, _MOST_NAMES)
 
 
+def links(image: ImageSignature, gpu: Gpu) -> bool:
+    """Whether a linker takes an image for a GPU where nothing lies beside it."""
+    alone = ModuleSignature((image,), registered=None)
+    return pick_for_linkers_alike(alone, gpu.arch, None).missed is not Missed.NOT_FOR_GPU
+
+
 def not_this_arch(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """Why code with suffix ``a`` is not for a GPU; None where it is, or has no such suffix.
 
@@ -53,20 +60,19 @@ def not_this_arch(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     if arch is None or arch.suffix != "a":
         return None
     if route is Route.LINK and (image.in_fatbin or image.kind is not ImageKind.LTOIR):
-        if arch.number == gpu.arch.number and gpu.arch.suffix == "a":
-            return None
-        return f"serves the link target sm_{arch.number}a alone"
+        return None if links(image, gpu) else f"serves the link target sm_{arch.number}a alone"
     if same_arch(arch.number) == same_arch(gpu.arch.number):
         return None
     return f"is for sm_{arch.number} alone"
 
 
-def not_this_family(image: ImageSignature, gpu: Gpu) -> str | None:
+def not_this_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """Why code with suffix ``f`` is not for a GPU; None where it is, or where it has no suffix."""
     arch = image.arch
-    if arch is None or arch.suffix != "f" or in_family(arch, gpu.arch.number):
+    if arch is None or arch.suffix != "f":
         return None
-    return f"is for {served(arch)} alone"
+    above = route is Route.LINK and arch.number > gpu.arch.number  # of sm_101, by its old name
+    return f"is for {served(arch)} alone" if above or not in_family(arch, gpu.arch.number) else None
 
 
 def in_family(arch: SmArch, number: int) -> bool:

@@ -6,8 +6,9 @@ import functools
 
 from msgspec import Struct
 
-from ltocompat.facts import gpus
+from ltocompat.facts import gpus, nvjitlink_minors
 from ltocompat.model.arch import Release
+from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.rules import floors
 
@@ -16,6 +17,14 @@ _SUFFIX_MINDED = Release(13, 0)
 _SUFFIX_OF_SASS_MINDED = Release(13, 1)
 # From this release on, it compares the architecture of bare LTO-IR with that of the target.
 _LTOIR_ARCH_CHECKED = Release(12, 2)
+# From this release on, it links SASS of 8.x for integrated GPUs and for discrete ones.
+_TEGRA_JOINED = Release(13, 2)
+# From these releases on, it passes over concatenated entries, and sees the images in them.
+_CONCATENATED_PASSED, _CONCATENATED_SEEN = Release(12, 5), Release(13, 2)
+# The only release that links no SASS of sm_70 for sm_75, and none of sm_100 for sm_103.
+_NOT_UPWARD = Release(13, 0)
+# Architectures in the middle of those that 13.0 dropped: until when their entries are not found.
+_FORGOTTEN, _FORGOTTEN_UNTIL = frozenset({72, 101}), Release(13, 2)
 
 
 class LinkerTraits(Struct, frozen=True, eq=False):
@@ -23,53 +32,83 @@ class LinkerTraits(Struct, frozen=True, eq=False):
 
     Attributes:
         major: the major release.
-        archs: the numbers of all architectures that came with it or before.
+        archs: the numbers of all architectures whose entries it finds.
+        passes_concatenated: it finds other entries beside a concatenated one.
+        sees_concatenated: it sees the images in concatenated entries.
         checks_arch: it compares the architecture of bare LTO-IR with that of the target.
-        minds_suffix: an LTO-IR entry with a suffix is for the targets of the suffix only.
-        minds_suffix_of_sass: and so is a cubin.
+        knows_family: it tells entries with suffix ``f`` from those without.
+        minds_suffix: an entry with a suffix is for the targets of the suffix only.
+        minds_suffix_of_sass: and so is a bare cubin.
+        joins_tegra: SASS of 8.x links for integrated and discrete GPUs alike.
+        links_upward: bare SASS links for later GPUs of its family, and sm_70 for sm_75.
         links_all_for_family: it links every instruction of a family for a target with suffix ``f``.
     """
 
     major: int
     archs: frozenset[int]
+    passes_concatenated: bool
+    sees_concatenated: bool
     checks_arch: bool
+    knows_family: bool
     minds_suffix: bool
     minds_suffix_of_sass: bool
+    joins_tegra: bool
+    links_upward: bool
     links_all_for_family: bool
 
     def seen_by(self, signature: ModuleSignature) -> LinkerTraits:
         """What of it can matter to a module; the same for linkers that it can't tell apart."""
-        archs, suffixed, stored = _traits_of_module(signature)
+        archs, suffixed, stored, has_sass = _traits_of_module(signature)
+        concatenated = any(image.concatenated for image in signature.images)
         return _alike(
             self.major,
             self.archs & archs,
+            self.passes_concatenated or not concatenated,
+            self.sees_concatenated or not concatenated,
             self.checks_arch or stored,
-            self.minds_suffix or not suffixed,
+            self.knows_family or not suffixed,
+            self.minds_suffix or not (suffixed or has_sass),
             self.minds_suffix_of_sass or not suffixed,
+            self.joins_tegra or not has_sass,
+            self.links_upward or not has_sass,
             self.links_all_for_family,
         )
 
 
 @functools.lru_cache(maxsize=4096)
-def _traits_of_module(signature: ModuleSignature) -> tuple[frozenset[int], bool, bool]:
-    """Its architectures; whether one has a suffix; whether any has an entry in a fatbin."""
+def _traits_of_module(signature: ModuleSignature) -> tuple[frozenset[int], bool, bool, bool]:
+    """Its architectures; whether one has a suffix, any has an entry in a fatbin, any is SASS."""
     archs = [image.arch for image in signature.images if image.arch is not None]
     numbers = frozenset(arch.number for arch in archs)
     stored = any(image.in_fatbin for image in signature.images)
-    return numbers, any(arch.suffix for arch in archs), stored
+    has_sass = any(image.kind is ImageKind.SASS for image in signature.images)
+    return numbers, any(arch.suffix for arch in archs), stored, has_sass
 
 
 @functools.cache
 def traits_of(release: Release) -> LinkerTraits:
     """The traits of a release of nvJitLink or nvlink; the same value for releases alike."""
+    came = frozenset(sm.number for sm in gpus.sms() if sm.first_toolkit <= release)
+    forgotten = _NOT_UPWARD <= release < _FORGOTTEN_UNTIL
     return _alike(
         release.major,
-        frozenset(sm.number for sm in gpus.sms() if sm.first_toolkit <= release),
+        came - _FORGOTTEN if forgotten else came,
+        release >= _CONCATENATED_PASSED,
+        release >= _CONCATENATED_SEEN,
         release >= _LTOIR_ARCH_CHECKED,
+        release >= floors.linker("family-linker"),
         release >= _SUFFIX_MINDED,
         release >= _SUFFIX_OF_SASS_MINDED,
+        release >= _TEGRA_JOINED,
+        release != _NOT_UPWARD,
         release >= floors.linker("family-tcgen05-linker"),
     )
+
+
+@functools.cache
+def newest_traits() -> LinkerTraits:
+    """Those of the newest release that is known, whose rules a linker that isn't named goes by."""
+    return traits_of(nvjitlink_minors()[-1])
 
 
 _alike = functools.cache(LinkerTraits)

@@ -189,6 +189,8 @@ class Subject(Struct, frozen=True):
         missed: why none is picked, else None.
         linker: on the route of a link: the traits of the linker; None when it is not known.
         offline: that linker is nvlink rather than nvJitLink.
+        found_by: the releases of linkers that pick this, oldest first, where the one at hand picks
+            nothing; else empty.
     """
 
     signature: ModuleSignature
@@ -198,6 +200,7 @@ class Subject(Struct, frozen=True):
     missed: Missed | None = None
     linker: LinkerTraits | None = None
     offline: bool = False
+    found_by: tuple[Release, ...] = ()
 
     @property
     def link_target(self) -> SmArch:

@@ -1,23 +1,21 @@
-"""Which image of a module the driver or a linker picks for a GPU, or why none.
+"""Which image of a module the driver picks for a GPU, or why none; what linkers pick is beside.
 
-Both go by entry headers, and there is no second choice: what is picked and then refused is an
+It goes by entry headers, and there is no second choice: what is picked and then refused is an
 error, whatever lies beside it. Source: measured with handmade fatbins on an H200 with driver
-580.159.04, and with nvJitLink 12.0 .. 13.5 on fatbins of one LTO-IR entry for each of 11
-architectures and 17 targets (tests/data/selection.json).
+580.159.04.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 from ltocompat.facts import gpus
-from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
-from ltocompat.rules.linker_traits import LinkerTraits, traits_of
 
 
 class Missed(enum.StrEnum):
@@ -35,10 +33,6 @@ class Pick(Struct, frozen=True):
 
     images: tuple[ImageSignature, ...]
     missed: Missed | None = None
-
-
-# From this major on, nvJitLink takes the first of several cubins for exactly its target.
-_FIRST_SASS = 13
 
 
 def same_arch(number: int) -> int:
@@ -155,113 +149,3 @@ def _missed(signature: ModuleSignature, gpu: int) -> Missed:
     if any(image.arch is None or compiles(image.arch, gpu) for image in others):
         return Missed.OTHER_KIND
     return Missed.NOT_FOR_GPU
-
-
-def pick_for_linker(signature: ModuleSignature, target: SmArch, linker: Release | None) -> Pick:
-    """What nvJitLink picks of a module.
-
-    Of a fatbin: the LTO-IR entry for the highest architecture that serves the target; without one,
-    the SASS or PTX for the highest, of both the SASS. Of equals the first, but where they are for
-    the target itself the last, and of SASS from nvJitLink 13.0 on the first again (measured, 12.0
-    to 13.5; nvlink 13.0 to 13.5 picks alike). An image that stands alone is taken as it is.
-
-    Args:
-        signature: the module.
-        target: of the link, with its suffix.
-        linker: release of the linker; None takes the newest rules.
-    """
-    return pick_for_linkers_alike(signature, target, None if linker is None else traits_of(linker))
-
-
-def pick_for_linkers_alike(
-    signature: ModuleSignature, target: SmArch, linker: LinkerTraits | None
-) -> Pick:
-    """The same for all releases with some traits."""
-    if not signature.images:
-        return Pick((), Missed.EMPTY)
-    if not any(image.in_fatbin for image in signature.images):
-        return _alone(signature, target, linker)
-    serves: dict[ImageKind, Callable[[SmArch], bool]] = {
-        ImageKind.LTOIR: lambda arch: _serves(arch, target, linker),
-        ImageKind.SASS: lambda arch: _links(arch, target),
-        ImageKind.PTX: lambda arch: _compiles_to(arch, target),
-    }
-    usable = [i for i in signature.images if i.arch and i.kind in serves and serves[i.kind](i.arch)]
-    found = [image for image in usable if image.kind is ImageKind.LTOIR] or usable
-    if not found:
-        return Pick((), _missed_by_linker(signature))
-    best = max(map(_rank_for_link, found))
-    equals = [image for image in found if _rank_for_link(image) == best]
-    chosen = equals[-1] if _takes_the_last(equals[0], target, linker) else equals[0]
-    return Pick((), Missed.FINAL) if _final(chosen) else Pick((chosen,))
-
-
-def _takes_the_last(image: ImageSignature, target: SmArch, linker: LinkerTraits | None) -> bool:
-    exact = image.arch is not None and same_arch(image.arch.number) == same_arch(target.number)
-    newer = linker is None or linker.major >= _FIRST_SASS
-    return exact and not (newer and image.kind is ImageKind.SASS)
-
-
-def _final(image: ImageSignature) -> bool:
-    """Whether it is SASS that no linker takes: refused before nvJitLink 12.6, then left out."""
-    return image.kind is ImageKind.SASS and image.relocatable is False
-
-
-def _alone(signature: ModuleSignature, target: SmArch, linker: LinkerTraits | None) -> Pick:
-    """An image without an entry header: of LTO-IR the number alone counts."""
-    for image in signature.images:
-        if image.kind in (ImageKind.TILEIR, ImageKind.UNKNOWN):
-            return Pick((), Missed.OTHER_KIND)
-        if image.arch is not None and not _fits_alone(image.kind, image.arch, target, linker):
-            return Pick((), Missed.NOT_FOR_GPU)
-        if _final(image):
-            return Pick((), Missed.FINAL)
-    return Pick(signature.images) if signature.images else Pick((), Missed.EMPTY)
-
-
-def _fits_alone(kind: ImageKind, arch: SmArch, target: SmArch, linker: LinkerTraits | None) -> bool:
-    number = same_arch(arch.number)
-    if kind is ImageKind.LTOIR:
-        unchecked = linker is not None and not linker.checks_arch
-        return unchecked or number <= same_arch(target.number)
-    if kind is ImageKind.PTX:
-        return _compiles_to(arch, target)
-    unminded = linker is not None and not linker.minds_suffix_of_sass
-    return _links(arch, target) or (unminded and bool(arch.suffix) and runs(arch, target.number))
-
-
-def _rank_for_link(image: ImageSignature) -> tuple[int, bool, bool]:
-    arch = image.arch
-    sass = image.kind is ImageKind.SASS
-    return (0, sass, False) if arch is None else (same_arch(arch.number), sass, bool(arch.suffix))
-
-
-def _serves(entry: SmArch, target: SmArch, linker: LinkerTraits | None) -> bool:
-    """Whether an LTO-IR entry serves a target; before 13.0 the suffix made no difference.
-
-    An entry for an architecture that came after the linker is not found.
-    """
-    known = gpus.sm(entry.number) is not None
-    if linker is not None and known and entry.number not in linker.archs:
-        return False
-    if linker is not None and not linker.minds_suffix:
-        return same_arch(entry.number) <= same_arch(target.number)
-    return _compiles_to(entry, target)
-
-
-def _compiles_to(entry: SmArch, target: SmArch) -> bool:
-    if entry.suffix == "a":
-        return entry.number == target.number and target.suffix == "a"
-    return compiles(entry, target.number)
-
-
-def _links(code: SmArch, target: SmArch) -> bool:
-    if code.suffix == "a":
-        return code.number == target.number and target.suffix == "a"
-    return runs(code, target.number)
-
-
-def _missed_by_linker(signature: ModuleSignature) -> Missed:
-    kinds = {image.kind for image in signature.images}
-    other = kinds <= {ImageKind.TILEIR, ImageKind.UNKNOWN}
-    return Missed.OTHER_KIND if other else Missed.NOT_FOR_GPU

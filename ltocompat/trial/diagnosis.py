@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ltocompat.model.arch import SmArch
-from ltocompat.model.image import Image, ImageKind
-from ltocompat.rules.selection import compiles, runs, same_arch
+from ltocompat.model.image import Image
+from ltocompat.rules.link_selection import LINKED, fits_alone
+from ltocompat.rules.linker_traits import traits_of
 from ltocompat.targets.linkers import Linker
 from ltocompat.trial.logs import Reason
 
@@ -33,7 +34,7 @@ def sharpened(reason: Reason, images: Iterable[Image], linker: Linker, target: S
             made = " and ".join(map(str, image.made_by))
             return Reason("newer", f"{_name(image)} was made by {made}, newer than this {linker}")
     for image in looked_at:
-        if _for_another(image, target):
+        if _for_another(image, target, linker):
             sentence = f"{_name(image)} is for another architecture than the link's {target}"
             return Reason("other architecture", sentence)
     sentence = (
@@ -55,10 +56,7 @@ def _newer(image: Image, linker: Linker) -> bool:
     )
 
 
-def _for_another(image: Image, target: SmArch) -> bool:
-    if image.arch is None:
+def _for_another(image: Image, target: SmArch, linker: Linker) -> bool:
+    if image.arch is None or image.kind not in LINKED:
         return False
-    if image.kind is ImageKind.LTOIR:
-        return same_arch(image.arch.number) > same_arch(target.number)
-    fits = runs if image.kind is ImageKind.SASS else compiles
-    return not fits(image.arch, target.number)
+    return not fits_alone(image.kind, image.arch, target, traits_of(linker.release))

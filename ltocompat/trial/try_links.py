@@ -29,9 +29,10 @@ from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.constraints import Always
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge
 from ltocompat.rules.engine.ways import possible_ways, ways
+from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.rule import Requirement, Subject
-from ltocompat.rules.selection import Missed, Pick, pick_for_linker
+from ltocompat.rules.selection import Missed, Pick
 from ltocompat.scan.extract_bytes import cut
 from ltocompat.scan.walk import Modules
 from ltocompat.targets.linkers import Tool, obtain, resolve

@@ -13,9 +13,10 @@ from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ModuleGroup
 from ltocompat.model.verdict import Route
 from ltocompat.rules.catalogue import requirements_of
+from ltocompat.rules.link_selection import pick_for_linker, pick_for_linkers_alike
 from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.rule import Subject, beside_picked
-from ltocompat.rules.selection import pick_for_driver, pick_for_linker, pick_for_linkers_alike
+from ltocompat.rules.selection import pick_for_driver
 
 NUMBERS = st.sampled_from([row.number for row in sms()])
 LINKERS = st.sampled_from(nvjitlink_minors())

@@ -1,22 +1,27 @@
-"""Fatbin entries: how they are compressed, and who can unpack them (FB)."""
+"""Fatbin entries: how they are compressed, and who unpacks and finds them (FB)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ltocompat.facts import gpus
 from ltocompat.model.image import Compression, ImageKind
 from ltocompat.model.signature import ImageSignature
+from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Level, Route, Verdict
-from ltocompat.rules import floors
+from ltocompat.rules import floors, image_helpers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
+    FIRST_NVJITLINK,
     Always,
     DriverFrom,
     DriverSureFrom,
+    LinkerFinding,
     LinkerFrom,
     LinkerSureFrom,
 )
 from ltocompat.rules.rule import Component, Requirement, Subject
+from ltocompat.rules.selection import runs
 
 FAMILY = Family("fatbin")
 
@@ -124,3 +129,39 @@ def sass_that_the_linker_copies(subject: Subject) -> Iterator[Requirement]:
             "flag 0x2000 of the fatbin entry" if unpacked else "section of the object",
             "12.0 frees its copy of it too early: it crashes on large code, and on small at times",
         )
+
+
+@FAMILY.rule("FB-06", Level.ERROR)
+def passed_over_by_linker(subject: Subject) -> Iterator[Requirement]:
+    """A linker takes nothing of a module for a target that others take some of it for."""
+    if not subject.found_by:
+        return
+    for image in subject.picked:
+        row = None if image.arch is None else gpus.sm(image.arch.number)
+        # What came after the linker is refused for that: its compiler is newer, too.
+        newer = image.kind is not ImageKind.SASS and row is not None
+        since = row.first_toolkit if row is not None and newer else FIRST_NVJITLINK
+        yield Requirement(
+            Component.LINKER,
+            LinkerFinding(subject.found_by, since),
+            "FB-06",
+            f"{image} for {subject.link_target}",
+            "the linker passes over it for this target (bad input)",
+            f"compile for {image_helpers.real(subject.gpu)} itself, or use another release of the "
+            "linker",
+            "architecture of the image",
+        )
+
+
+@FAMILY.excludes("FB-06")
+def passed_over_by_every_linker(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
+    """Linkers take SASS for fewer targets than the GPUs that run it, and fewer from a fatbin."""
+    arch = image.arch
+    if route is not Route.LINK or image.kind is not ImageKind.SASS or arch is None:
+        return None
+    # Of suffix a SASS-03 speaks, and of f for targets below it SASS-04.
+    above = arch.suffix == "f" and arch.number > gpu.arch.number
+    others = arch.suffix == "a" or above or not runs(arch, gpu.arch.number)
+    if others or image_helpers.links(image, gpu):
+        return None
+    return f"is passed over by linkers for {gpu.arch}"

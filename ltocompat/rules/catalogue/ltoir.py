@@ -142,7 +142,7 @@ def ltoir_above_target(image: ImageSignature, gpu: Gpu, route: Route) -> str | N
     arch = image.arch
     if route is not Route.LINK or image.kind is not ImageKind.LTOIR or arch is None:
         return None
-    if same_arch(arch.number) <= same_arch(gpu.arch.number):
+    if arch.number <= gpu.arch.number:
         return None
     return f"links for sm_{arch.number} and newer, not for {image_helpers.real(gpu)}"
 
@@ -153,7 +153,7 @@ def ltoir_above_target_unchecked(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
         if image.arch is None:
             continue
-        if same_arch(image.arch.number) > same_arch(subject.link_target.number):
+        if image.arch.number > subject.link_target.number:
             yield Requirement(
                 Component.NONE,
                 Always(Verdict.UNDOCUMENTED),
@@ -456,10 +456,10 @@ def suffix_entry_for_another_target(image: ImageSignature, gpu: Gpu, route: Rout
     arch = image.arch
     if route is not Route.LINK or image.kind is not ImageKind.LTOIR or arch is None:
         return None
-    if not image.in_fatbin or same_arch(arch.number) > same_arch(gpu.arch.number):
+    if not image.in_fatbin or arch.number > gpu.arch.number:
         return None
     wrong_arch = image_helpers.not_this_arch(image, gpu, route)
-    return wrong_arch or image_helpers.not_this_family(image, gpu)
+    return wrong_arch or image_helpers.not_this_family(image, gpu, route)
 
 
 @FAMILY.rule("LTO-15", Level.ERROR)

@@ -15,8 +15,9 @@ from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.rules import artifact_code, image_helpers
 from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import Always, DriverOfCuda, LinkerFrom, LinkerNotOlderThan, Untold
+from ltocompat.rules.link_selection import compiles_to
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject
-from ltocompat.rules.selection import same_arch
+from ltocompat.rules.selection import compiles
 
 if TYPE_CHECKING:
     from ltocompat.targets.machine.environment import Environment
@@ -119,11 +120,11 @@ def _number(isa: str | None) -> tuple[int, ...] | None:
 @FAMILY.excludes("PTX-03", Level.NOTE)
 def ptx_above_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """PTX compiles for its own compute capability and higher ones."""
-    del route
     arch = image.arch
     if image.kind is not ImageKind.PTX or arch is None or arch.suffix:
         return None
-    if same_arch(arch.number) <= same_arch(gpu.arch.number):
+    fits = arch.number <= gpu.arch.number  # as compilers count; a driver knows sm_101 as sm_110
+    if fits if route is Route.LINK else compiles(arch, gpu.arch.number):
         return None
     return f"is for sm_{arch.number} and newer"
 
@@ -137,8 +138,7 @@ def ptx_for_one_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | None
 @FAMILY.excludes("PTX-05", Level.NOTE)
 def ptx_for_a_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """PTX with suffix f compiles for later GPUs of its family only."""
-    del route
-    return image_helpers.not_this_family(image, gpu) if image.kind is ImageKind.PTX else None
+    return image_helpers.not_this_family(image, gpu, route) if image.kind is ImageKind.PTX else None
 
 
 @FAMILY.rule("PTX-06", Level.NOTE)
@@ -260,4 +260,23 @@ def ptx_older_than_its_target(subject: Subject) -> Iterator[Requirement]:
             else f"that architecture begins with PTX {row.first_ptx}, whatever compiles it",
             "compile the source for it anew; an edited .version makes no PTX older",
             f"{_version_evidence(image)}, .target",
+        )
+
+
+@FAMILY.rule("PTX-11", Level.ERROR)
+def ptx_picked_and_refused(subject: Subject) -> Iterator[Requirement]:
+    """A linker that picks PTX by its number alone refuses what its suffix is not for."""
+    for image in image_helpers.linked(subject, ImageKind.PTX):
+        if image.arch is None or compiles_to(image.arch, subject.link_target):
+            continue
+        yield Requirement(
+            Component.NONE,
+            Always(Verdict.FAIL),
+            "PTX-11",
+            f"{image} for {subject.link_target}",
+            "the linker picks the entry by its number, whatever its suffix, and can't compile it "
+            "(NVJITLINK_ERROR_PTX_COMPILE)",
+            "use nvJitLink 13.0 or newer, or leave the PTX with a suffix out, or link for "
+            f"sm_{image.arch.number}{image.arch.suffix}",
+            "architectures of the PTX entries",
         )

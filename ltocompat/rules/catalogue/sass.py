@@ -104,8 +104,9 @@ def sass_for_one_gpu_linked_for_all(subject: Subject) -> Iterator[Requirement]:
 @FAMILY.excludes("SASS-04", Level.NOTE)
 def sass_for_a_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """SASS with suffix f runs on later GPUs of its family only."""
-    del route
-    return image_helpers.not_this_family(image, gpu) if image.kind is ImageKind.SASS else None
+    if image.kind is not ImageKind.SASS:
+        return None
+    return image_helpers.not_this_family(image, gpu, route)
 
 
 # sm_101 and sm_110 are one architecture: selection.same_arch.

@@ -23,6 +23,7 @@ from ltocompat.rules.constraints.driver import (
 from ltocompat.rules.constraints.linker import (
     FIRST_NVJITLINK,
     LinkerExporting,
+    LinkerFinding,
     LinkerFrom,
     LinkerNamed,
     LinkerNotOlderThan,
@@ -50,6 +51,7 @@ __all__ = [
     "KernelKnows",
     "KernelStillServes",
     "LinkerExporting",
+    "LinkerFinding",
     "LinkerFrom",
     "LinkerNamed",
     "LinkerNotOlderThan",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ltocompat.facts import gpus
+from ltocompat.facts import gpus, nvjitlink_minors
 from ltocompat.model.arch import Release
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import floors
@@ -97,6 +97,40 @@ class LinkerOtherThan(Constraint, frozen=True):
     def floor(self) -> Unbounded:
         """None: older releases do."""
         return Unbounded.ANY
+
+
+class LinkerFinding(Constraint, frozen=True):
+    """A linker that takes what a module has for a target.
+
+    Attributes:
+        releases: those that do, oldest first; newer ones than all that are known do as the newest.
+        since: before this release another rule objects, since the code is newer than the linker.
+    """
+
+    components: ClassVar = frozenset({Component.LINKER})
+    of_gpu: ClassVar = True
+    releases: tuple[Release, ...]
+    since: Release
+
+    def __str__(self) -> str:
+        *before, last = self.releases
+        known = nvjitlink_minors()
+        first = last
+        while before and before[-1] == known[known.index(first) - 1]:
+            first = before.pop()
+        end = f">= {first}" if last == known[-1] else f"{first} to {last}"
+        return f"{before[0]} to {before[-1]} or {end}" if before else end
+
+    def judge(self, value: Release) -> Verdict:
+        """``fail`` for a release that takes none of it."""
+        if value < self.since or value > nvjitlink_minors()[-1]:
+            return Verdict.OK
+        nearest = max((each for each in nvjitlink_minors() if each <= value), default=None)
+        return Verdict.OK if nearest in self.releases else Verdict.FAIL
+
+    def floor(self) -> Floor[Release]:
+        """The first release that does."""
+        return Floor(self.releases[0], self.releases[0])
 
 
 class LinkerTolerating(Constraint, frozen=True):

@@ -12,7 +12,8 @@ from ltocompat.model.target import Target
 from ltocompat.model.verdict import Route
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge
 from ltocompat.rules.engine.ways import own_target, ways
-from ltocompat.rules.selection import Missed, pick_for_driver, pick_for_linker
+from ltocompat.rules.link_selection import pick_for_linker
+from ltocompat.rules.selection import Missed, pick_for_driver
 
 _CODE = (ImageKind.SASS, ImageKind.PTX)
 

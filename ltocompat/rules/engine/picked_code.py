@@ -8,14 +8,16 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route
 from ltocompat.rules.catalogue import requirements_of
+from ltocompat.rules.link_selection import pick_for_linkers_alike, releases_that_pick
 from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.rule import Requirement, Subject, beside_picked
-from ltocompat.rules.selection import Missed, pick_for_driver, pick_for_linkers_alike
+from ltocompat.rules.selection import Missed, pick_for_driver
 
 
 class PickedCode(Struct, frozen=True, eq=False):
@@ -83,16 +85,19 @@ def _linked_code(
     offline: bool,  # noqa: FBT001 - a key of the cache
 ) -> PickedCode:
     pick = pick_for_linkers_alike(signature, aim.arch, linker)
+    found_by: tuple[Release, ...] = ()
     if pick.missed and linker is not None:
         # Of what it is too old to know, the newest linker says whom it is for.
         pick = pick_for_linkers_alike(signature, aim.arch, None)
+        found_by = () if pick.missed else releases_that_pick(signature, aim.arch)
     if pick.missed and linker is not None and is_damaged(signature):
         subject = Subject(signature, Route.LINK, aim, (), pick.missed, linker, offline)
         return _ruled(subject, "damaged")
     if pick.missed:
         return _nothing(pick.missed)
     seen = beside_picked(signature, pick.images)
-    return _ruled(Subject(seen, Route.LINK, aim, pick.images, None, linker, offline), "link")
+    subject = Subject(seen, Route.LINK, aim, pick.images, None, linker, offline, found_by)
+    return _ruled(subject, "link")
 
 
 def seen_by_old_drivers(signature: ModuleSignature) -> ModuleSignature | None:

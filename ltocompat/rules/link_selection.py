@@ -1,0 +1,206 @@
+"""Which image of a module a linker picks for a target, and which images it takes by themselves.
+
+nvJitLink goes by entry headers, and there is no second choice: what is picked and then refused is
+an error, whatever lies beside it. A fatbin links where an entry is found for the target, and its
+content is one that the linker takes alone. Source: measured with nvJitLink 12.0 .. 13.5 for every
+target that each has: fatbins of one entry (57,000), and of two and three (22,500), and the content
+alone and in its entry (54,000); tests/data/selection.json has what was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ltocompat.facts import gpus, nvjitlink_minors
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.image import ImageKind
+from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.rules.linker_traits import LinkerTraits, newest_traits, traits_of
+from ltocompat.rules.selection import Missed, Pick, same_arch
+
+LINKED = (ImageKind.LTOIR, ImageKind.SASS, ImageKind.PTX)
+# The first architecture with code for a family; from there on SASS serves its family alone.
+_FIRST_FAMILY = 100
+
+
+def pick_for_linker(signature: ModuleSignature, target: SmArch, linker: Release | None) -> Pick:
+    """What nvJitLink picks of a module.
+
+    Of a fatbin: the LTO-IR entry for the highest architecture that is found for the target; without
+    one, the SASS or PTX for the highest, of both the SASS. Of equals see ``_chosen``. nvlink 13.0
+    to 13.5 picks alike. An image that stands alone is taken as it is.
+
+    Args:
+        signature: the module.
+        target: of the link, with its suffix.
+        linker: release of the linker; None takes the newest rules.
+    """
+    return pick_for_linkers_alike(signature, target, None if linker is None else traits_of(linker))
+
+
+def pick_for_linkers_alike(
+    signature: ModuleSignature, target: SmArch, linker: LinkerTraits | None
+) -> Pick:
+    """The same for all releases with some traits."""
+    linker = linker or newest_traits()
+    if not signature.images:
+        return Pick((), Missed.EMPTY)
+    if not any(image.in_fatbin for image in signature.images):
+        return _alone(signature, target, linker)
+    stopped = not linker.passes_concatenated and any(i.concatenated for i in signature.images)
+    found = [image for image in signature.images if _is_found(image, target, linker)]
+    if stopped or not found:
+        return Pick((), _missed_by_linker(signature))
+    ltoir = [image for image in found if image.kind is ImageKind.LTOIR]
+    chosen = _chosen(ltoir or found, target, linker)
+    return Pick((), Missed.FINAL) if _final(chosen) else Pick((chosen,))
+
+
+def releases_that_pick(signature: ModuleSignature, target: SmArch) -> tuple[Release, ...]:
+    """The releases of nvJitLink that have a target and pick something for it, oldest first."""
+    return tuple(
+        release
+        for release in nvjitlink_minors()
+        if target.number in gpus.linker_targets(release)
+        and not pick_for_linkers_alike(signature, target, traits_of(release)).missed
+    )
+
+
+def _is_found(image: ImageSignature, target: SmArch, linker: LinkerTraits) -> bool:
+    """Whether a linker finds an entry of a fatbin for a target."""
+    entry = image.arch
+    if entry is None or image.kind not in LINKED:
+        return False
+    if image.concatenated and not linker.sees_concatenated:
+        return False
+    if gpus.sm(entry.number) is not None and entry.number not in linker.archs:
+        return False
+    finds = _finds_sass if image.kind is ImageKind.SASS else _finds_virtual
+    return finds(entry, target, linker)
+
+
+def _finds_virtual(entry: SmArch, target: SmArch, linker: LinkerTraits) -> bool:
+    if not linker.minds_suffix or not entry.suffix:
+        return entry.number <= target.number
+    if entry.suffix == "f":
+        return _in_family(entry.number, target.number)
+    # sm_101 goes by another name, of which 101a says nothing: it is for any higher target.
+    renamed = same_arch(entry.number) != entry.number and entry.number < target.number
+    return target.suffix == "a" and (renamed or entry.number == target.number)
+
+
+def _finds_sass(entry: SmArch, target: SmArch, linker: LinkerTraits) -> bool:
+    if entry.suffix and linker.minds_suffix:
+        alike = target.suffix == "a" if entry.suffix == "a" else target.suffix != "a"
+        return alike and entry.number == target.number
+    narrow = entry.suffix == "a" and target.suffix != "a"
+    return not narrow and _reaches(entry.number, target.number, linker, stored=True)
+
+
+def _reaches(number: int, target: int, linker: LinkerTraits, *, stored: bool) -> bool:
+    """Whether a linker takes SASS of one architecture for a target without its suffix.
+
+    Fewer pairs than drivers run, and in entries of a fatbin fewer than alone.
+    """
+    if number == target:
+        return True
+    if number > target:
+        return False
+    if number >= _FIRST_FAMILY:
+        to_sibling = (number, target) == (120, 121)
+        return to_sibling or (not stored and linker.links_upward and _in_family(number, target))
+    if number // 10 != target // 10:
+        return False
+    if gpus.is_tegra(number) or gpus.is_tegra(target):
+        return linker.joins_tegra and number >= 80
+    return linker.links_upward or number >= 75
+
+
+def _in_family(number: int, target: int) -> bool:
+    row = gpus.sm(number)
+    return number <= target and (target == number or (row is not None and target in row.family))
+
+
+def _chosen(
+    found: Sequence[ImageSignature], target: SmArch, linker: LinkerTraits
+) -> ImageSignature:
+    """The highest of some entries.
+
+    Of equals the first, but of those that are for the target itself and count as without a suffix
+    the last, and of SASS from nvJitLink 13.0 on the first again.
+    """
+    best = max(_rank(image, target, linker) for image in found)
+    equals = [image for image in found if _rank(image, target, linker) == best]
+    number, is_sass, suffix = best
+    takes_last = number == target.number and not suffix and not (is_sass and linker.minds_suffix)
+    return equals[-1] if takes_last else equals[0]
+
+
+def _rank(image: ImageSignature, target: SmArch, linker: LinkerTraits) -> tuple[int, bool, int]:
+    arch = image.arch
+    if arch is None:
+        return 0, False, 0
+    return (
+        arch.number,
+        image.kind is ImageKind.SASS,
+        _rank_of_suffix(image.kind, arch, target, linker),
+    )
+
+
+def _rank_of_suffix(kind: ImageKind, entry: SmArch, target: SmArch, linker: LinkerTraits) -> int:
+    """``a`` before ``f`` before none, as far as a linker sees it."""
+    if kind is ImageKind.PTX and not linker.minds_suffix:
+        return 0
+    if entry.suffix == "f":
+        return int(linker.knows_family)
+    seen = not linker.minds_suffix or entry.number == target.number
+    return 2 if entry.suffix == "a" and seen else 0
+
+
+def _final(image: ImageSignature) -> bool:
+    """Whether it is SASS that no linker takes: refused before nvJitLink 12.6, then left out."""
+    return image.kind is ImageKind.SASS and image.relocatable is False
+
+
+def _alone(signature: ModuleSignature, target: SmArch, linker: LinkerTraits) -> Pick:
+    for image in signature.images:
+        if image.kind not in LINKED:
+            return Pick((), Missed.OTHER_KIND)
+        if image.arch is not None and not fits_alone(image.kind, image.arch, target, linker):
+            return Pick((), Missed.NOT_FOR_GPU)
+        if _final(image):
+            return Pick((), Missed.FINAL)
+    return Pick(signature.images) if signature.images else Pick((), Missed.EMPTY)
+
+
+def fits_alone(kind: ImageKind, code: SmArch, target: SmArch, linker: LinkerTraits) -> bool:
+    """Whether a linker takes an image for a target that it is given without an entry header.
+
+    Of LTO-IR the number alone counts, if that; PTX is compiled as ``.target`` of PTX ISA says.
+    """
+    if kind is ImageKind.LTOIR:
+        return not linker.checks_arch or code.number <= target.number
+    if kind is ImageKind.PTX:
+        return compiles_to(code, target)
+    if code.suffix != "a":
+        outside = code.suffix == "f" and not _in_family(code.number, target.number)
+        return not outside and _reaches(code.number, target.number, linker, stored=False)
+    if not linker.minds_suffix_of_sass:
+        own = code.number == target.number
+        return own or (not linker.minds_suffix and (code.number, target.number) == (120, 121))
+    return target.suffix == "a" and same_arch(code.number) == same_arch(target.number)
+
+
+def compiles_to(code: SmArch, target: SmArch) -> bool:
+    """Whether ptxas compiles PTX with a ``.target`` for the target of a link."""
+    if code.suffix == "a":
+        return target.suffix == "a" and same_arch(code.number) == same_arch(target.number)
+    if code.suffix == "f":
+        return _in_family(code.number, target.number)
+    return code.number <= target.number
+
+
+def _missed_by_linker(signature: ModuleSignature) -> Missed:
+    kinds = {image.kind for image in signature.images}
+    other = kinds <= {ImageKind.TILEIR, ImageKind.UNKNOWN}
+    return Missed.OTHER_KIND if other else Missed.NOT_FOR_GPU
