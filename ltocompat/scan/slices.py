@@ -28,6 +28,9 @@ from ltocompat.scan.workers import Pool
 LARGE = 64 * MIB
 """Below this size in bytes a file is read sooner than processes are started."""
 
+ENOUGH_WORKERS = 12
+"""More read one file no sooner, since one process puts together what they find (on 16 cores)."""
+
 # Some take much longer than others; with many workers each is shorter, and handing it over counts.
 _SLICES, _SLICES_OF_EACH = 16, 8
 _STEP = 2 * MIB

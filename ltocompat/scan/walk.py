@@ -188,7 +188,7 @@ def records_of_view(
     counted = _Count(Place(place.path), settings.limits)
     slicing = None
     if place == Place(place.path) and view.size >= _SLICED and isinstance(view.source, FileSource):
-        jobs = workers.available(settings.jobs)
+        jobs = workers.available(settings.jobs or min(workers.cores(), slices.ENOUGH_WORKERS))
         slicing = None if jobs < 2 else Slicing(jobs, describer)
     for found in _in_file(view, place, settings, slicing):
         if isinstance(found, StoredModule):

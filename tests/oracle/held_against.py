@@ -20,6 +20,7 @@ AGREE, DISAGREE = "agree", "disagree"
 # How linkers refuse a name that no input defines, or two do.
 _ABOUT_NAMES = (
     *("Unresolved extern", "Undefined reference", "ERROR 9: finish", "ERROR 9: bad input"),
+    "ERROR 1: finish",  # the same from nvJitLink 12.2 and 12.3
     *("ultiply defined", "Multiple definition"),
 )
 
