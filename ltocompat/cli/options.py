@@ -58,7 +58,7 @@ Jobs = Annotated[
     typer.Option(
         "--jobs",
         metavar="NUMBER",
-        help="Processes that read at the same time (default: one a core; of one large file at most 12).",
+        help="Processes that read at the same time (default: one a core, at most 12 a file).",
     ),
 ]
 _ONE_OF_SEVERAL = "repeat it for several, at most one of them without a file (default: table)."
