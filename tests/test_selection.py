@@ -143,6 +143,13 @@ def test_of_equals_a_linker_takes_the_one_that_was_measured(
     assert pick.images == (images[taken],)
 
 
+@pytest.mark.parametrize(("linker", "taken"), [("12.8", 1), ("12.9", 0), ("13.0", 0), ("13.5", 0)])
+def test_code_for_a_family_goes_first_where_linkers_know_families(linker: str, taken: int) -> None:
+    for prefix in ("sm", "lto"):
+        entries = [f"{prefix}_120f", f"{prefix}_120"]
+        assert picked_for_link(entries, "120", linker) == [taken], prefix
+
+
 @pytest.mark.parametrize("linker", ["12.0", "12.4", "12.9", "13.0", "13.5"])
 @pytest.mark.parametrize(
     ("texts", "target", "expected"),
