@@ -29,7 +29,7 @@ from fatbin_writer import KINDS, EntrySpec, entry, region  # noqa: E402
 
 STORED = HERE / "data" / "selection.json"
 # nvJitLinkInputType
-CUBIN, PTX, FATBIN = 1, 2, 4
+CUBIN, PTX, FATBIN, OBJECT = 1, 2, 4, 5
 MOST = 3  # entries of a fatbin
 MIXED = 400  # fatbins of several entries, for each release
 SEED = 20261123
@@ -41,8 +41,9 @@ def _number(arch: str) -> int:
 
 _SUFFIXES = {90: "a", **dict.fromkeys((100, 101, 103, 107, 110, 120, 121), "af")}
 ABOUT = (
-    "found: for which targets nvJitLink finds a the only entry; alone: for which it links such "
-    "PTX or SASS by itself; mixed: target, entries, and the number of the one that it picked"
+    "found: for which targets nvJitLink finds the only entry; alone: for which it links such PTX "
+    "or SASS by itself; objects: for which it links SASS in an object of nvcc 13.0; mixed: target, "
+    "entries, and the number of the one that it picked"
 )
 
 _PLAIN = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90)
@@ -57,6 +58,8 @@ _COMPILERS = {
     **dict.fromkeys(("88", "110", "110a", "110f"), "13.0"),
     **dict.fromkeys(("107", "107a", "107f"), "13.4"),
 }
+# What nvcc 13.0 compiles for, the only one of the first releases that PyPI has whole.
+OBJECTS = [arch for arch in ARCHS if _number(arch) >= 75 and _number(arch) not in (101, 107)]
 _FIRST_PTX = {
     "50": "4.0",
     "52": "4.1",
@@ -95,6 +98,9 @@ class Pieces:
 
     def ltoir(self, major: int, index: int) -> bytes:
         return (self._folder / f"k{index}-{major}.ltoir").read_bytes()
+
+    def object(self, arch: str) -> bytes:
+        return (self._folder / f"k0-{arch}.o").read_bytes()
 
     @staticmethod
     def ptx(arch: str, index: int, isa: str = "") -> bytes:
@@ -145,6 +151,21 @@ def compile_pieces(folder: Path) -> None:
         for request, line in zip(requests, done.stdout.splitlines(), strict=True):
             if problem := json.loads(line):
                 raise RuntimeError(f"{request['output']}: {problem}")
+
+
+def compile_objects(folder: Path) -> None:
+    """Compile what is missing, of each architecture of nvcc 13.0 an object."""
+    sys.path.insert(0, str(HERE / "oracle"))
+    import nvcc_objects
+    from toolchains import PackageCache
+
+    nvcc = nvcc_objects.toolkit("13.0", PackageCache(folder / "packages")) / "nvcc"
+    for arch in OBJECTS:
+        path = folder / f"k0-{arch}.o"
+        code = f"-gencode=arch=compute_{arch},code=sm_{arch}"
+        files = (str(folder / "kernel.cu"), "-o", str(path))
+        if not path.exists():
+            subprocess.run([str(nvcc), "-c", "-rdc=true", "-DNAME=k0", code, *files], check=True)
 
 
 class Library:
@@ -227,6 +248,11 @@ class Asked:
         data = self._pieces.ptx(arch, 0) if ptx else self._pieces.cubin(arch, 0)
         return self._library.linked(target, PTX if ptx else CUBIN, data, lto=False) is not None
 
+    def links(self, arch: str, target: str) -> bool:
+        """Whether it links SASS that lies in an object."""
+        data = self._pieces.object(arch)
+        return self._library.linked(target, OBJECT, data, lto=False) is not None
+
 
 def mixed(
     found: dict[str, list[str]], targets: Sequence[str], dice: random.Random
@@ -259,6 +285,9 @@ def measured(path: str, release: str, folder: Path) -> dict[str, object]:
         "targets": " ".join(targets),
         "found": {name: " ".join(found[name]) for name in ENTRIES},
         "alone": {n: " ".join(t for t in targets if asked.takes(n, t)) for n in alone},
+        "objects": {f"sm_{a}": " ".join(t for t in targets if asked.links(a, t)) for a in OBJECTS}
+        if release.startswith("13")
+        else {},
         "mixed": [f"{t}: {' '.join(names)}: {asked.picked(names, t)}" for t, names in some],
     }
 
@@ -269,6 +298,7 @@ def main(folder: Path, releases: Iterable[str]) -> None:
     from ltocompat.targets.linkers import resolve
 
     compile_pieces(folder)
+    compile_objects(folder)
     stored = json.loads(STORED.read_text("utf-8")) if STORED.exists() else {"measured": {}}
     for release in releases or map(str, facts.nvjitlink_minors()):
         call = [sys.executable, __file__, str(folder), release, resolve(release).path]

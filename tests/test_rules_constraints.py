@@ -28,7 +28,6 @@ from ltocompat.rules.constraints import (
     LinkerNotOlderThan,
     LinkerOfCubin,
     LinkerOfMajor,
-    LinkerOtherThan,
     LinkerSureFrom,
     LinkerTargets,
     LinkerTolerating,
@@ -89,7 +88,6 @@ UNBOUNDED = [
     (DriverOfCuda(Release(99, 0)), Unbounded.NONE_KNOWN),
     (KernelKnows(990), Unbounded.NONE_KNOWN),
     (LinkerTargets(990), Unbounded.NONE_KNOWN),
-    (LinkerOtherThan(Release(13, 0)), Unbounded.ANY),
     (LinkerTolerating(Release(12, 6)), Unbounded.ANY),
 ]
 

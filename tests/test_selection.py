@@ -69,6 +69,22 @@ def test_an_image_alone_is_taken_for_exactly_the_targets_that_it_was_measured_fo
         assert predicted == taken.split(), image
 
 
+@pytest.mark.parametrize("release", [each for each in RELEASES if MEASURED[each]["objects"]])
+def test_sass_in_an_object_is_taken_for_exactly_the_targets_that_it_was_measured_for(
+    release: str,
+) -> None:
+    for entry, taken in MEASURED[release]["objects"].items():
+        inside = ModuleSignature((code(entry, relocatable=True),), None, needs_device_link=True)
+        predicted = [
+            target
+            for target in MEASURED[release]["targets"].split()
+            if pick_for_linker(
+                inside, SmArch.parse(f"sm_{target}", ArchForm.REAL), Release.parse(release)
+            ).images
+        ]
+        assert predicted == taken.split(), entry
+
+
 def _is_newer(image: str, linker: Release) -> bool:
     arch = SmArch.parse(image)
     row = gpus.sm(arch.number)

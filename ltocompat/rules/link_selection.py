@@ -48,7 +48,8 @@ def pick_for_linkers_alike(
     if not any(image.in_fatbin for image in signature.images):
         return _alone(signature, target, linker)
     stopped = not linker.passes_concatenated and any(i.concatenated for i in signature.images)
-    found = [image for image in signature.images if _is_found(image, target, linker)]
+    in_object = signature.needs_device_link and linker.minds_suffix
+    found = [i for i in signature.images if _is_found(i, target, linker, in_object=in_object)]
     if stopped or not found:
         return Pick((), _missed_by_linker(signature))
     ltoir = [image for image in found if image.kind is ImageKind.LTOIR]
@@ -66,8 +67,14 @@ def releases_that_pick(signature: ModuleSignature, target: SmArch) -> tuple[Rele
     )
 
 
-def _is_found(image: ImageSignature, target: SmArch, linker: LinkerTraits) -> bool:
-    """Whether a linker finds an entry of a fatbin for a target."""
+def _is_found(
+    image: ImageSignature, target: SmArch, linker: LinkerTraits, *, in_object: bool
+) -> bool:
+    """Whether a linker finds an entry of a fatbin for a target.
+
+    SASS in an object is taken for more targets than in a fatbin. No nvcc of CUDA 12 could be had to
+    make objects, which are judged as fatbins there.
+    """
     entry = image.arch
     if entry is None or image.kind not in LINKED:
         return False
@@ -75,7 +82,9 @@ def _is_found(image: ImageSignature, target: SmArch, linker: LinkerTraits) -> bo
         return False
     if gpus.sm(entry.number) is not None and entry.number not in linker.archs:
         return False
-    finds = _finds_sass if image.kind is ImageKind.SASS else _finds_virtual
+    if image.kind is not ImageKind.SASS:
+        return _finds_virtual(entry, target, linker)
+    finds = _finds_sass_of_object if in_object else _finds_sass
     return finds(entry, target, linker)
 
 
@@ -95,6 +104,16 @@ def _finds_sass(entry: SmArch, target: SmArch, linker: LinkerTraits) -> bool:
         return alike and entry.number == target.number
     narrow = entry.suffix == "a" and target.suffix != "a"
     return not narrow and _reaches(entry.number, target.number, linker, stored=True)
+
+
+def _finds_sass_of_object(entry: SmArch, target: SmArch, linker: LinkerTraits) -> bool:
+    number = entry.number
+    if entry.suffix == "a":
+        unminded = not linker.minds_suffix_of_sass and number >= _FIRST_FAMILY
+        return number == target.number and (unminded or target.suffix == "a")
+    if number >= _FIRST_FAMILY:
+        return number == target.number or (number, target.number) in ((100, 103), (120, 121))
+    return _reaches(number, target.number, linker, stored=True)
 
 
 def _reaches(number: int, target: int, linker: LinkerTraits, *, stored: bool) -> bool:

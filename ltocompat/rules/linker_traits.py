@@ -12,19 +12,10 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.rules import floors
 
-# From these releases on, nvJitLink minds the suffix of an LTO-IR entry, and of a cubin.
-_SUFFIX_MINDED = Release(13, 0)
+# From this release on, nvJitLink minds the suffix of a bare cubin.
 _SUFFIX_OF_SASS_MINDED = Release(13, 1)
-# From this release on, it compares the architecture of bare LTO-IR with that of the target.
-_LTOIR_ARCH_CHECKED = Release(12, 2)
-# From this release on, it links SASS of 8.x for integrated GPUs and for discrete ones.
-_TEGRA_JOINED = Release(13, 2)
-# From these releases on, it passes over concatenated entries, and sees the images in them.
-_CONCATENATED_PASSED, _CONCATENATED_SEEN = Release(12, 5), Release(13, 2)
-# The only release that links no SASS of sm_70 for sm_75, and none of sm_100 for sm_103.
-_NOT_UPWARD = Release(13, 0)
-# Architectures in the middle of those that 13.0 dropped: until when their entries are not found.
-_FORGOTTEN, _FORGOTTEN_UNTIL = frozenset({72, 101}), Release(13, 2)
+# Architectures in the middle of those that 13.0 dropped, whose entries two releases do not find.
+_FORGOTTEN = frozenset({72, 101})
 
 
 class LinkerTraits(Struct, frozen=True, eq=False):
@@ -89,18 +80,19 @@ def _traits_of_module(signature: ModuleSignature) -> tuple[frozenset[int], bool,
 def traits_of(release: Release) -> LinkerTraits:
     """The traits of a release of nvJitLink or nvlink; the same value for releases alike."""
     came = frozenset(sm.number for sm in gpus.sms() if sm.first_toolkit <= release)
-    forgotten = _NOT_UPWARD <= release < _FORGOTTEN_UNTIL
+    minds_suffix = release >= floors.linker("suffix-entry-linker")
+    forgotten = minds_suffix and release < floors.linker("forgotten-entries-linker")
     return _alike(
         release.major,
         came - _FORGOTTEN if forgotten else came,
-        release >= _CONCATENATED_PASSED,
-        release >= _CONCATENATED_SEEN,
-        release >= _LTOIR_ARCH_CHECKED,
+        release >= floors.linker("concat-passed-linker"),
+        release >= floors.linker("concat-seen-linker"),
+        release >= floors.linker("arch-check-linker"),
         release >= floors.linker("family-linker"),
-        release >= _SUFFIX_MINDED,
+        minds_suffix,
         release >= _SUFFIX_OF_SASS_MINDED,
-        release >= _TEGRA_JOINED,
-        release != _NOT_UPWARD,
+        release >= floors.linker("tegra-sass-linker"),
+        release != floors.linker("family-sass-gap-linker"),
         release >= floors.linker("family-tcgen05-linker"),
     )
 

@@ -18,7 +18,6 @@ from ltocompat.rules.catalogue.family import Family
 from ltocompat.rules.constraints import (
     Always,
     LinkerOfCubin,
-    LinkerOtherThan,
     LinkerTolerating,
     Remark,
 )
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 FAMILY = Family("device_link")
 
 
-_FAMILY_OF_100 = (103, 107)
 _REGISTRATION = "__cudaRegisterLinkedBinary_"
 _WRAPPER = "__fatbinwrap_"
 _DEVICE_RUNTIME = "_cuda_device_runtime_"
@@ -89,7 +87,6 @@ _GENERATION_2_FOR_ALL = 13
 def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker takes SASS that is no newer than itself."""
     for image in image_helpers.linked(subject, ImageKind.SASS):
-        yield from _across_family(subject, image)
         cuda = makers.writer(image)
         if cuda is None:
             continue
@@ -128,38 +125,6 @@ def _too_old(image: ImageSignature, cuda: Release) -> Requirement:
         "compile it with CUDA 11.1 or newer",
         makers.evidence(image),
     )
-
-
-def _across_family(subject: Subject, image: ImageSignature) -> Iterator[Requirement]:
-    """SASS of the family of sm_100: of a fatbin for its own number, one release takes no other."""
-    arch, aim = image.arch, subject.link_target
-    if arch is None:
-        return
-    target = aim.number
-    across = arch.number < target and target in _FAMILY_OF_100
-    # measured: 12.8 to 13.5; from 13.0 on `f` in an entry header serves its own number alone, too
-    family = arch.suffix == "f" and (arch.number != target or aim.suffix == "a")
-    if image.in_fatbin and (across or family):
-        lone = across and len(subject.signature.images) == 1
-        yield Requirement(
-            Component.LINKER,
-            Always(Verdict.FAIL if lone else Verdict.UNKNOWN, trial_decides=True),
-            "BLD-02",
-            f"SASS {arch} in a fatbin for {aim}",
-            "nvJitLink takes it out of a fatbin for its own number alone",
-            "link the bare cubin, or compile SASS for the target",
-            "architecture in the entry header",
-        )
-    elif across:
-        yield Requirement(
-            Component.LINKER,
-            LinkerOtherThan(floors.linker("family-sass-gap-linker")),
-            "BLD-02",
-            f"SASS {image.arch} for sm_{target}",
-            "this release alone refuses it",
-            "link with a newer release, or compile SASS for the target",
-            "architecture of the image",
-        )
 
 
 @FAMILY.of_link("BLD-03", Level.ERROR)

@@ -80,25 +80,6 @@ class LinkerTargets(Constraint, frozen=True):
         return max(row.first_toolkit, family) if self.family else row.first_toolkit
 
 
-class LinkerOtherThan(Constraint, frozen=True):
-    """Any linker but those of one release, which refuses what older and newer ones take."""
-
-    components: ClassVar = frozenset({Component.LINKER})
-    of_gpu: ClassVar = True
-    release: Release
-
-    def __str__(self) -> str:
-        return f"other than {self.release}"
-
-    def judge(self, value: Release) -> Verdict:
-        """``fail`` for that release."""
-        return Verdict.FAIL if value == self.release else Verdict.OK
-
-    def floor(self) -> Unbounded:
-        """None: older releases do."""
-        return Unbounded.ANY
-
-
 class LinkerFinding(Constraint, frozen=True):
     """A linker that takes what a module has for a target.
 
