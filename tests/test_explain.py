@@ -445,7 +445,7 @@ def test_every_repetition_is_bounded_so_that_the_work_grows_with_the_text(row: M
 
 # What a trial's log says (trial/logs.py), and the rules that speak of it.
 RULES_OF_REASONS = {
-    "bad input": {"BLD-02", "BLD-08", "BLD-09", "IMG-01"},
+    "bad input": {"BLD-02", "BLD-08", "BLD-09", "FB-06", "IMG-01", "LTO-03", "LTO-14"},
     "bad ltoir": {"LTO-01"},
     "compression unreadable": {"FB-02"},
     "cubin format": {"BLD-02"},
