@@ -139,8 +139,8 @@ def passed_over_by_linker(subject: Subject) -> Iterator[Requirement]:
     for image in subject.picked:
         row = None if image.arch is None else gpus.sm(image.arch.number)
         # What came after the linker is refused for that: its compiler is newer, too.
-        newer = image.kind is not ImageKind.SASS and row is not None
-        since = row.first_toolkit if row is not None and newer else FIRST_NVJITLINK
+        virtual = image.kind is not ImageKind.SASS
+        since = row.first_toolkit if row is not None and virtual else FIRST_NVJITLINK
         yield Requirement(
             Component.LINKER,
             LinkerFinding(subject.found_by, since),
