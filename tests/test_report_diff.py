@@ -35,6 +35,7 @@ def side(path: str, **facts: Any) -> DiffSummary:  # noqa: ANN401 - any field ma
         "complete": True,
         "kernels": 10_418,
         "nvjitlink": LinkerFloor(Release(13, 3), Release(13, 5), 14, tried=False),
+        "nvjitlink_beyond": False,
         "imports": Release(13, 0),
         "driver_sass": DriverVersion((580, 65, 6)),
         "driver_ptx": DriverVersion((590, 44, 1)),

@@ -10,11 +10,11 @@ from rules import image
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, together_as_one
-from ltocompat.model.image import CudaLibrary, Host, ImageKind, Maker, Role, Skipped
+from ltocompat.model.image import Compression, CudaLibrary, Host, ImageKind, Maker, Role, Skipped
 from ltocompat.model.place import Place
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key
-from ltocompat.model.verdict import Level, Result, Verdict, worst
+from ltocompat.model.verdict import Level, Result, Route, Verdict, worst
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.targets import parse
 
@@ -226,6 +226,23 @@ def test_a_trial_settles_what_is_open_and_never_makes_a_verdict_better_than_docu
         assert not result.findings
     else:
         assert text in rules(result)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "verdict"),
+    [
+        ("linked", Verdict.UNKNOWN),  # and may crash the next time
+        ("refused", Verdict.FAIL),
+        ("crashed", Verdict.UNKNOWN),
+    ],
+)
+def test_a_link_that_ends_well_by_chance_settles_nothing(outcome: str, verdict: Verdict) -> None:
+    copied = sass("sm_90", "12.0", in_fatbin=True, compression=Compression.LZ4)
+    module_group = replace(group(copied, registered=None), trials=tried(outcome, linker="12.0"))
+    (target,) = parse(["nvjitlink=12.0,gpu=h100"])
+    (result,) = results(ArtifactSummary("kernels.fatbin", [module_group]), target, Route.LINK)
+    assert result.verdict is verdict
+    assert ("FB-05" in rules(result)) is (outcome != "refused")
 
 
 @pytest.mark.parametrize(

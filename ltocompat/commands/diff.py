@@ -205,6 +205,7 @@ def _summary(side: Side, requirement: Required, *, named: bool) -> DiffSummary:
         complete=side.complete,
         kernels=side.kernels if named else None,
         nvjitlink=requirement.nvjitlink,
+        nvjitlink_beyond=requirement.nvjitlink_beyond,
         imports=side.imports,
         driver_sass=requirement.driver_sass,
         driver_ptx=requirement.driver_ptx,

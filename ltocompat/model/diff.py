@@ -52,7 +52,9 @@ class DiffSummary(Struct, frozen=True):
         skipped: places that were not read, so that the rest may say too little.
         complete: every file was read to its end.
         kernels: how many distinct kernels of SASS and PTX were compared; None where they were not.
-        nvjitlink: the least nvJitLink for its LTO-IR; None where nothing is linked.
+        nvjitlink: the least nvJitLink for its links and imports; None where none is asked for, or
+            none is known.
+        nvjitlink_beyond: something is linked that no known nvJitLink takes.
         imports: the least nvJitLink that has all names imported of it; None where none is.
         driver_sass: the least driver for its SASS; None where it has none or no floor is known.
         driver_ptx: the least driver for its PTX; likewise.
@@ -71,6 +73,7 @@ class DiffSummary(Struct, frozen=True):
     complete: bool
     kernels: int | None
     nvjitlink: LinkerFloor | None
+    nvjitlink_beyond: bool
     imports: Release | None
     driver_sass: DriverVersion | None
     driver_ptx: DriverVersion | None

@@ -201,6 +201,10 @@ class VariantFloors(Struct, frozen=True):
         return self.driver_sass or self.driver_ptx
 
 
+NO_NVJITLINK = "no nvJitLink that is known links all of it"
+"""Why no nvJitLink is known where each refuses something."""
+
+
 class Required(Struct, frozen=True):
     """All that an artifact asks.
 
@@ -234,3 +238,8 @@ class Required(Struct, frozen=True):
     skipped: int
     no_nvjitlink: str = ""
     variants: tuple[VariantFloors, ...] = ()
+
+    @property
+    def nvjitlink_beyond(self) -> bool:
+        """Whether something is linked that no known nvJitLink takes."""
+        return self.no_nvjitlink == NO_NVJITLINK

@@ -83,6 +83,7 @@ class Finding(Struct, frozen=True, gc=False):
         about_loading: it is about what a driver does later, of which a trial link says nothing.
         decided_by_trial: a trial link would settle it.
         promised_after_trial: a trial link that ends well shows that it is promised to work.
+        left_to_chance: what happens differs from run to run: one that ends well settles nothing.
         places: its modules; not all of them where there are very many.
         kernels: names of the kernels of its modules, each once, where they were read.
         kernel_modules: of how many of its modules they were read.
@@ -104,6 +105,7 @@ class Finding(Struct, frozen=True, gc=False):
     about_loading: bool = False
     decided_by_trial: bool = False
     promised_after_trial: bool = False
+    left_to_chance: bool = False
     places: tuple[Place, ...] = ()
     kernels: tuple[str, ...] = ()
     kernel_modules: int = 0

@@ -86,6 +86,7 @@ class Constraint(Struct, metaclass=_AbstractStruct, frozen=True):
             there.
         names_compiler: it compares with the release that compiled the code.
         weighs_values: a value can change the verdict, so that sentences name what it has to be.
+        left_to_chance: as ``Finding.left_to_chance`` says.
     """
 
     components: ClassVar[frozenset[Component]]
@@ -93,6 +94,7 @@ class Constraint(Struct, metaclass=_AbstractStruct, frozen=True):
     hides_concatenated: ClassVar[bool] = False
     names_compiler: ClassVar[bool] = False
     weighs_values: ClassVar[bool] = True
+    left_to_chance: ClassVar[bool] = False
 
     @abstractmethod
     def __str__(self) -> str:

@@ -16,6 +16,7 @@ import ltocompat
 from ltocompat.cli import run
 from ltocompat.commands.policy.gate import Audited
 from ltocompat.model.verdict import Verdict
+from ltocompat.scan.summary_cache import SummaryCache
 from ltocompat.targets.linkers import Cache, obtain
 
 pytestmark = pytest.mark.wild
@@ -99,11 +100,11 @@ def test_without_a_policy_a_trial_settles_what_the_metadata_admit(
 def test_a_second_audit_says_the_same(project: Project) -> None:
     assert project
     fresh = audits(cache=False)
-    assert not _kept("summaries-3/*")
+    assert not _kept(f"{SummaryCache.NAME}/*")
     assert audits() == fresh
-    assert len(_kept("summaries-3/*")) == 1  # folders are read again
+    assert len(_kept(f"{SummaryCache.NAME}/*")) == 1  # folders are read again
     assert audits() == fresh
-    shutil.rmtree(_kept("summaries-3")[0])
+    shutil.rmtree(_kept(SummaryCache.NAME)[0])
     assert audits() == fresh
     assert _kept("trials-*/*")
 

@@ -8,7 +8,12 @@ from measure_libraries import extras, packages, rows_of
 
 from ltocompat.facts.libraries import library_packages, toolkit_packages
 
-pytestmark = pytest.mark.wild
+pytestmark = [
+    pytest.mark.wild,
+    # pip leaves the pages of an index open that is a folder.
+    pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 @pytest.mark.parametrize("package", sorted(packages()))

@@ -18,7 +18,8 @@ from measure import EACH, described, measured
 pytestmark = pytest.mark.wild
 
 # What no byte shows: instructions behind a suffix, what a damaged header was, who made scrambled
-# LTO-IR, and what it calls.
+# LTO-IR, and what it calls. Where nvJitLink 12.0 copies SASS, it crashes in one run and not in the
+# next.
 SHARE = {
     "suffixes": 0.1,
     "damaged headers": 0.8,
@@ -26,9 +27,11 @@ SHARE = {
     "-rdc": 0.1,
     "nvlink": 0.2,
     "no kernels": 0.06,
+    "copied SASS": 0.2,
 }
-# A linker that drops kernels of a damaged input in silence leaves its verdict open.
-DAMAGED = ("damaged headers", "cubin headers")
+# A linker that drops kernels of a damaged input in silence leaves its verdict open, and so does one
+# that links by chance.
+OPEN = ("damaged headers", "cubin headers", "copied SASS")
 TRIED = 100  # of each stratum; a trial takes a second
 
 
@@ -59,4 +62,4 @@ def test_no_trial_is_contradicted_and_hardly_any_leaves_it_unknown(
 ) -> None:
     rows = measured(folder, TRIED, [stratum], trial=True)
     assert not contradicted(rows)
-    assert stratum in DAMAGED or unknown(rows) <= 0.02 * TRIED
+    assert stratum in OPEN or unknown(rows) <= 0.02 * TRIED

@@ -44,6 +44,7 @@ def test_what_was_installed_is_what_was_asked_for(cache: Cache) -> None:
         assert {p.name for p in Path(linker.path).parent.iterdir()} == {
             Path(linker.path).name,
             "origin.json",
+            "seal",
         }
     assert len(list(Path(cache.folder).iterdir())) == 2
 

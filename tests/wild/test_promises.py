@@ -67,21 +67,39 @@ def read(path: Path) -> Package:
         # Opens libnvrtc.so.13, bare nvidia-cuda-nvrtc.
         ("nvidia-cublas==13.10.0.20", {"PKG-02": UNDOCUMENTED}),
         # DT_NEEDED libnvrtc.so.12 from cuda-toolkit[nvrtc]==12.*, RUNPATH /usr/local/cuda/lib64:
-        # ldd says "not found". Its LTO-IR is for whoever calls it.
-        (LIBMATHDX, {"PKG-01": OK, "PKG-07": UNKNOWN}),
-        # jitify needs libnvrtc.so.13, from the extra ctk, loaded before by cuda-pathfinder.
-        ("cupy-cuda13x==14.2.0", {"PKG-01": OK, "PKG-07": OK}),
+        # ldd says "not found". Its LTO-IR is for whoever calls it. The RUNPATH ends in a colon.
+        (LIBMATHDX, {"PKG-01": OK, "PKG-07": UNKNOWN, "PKG-14": UNDOCUMENTED}),
     ],
 )
 def test_wheels_as_uploaded(requirement: str, expected: dict[str, Verdict]) -> None:
     assert told(judged(wheel_of(requirement))) == expected
 
 
+def test_libraries_of_cupy_come_with_an_extra() -> None:
+    """Libraries of the extra ctk are loaded before by cuda-pathfinder; two more are in no extra."""
+    problems = judged(wheel_of("cupy-cuda13x==14.2.0"))
+    assert {(problem.rule, problem.verdict) for problem in problems} == {
+        ("PKG-01", OK),
+        ("PKG-07", OK),
+    }
+    extra = {problem.message.split()[2] for problem in problems if "extra ctk" in problem.message}
+    none = {problem.message.split()[2] for problem in problems if "no extra" in problem.message}
+    assert {name.partition(".")[0] for name in extra} == {
+        "libcublas",
+        "libcufft",
+        "libcurand",
+        "libcusolver",
+        "libcusparse",
+        "libnvrtc",
+    }
+    assert {name.rstrip(",") for name in none} == {"libcutensor.so.2", "libnccl.so.2"}
+
+
 def test_the_right_line_of_cusparse_is_printed() -> None:
     low = only(judged(wheel_of(CUSPARSE)), "NJL-06")
     assert low.evidence == "Requires-Dist: nvidia-nvjitlink"
     assert low.remedy == (
-        "write Requires-Dist: nvidia-nvjitlink>=13.5,<14, or ask by --trial-link whether 13.3 is "
+        "write Requires-Dist: nvidia-nvjitlink>=13.5,<14, unless a trial link shows that 13.3 is "
         "enough"
     )
 
@@ -181,7 +199,11 @@ def repacked(
 ) -> Path:
     stem = f"{name.replace('-', '_')}-26.10.0"
     path = folder / f"{stem}-py3-none-{tag}.whl"
-    requires = ["cuda-toolkit[cublas,curand,cusolver,cusparse,nvrtc]==13.*", line]
+    requires = [
+        "cuda-toolkit[cublas,curand,cusolver,cusparse,nvrtc]==13.*",
+        "nvidia-nccl-cu13>=2.19",
+        line,
+    ]
     with zipfile.ZipFile(path, "w") as archive:
         for member, data in members.items():
             archive.writestr(member, data)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ltocompat.commands.comparison.pairing import label
 from ltocompat.model.arch import Release
-from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
+from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
 from ltocompat.model.diff import KERNEL_KINDS, Metadata
 from ltocompat.model.image import (
     Artifact,
@@ -26,8 +26,8 @@ from ltocompat.model.image import (
 )
 from ltocompat.model.limits import MIB, Limits
 from ltocompat.model.place import Place
-from ltocompat.model.signature import ModuleSignature, module_signature
 from ltocompat.rules.linker_imports import version_of
+from ltocompat.scan.summarize import SummaryBuilder
 
 _MOST_FILES = 10_000
 _MOST_VALUES = 500
@@ -117,12 +117,13 @@ class Side:
         self._names = names
         self._most_kernels = min(limits.symbols, _MOST_KERNELS)
         self._name_bytes = 0
-        self._groups: dict[ModuleSignature, ModuleGroup] = {}
-        self._inner: dict[ModuleSignature, ModuleGroup] = {}
-        self._inside: Place | None = None
+        self._members = () if saved else Place.parse(path).members
+        self._file_at_hand = SummaryBuilder(apart=False, members=self._members)
+        self._summaries: list[ArtifactSummary] = []
 
     def take(self, record: Record) -> None:
         """Fold one record."""
+        self._file_at_hand.take(record)
         if isinstance(record, Module):
             self._module(record)
         elif isinstance(record, Host):
@@ -130,14 +131,21 @@ class Side:
         elif isinstance(record, Skipped):
             self.skipped += 1
         elif isinstance(record, Artifact):
-            self._flush()
+            self._end(record.path)
             self.sizes.append(record.size)
 
     def broken_off(self) -> None:
         """The file at hand was not read to its end."""
-        self._flush()
+        self._end(self.path)
         self.complete = False
         self.sizes.append(None)
+
+    def _end(self, path: str) -> None:
+        """A file ends; of one without code for GPUs or a host around it nothing is asked."""
+        summary = self._file_at_hand.summary(path)
+        if summary.groups or summary.hosts or summary.skipped_count:
+            self._summaries.append(summary)
+        self._file_at_hand = SummaryBuilder(apart=False, members=self._members)
 
     @property
     def size(self) -> int | None:
@@ -162,26 +170,22 @@ class Side:
         return kind in self.named or not self.unnamed[kind]
 
     def summary(self, kinds: set[ImageKind]) -> ArtifactSummary:
-        """The modules, for rules; only images of these ``kinds`` tell whether they have kernels."""
-        self._flush()
-        groups: dict[ModuleSignature, ModuleGroup] = {}
-        for group in self._groups.values():
+        """All files, for rules; only images of these ``kinds`` tell whether they have kernels."""
+        self._end(self.path)  # places that lie in no file
+        found = self._summaries
+        whole = found[0] if len(found) == 1 else replace(together_as_one(found), one_link=False)
+        groups = []
+        for group in whole.groups:
             images = tuple(
                 image if image.kind in kinds else replace(image, has_kernels=None)
                 for image in group.signature.images
             )
-            _count(groups, replace(group, signature=replace(group.signature, images=images)))
-        return ArtifactSummary(self.path, list(groups.values()), [], self.skipped)
+            groups.append(replace(group, signature=replace(group.signature, images=images)))
+        return replace(whole, path=self.path, groups=groups)
 
     def _module(self, module: Module) -> None:
-        place = Place(module.place.path, module.place.members)
-        if place != self._inside:
-            self._flush()
-            self._inside = place
-        inner = bool(module.place.members)
-        _count(self._inner, ModuleGroup(module_signature(module), {}, 1, module.place, inner))
         self.modules += 1
-        file = self._file(place)
+        file = self._file(Place(module.place.path, module.place.members))
         for image in module.images:
             self.images += 1
             self._image(image, file)
@@ -228,15 +232,6 @@ class Side:
             known[key] = shown
 
     def _host(self, host: Host) -> None:
-        """A host follows its modules: now it shows whether they still need a device link."""
-        waits = host.type == "object" and any(
-            name.startswith("__cudaRegisterLinkedBinary") for name in host.undefined_registrations
-        )
-        if waits and host.place == self._inside:
-            for group in self._inner.values():
-                group.signature = replace(group.signature, needs_device_link=True)
-            self._inner = {group.signature: group for group in self._inner.values()}
-        self._flush()
         if not host.nvjitlink_imports and not host.libraries:
             return
         file = self._file(host.place)
@@ -246,26 +241,12 @@ class Side:
             text = library.file or " ".join(filter(None, (library.name, library.version)))
             file.note("libraries", library.how, text, host.place)
 
-    def _flush(self) -> None:
-        for group in self._inner.values():
-            _count(self._groups, group)
-        self._inner = {}
-        self._inside = None
-
     def _file(self, place: Place) -> File:
         name = label((_relative(place.path, self._roots), *place.members))
         name = name or os.path.basename(place.path) or place.path
         if name not in self.files and len(self.files) >= _MOST_FILES:
             name = _REST
         return self.files.setdefault(name, File(place))
-
-
-def _count(groups: dict[ModuleSignature, ModuleGroup], group: ModuleGroup) -> None:
-    before = groups.get(group.signature)
-    if before is None:
-        groups[group.signature] = group
-    else:
-        before.count += group.count
 
 
 def _compression(image: Image) -> str:

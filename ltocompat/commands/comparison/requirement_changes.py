@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
 from ltocompat.model.arch import Release
 from ltocompat.model.diff import DRIVER_ROSE, LOST_ARCH, LOST_PTX, NVJITLINK_ROSE, Change
-from ltocompat.model.requirement import LinkerFloor, Required, Service
+from ltocompat.model.requirement import Required, Service
 from ltocompat.model.target import DriverVersion
 
-_NOTHING = "none"
+_NOTHING, _LINK = "none", "link"  # how a GPU is served
+_NONE_KNOWN = "none that is known"
 
 
 class RequirementFloors(Struct, frozen=True):
@@ -36,36 +37,32 @@ def floor_moves(before: RequirementFloors, after: RequirementFloors) -> Iterator
 
 
 def _linkers(old: RequirementFloors, new: RequirementFloors) -> Iterator[Change]:
-    """The floors of LTO-IR and of imports; one that rises below the other harms nobody."""
-    higher = _rose(
-        _bounds(old.code.nvjitlink, old.imports), _bounds(new.code.nvjitlink, new.imports)
+    """The floors of links, those of single GPUs, and of imports; links ask for imports, too."""
+    rose = _rose(_bounds(old.code), _bounds(new.code))
+    texts = _linker_text(old.code), _linker_text(new.code)
+    if texts[0] != texts[1]:
+        yield Change("nvjitlink", "", "", *texts, 1, NVJITLINK_ROSE if rose else None)
+    moved = _moved_of_gpus(old.code, new.code, _linker_of, {(rose, _sure(new.code))})
+    yield from (
+        _of_gpus("nvjitlink", archs, floors, NVJITLINK_ROSE) for floors, archs in moved.items()
     )
-    code = old.code.nvjitlink, new.code.nvjitlink
-    if code[0] != code[1]:
-        word = NVJITLINK_ROSE if higher and _rose(_bounds(code[0]), _bounds(code[1])) else None
-        yield Change("nvjitlink", "", "", _linker_text(code[0]), _linker_text(code[1]), 1, word)
     names = old.imports, new.imports
     if names[0] != names[1]:
-        floors = [None if name is None else (str(name),) for name in names]
-        word = NVJITLINK_ROSE if higher and _rose(_exact(names[0]), _exact(names[1])) else None
-        yield Change("nvjitlink-imports", "", "", floors[0], floors[1], 1, word)
+        higher = names[1] is not None and (names[0] is None or names[1] > names[0])
+        word = NVJITLINK_ROSE if rose and higher else None
+        yield Change("nvjitlink-imports", "", "", _release(names[0]), _release(names[1]), 1, word)
 
 
 _Bounds = tuple[Release, Release] | None
 _BEYOND = Release(sys.maxsize, 0)
 
 
-def _bounds(floor: LinkerFloor | None, imports: Release | None = None) -> _Bounds:
+def _bounds(code: Required) -> _Bounds:
     """Below the first of them nothing works, from the second on everything does."""
-    named = _exact(imports)
+    floor = code.nvjitlink
     if floor is None:
-        return named
-    found = floor.possible, floor.sure or _BEYOND
-    return found if named is None else (max(found[0], named[0]), max(found[1], named[1]))
-
-
-def _exact(release: Release | None) -> _Bounds:
-    return None if release is None else (release, release)
+        return (_BEYOND, _BEYOND) if code.nvjitlink_beyond else None
+    return floor.possible, floor.sure or _BEYOND
 
 
 def _rose(old: _Bounds, new: _Bounds) -> bool:
@@ -75,9 +72,20 @@ def _rose(old: _Bounds, new: _Bounds) -> bool:
     return new[0] > old[0] or new[1] > old[1]
 
 
-def _linker_text(floor: LinkerFloor | None) -> tuple[str, ...] | None:
+def _release(release: Release | None) -> tuple[str] | None:
+    return None if release is None else (str(release),)
+
+
+def _sure(code: Required) -> str:
+    """The nvJitLink that links for every GPU, as that of a single GPU is told."""
+    floor = code.nvjitlink
+    return _NONE_KNOWN if floor is None else str(floor.sure or floor.possible)
+
+
+def _linker_text(code: Required) -> tuple[str, ...] | None:
+    floor = code.nvjitlink
     if floor is None:
-        return None
+        return (_NONE_KNOWN,) if code.nvjitlink_beyond else None
     if floor.exact:
         return (str(floor.possible),)
     sure = "perhaps newer than all that are known" if floor.sure is None else f"{floor.sure} surely"
@@ -85,35 +93,43 @@ def _linker_text(floor: LinkerFloor | None) -> tuple[str, ...] | None:
 
 
 class _Floor(Struct, frozen=True):
-    """The least driver for one sort of code.
+    """The least driver, or nvJitLink, for one sort of code, or for one GPU.
 
     Attributes:
-        used: such code is loaded.
+        used: there is such code.
         version: None where no floor is known.
-        beyond: no known driver is enough.
+        beyond: no known version is enough.
+        beyond_text: how that is said.
     """
 
     used: bool
-    version: DriverVersion | None
+    version: DriverVersion | Release | None
     beyond: bool = False
+    beyond_text: str = _NONE_KNOWN
 
     def __str__(self) -> str:
         if self.beyond:
-            return "newer than every known driver"
+            return self.beyond_text
         return str(self.version) if self.version else "not known"
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """To compare with those of another floor; none where no version is known."""
+        version = self.version
+        if isinstance(version, Release):
+            return version.major, version.minor
+        return () if version is None else version.numbers
 
     def above(self, other: _Floor) -> bool:
         """Whether it is known to be higher."""
         if self.beyond or other.beyond:
             return self.beyond and not other.beyond
-        return (
-            self.version is not None and other.version is not None and self.version > other.version
-        )
+        return bool(self.numbers and other.numbers) and self.numbers > other.numbers
 
 
 def _drivers(old: Required, new: Required) -> Iterator[Change]:
     """The floors of SASS and PTX, and those of single GPUs where they tell something else."""
-    valueses: set[tuple[object, object]] = set()
+    said: set[tuple[bool, str]] = set()
     for about in ("sass", "ptx"):
         before, after = _floor(old, about), _floor(new, about)
         sides = _text(before), _text(after)
@@ -122,24 +138,18 @@ def _drivers(old: Required, new: Required) -> Iterator[Change]:
         # Code of a new sort raises the floor when it asks for more than all that was there.
         known = [before] if before.used else [floor for floor in _floors(old) if floor.used]
         rose = after.used and all(after.above(each_floor) for each_floor in known)
-        valueses.add(sides)
+        said.add((rose, str(after)))
         yield Change("driver", "", about, *sides, 1, DRIVER_ROSE if rose else None)
-    moved: dict[tuple[DriverVersion, DriverVersion], list[str]] = {}
-    for service, other in _served(old, new):
-        if service.driver and other.driver and service.driver != other.driver:
-            moved.setdefault((service.driver, other.driver), []).append(f"sm_{service.number}")
-    for (low, high), archs in moved.items():
-        texts = (str(low),), (str(high),)
-        if texts not in valueses:
-            rose = high > low
-            yield Change("driver", "", ", ".join(archs), *texts, 1, DRIVER_ROSE if rose else None)
+    moved = _moved_of_gpus(old, new, _driver_of, said)
+    yield from (_of_gpus("driver", archs, floors, DRIVER_ROSE) for floors, archs in moved.items())
 
 
 def _floor(required: Required, about: str) -> _Floor:
     used = any(getattr(service, about) for service in required.services)
     if about == "sass":
         return _Floor(used, required.driver_sass)
-    return _Floor(used, required.driver_ptx, required.ptx_beyond)
+    newer = "newer than every known driver"
+    return _Floor(used, required.driver_ptx, required.ptx_beyond, newer)
 
 
 def _floors(required: Required) -> tuple[_Floor, _Floor]:
@@ -148,6 +158,43 @@ def _floors(required: Required) -> tuple[_Floor, _Floor]:
 
 def _text(floor: _Floor) -> tuple[str, ...] | None:
     return (str(floor),) if floor.used else None
+
+
+def _driver_of(service: Service) -> _Floor:
+    """What a GPU asks of drivers; where links serve it alone, nvJitLinks may be what is missing."""
+    missing = service.beyond and service.how != _LINK
+    return _Floor(service.how != _NOTHING, service.driver, missing)
+
+
+def _linker_of(service: Service) -> _Floor:
+    missing = service.beyond and service.how == _LINK
+    return _Floor(service.link > 0, service.nvjitlink, missing and service.nvjitlink is None)
+
+
+def _moved_of_gpus(
+    old: Required,
+    new: Required,
+    floor_of: Callable[[Service], _Floor],
+    said: set[tuple[bool, str]],
+) -> dict[tuple[_Floor, _Floor], list[str]]:
+    """Floors of single GPUs that moved, with the GPUs whose did.
+
+    Left out is what was ``said`` of all: whether it rose, and whereto.
+    """
+    moved: dict[tuple[_Floor, _Floor], list[str]] = {}
+    for service, other in _served(old, new):
+        before, after = floor_of(service), floor_of(other)
+        known = all(floor.used and (floor.version or floor.beyond) for floor in (before, after))
+        if known and before != after and (after.above(before), str(after)) not in said:
+            moved.setdefault((before, after), []).append(f"sm_{service.number}")
+    return moved
+
+
+def _of_gpus(kind: str, archs: list[str], floors: tuple[_Floor, _Floor], word: str) -> Change:
+    before, after = floors
+    rose = after.above(before)
+    about = ", ".join(archs)
+    return Change(kind, "", about, (str(before),), (str(after),), 1, word if rose else None)
 
 
 def _served(old: Required, new: Required) -> Iterator[tuple[Service, Service]]:

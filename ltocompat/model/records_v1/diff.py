@@ -49,6 +49,9 @@ class Side(Record):
         Count | None, described("Distinct kernels that were compared; null when they were not.")
     ]
     nvjitlink: LinkerFloor | None
+    nvjitlink_beyond: Annotated[
+        bool, described("Something is linked that no known nvJitLink takes.")
+    ]
     nvjitlink_imports: Annotated[
         str | None, described("The least nvJitLink that has all names imported of it.")
     ]

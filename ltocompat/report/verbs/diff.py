@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from ltocompat.model.arch import SmArch
 from ltocompat.model.diff import KINDS, Change, Diff, DiffSummary, Said
-from ltocompat.model.requirement import LinkerFloor
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Finding, Level, Result, Verdict
 from ltocompat.model.words import count, first_of
@@ -83,7 +82,7 @@ def _sides(old: DiffSummary, new: DiffSummary) -> Iterator[tuple[str, str, str]]
     yield _line("images", *(f"{side.images:,} ({binary_size(side.stored)})" for side in sides))
     if old.kernels is not None:
         yield _line("kernels compared", *(f"{side.kernels or 0:,}" for side in sides))
-    yield _line("nvJitLink from", *(_linker(side.nvjitlink) for side in sides))
+    yield _line("nvJitLink from", *(_linker(side) for side in sides))
     if old.imports or new.imports:
         yield _line("nvJitLink for imports", *(str(side.imports or "-") for side in sides))
     yield _line("driver for SASS", *(str(side.driver_sass or "-") for side in sides))
@@ -99,9 +98,10 @@ def _package(side: DiffSummary) -> str:
     return f"{metadata.name} {metadata.version}" if metadata else "-"
 
 
-def _linker(floor: LinkerFloor | None) -> str:
+def _linker(side: DiffSummary) -> str:
+    floor = side.nvjitlink
     if floor is None:
-        return "-"
+        return "none that is known" if side.nvjitlink_beyond else "-"
     if floor.exact:
         return str(floor.possible)
     sure = f"{floor.sure} surely" if floor.sure else "perhaps newer than all that are known"

@@ -51,6 +51,7 @@ def _side(side: DiffSummary) -> v1.Side:
         complete=side.complete,
         kernels=side.kernels,
         nvjitlink=_linker(side.nvjitlink) if side.nvjitlink else None,
+        nvjitlink_beyond=side.nvjitlink_beyond,
         nvjitlink_imports=text_or_none(side.imports),
         driver_sass=text_or_none(side.driver_sass),
         driver_ptx=text_or_none(side.driver_ptx),

@@ -18,7 +18,7 @@ from ltocompat.rules.constraints import (
     DriverSureFrom,
     LinkerFinding,
     LinkerFrom,
-    LinkerSureFrom,
+    LinkerSteadyFrom,
 )
 from ltocompat.rules.rule import Component, Requirement, Subject
 from ltocompat.rules.selection import runs
@@ -121,7 +121,7 @@ def sass_that_the_linker_copies(subject: Subject) -> Iterator[Requirement]:
             continue
         yield Requirement(
             Component.LINKER,
-            LinkerSureFrom(floors.linker("copied-sass-linker")),
+            LinkerSteadyFrom(floors.linker("copied-sass-linker")),
             "FB-05",
             "SASS compressed with LZ4" if unpacked else "SASS in an object",
             "12.0 frees its copy of it too early, and crashes at times",

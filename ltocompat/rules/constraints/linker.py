@@ -49,6 +49,12 @@ class LinkerSureFrom(Constraint, frozen=True):
         return Floor(FIRST_NVJITLINK, self.least)
 
 
+class LinkerSteadyFrom(LinkerSureFrom, frozen=True):
+    """The same, of what an older linker does in one run and not in the next."""
+
+    left_to_chance: ClassVar = True
+
+
 class LinkerTargets(Constraint, frozen=True):
     """A linker that can produce code for this architecture, of which it minds the suffix ``f``."""
 

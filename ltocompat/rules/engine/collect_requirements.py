@@ -13,6 +13,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_l
 from ltocompat.model.image import Host, ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import (
+    NO_NVJITLINK,
     Asked,
     LinkerFloor,
     Required,
@@ -51,7 +52,6 @@ from ltocompat.rules.rule import (
 from ltocompat.rules.services import HOW
 
 _LISTED = (Component.DRIVER, Component.LINKER)
-_NO_LINKER = "no nvJitLink that is known links all of it"
 _OPEN_LINKER = "which nvJitLink links it is not known"
 
 
@@ -264,7 +264,7 @@ def _linker_floor(
         return None, f"its own {own.version}, which is inside" if own and links else ""
     floors = [line.linker for line in lines if line.linker is not None]
     if not floors:
-        return None, _NO_LINKER
+        return None, NO_NVJITLINK
     bounds = [constraint.floor() for constraint in tally.linkers]
     if Unbounded.NOT_KNOWN in bounds and not any(isinstance(bound, Floor) for bound in bounds):
         return None, _OPEN_LINKER

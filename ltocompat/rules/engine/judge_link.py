@@ -111,10 +111,12 @@ def _settled(findings: list[Finding], tried: TrialOutcome | None) -> list[Findin
     left = (
         each for each in findings if not (each.verdict is Verdict.UNKNOWN and each.decided_by_trial)
     )
-    return [_unpromised(each) if each.verdict is Verdict.UNKNOWN else each for each in left]
+    return [_unpromised(each) for each in left]
 
 
 def _unpromised(finding: Finding) -> Finding:
+    if finding.verdict is not Verdict.UNKNOWN or finding.left_to_chance:
+        return finding
     verdict = Verdict.UNDOCUMENTED
     return replace(finding, verdict=verdict, level=LEVELS[verdict])
 

@@ -190,5 +190,6 @@ def finding_of(ruling: Evaluation) -> Finding:
         about_loading=requirement.component in ABOUT_LOADING,
         decided_by_trial=requirement.constraint.decided_by_trial(verdict),
         promised_after_trial=requirement.constraint.promised_after_trial(verdict),
+        left_to_chance=requirement.constraint.left_to_chance,
         headline=ruling.headline,
     )

@@ -44,7 +44,7 @@ def _taken(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> Mod
     if by_rules is Verdict.FAIL:
         message = f"by the rules it fails, but {tried.subject} {tried.outcome} it"
         return _add(judged, tried, TRIAL_DISAGREES, Verdict.FAIL, message)
-    if tried.proves and by_rules is Verdict.UNKNOWN:
+    if tried.proves and any(_answered(tried, finding) for finding in judged.findings):
         message = f"{tried.subject} {tried.outcome} it"
         settled = _settled(judged, tried)
         if _promised(judged, tried):
@@ -57,9 +57,7 @@ def _taken(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> Mod
 def _promised(judged: ModuleVerdict, tried: TrialOutcome) -> bool:
     """Whether all that was unknown are facts that bytes hide, and a link has shown."""
     return all(
-        finding.promised_after_trial
-        for finding in judged.findings
-        if finding.verdict is Verdict.UNKNOWN and _about(tried, finding)
+        finding.promised_after_trial for finding in judged.findings if _answered(tried, finding)
     )
 
 
@@ -68,13 +66,15 @@ def _about(tried: TrialOutcome, finding: Finding) -> bool:
     return tried.by_driver or not finding.about_loading
 
 
+def _answered(tried: TrialOutcome, finding: Finding) -> bool:
+    """Whether a trial tells what bytes did not; a success by chance would tell nothing."""
+    chance = tried.worked and finding.left_to_chance
+    return finding.verdict is Verdict.UNKNOWN and _about(tried, finding) and not chance
+
+
 def _settled(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
     """The verdict on a module without the unknowns that a trial has answered."""
-    left = tuple(
-        finding
-        for finding in judged.findings
-        if finding.verdict is not Verdict.UNKNOWN or not _about(tried, finding)
-    )
+    left = tuple(finding for finding in judged.findings if not _answered(tried, finding))
     return replace(
         judged, findings=left, verdict=worst(each_finding.verdict for each_finding in left)
     )
