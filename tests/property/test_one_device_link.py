@@ -78,17 +78,29 @@ def links(given_objects: list[Object]) -> bool:
     )
 
 
+KNOWN = VersionSet("13.5", (RELEASE,), Quantifier.ALL, "given")
+BESIDE = ModuleSignature(
+    (image(ImageKind.LTOIR, "80", "13.0", in_fatbin=False, has_kernels=True),), registered=None
+)
+"""LTO-IR in a file of its own, which serves the target whatever the objects hold."""
+
+
+def part(signature: ModuleSignature, name: str) -> ArtifactSummary:
+    return ArtifactSummary(name, [ModuleGroup(signature, {}, 1, Place(name))])
+
+
+def parts_of(given_objects: list[Object]) -> list[ArtifactSummary]:
+    return [
+        part(ModuleSignature((each.image(number),), registered=False, needs_device_link=True), name)
+        for number, each in enumerate(given_objects)
+        for name in (f"{number}.o",)
+    ]
+
+
 def judged(given_objects: list[Object], trial: TrialOutcome | None = None) -> Result:
-    parts = []
-    for number, each in enumerate(given_objects):
-        signature = ModuleSignature((each.image(number),), registered=False, needs_device_link=True)
-        place = Place(f"{number}.o")
-        parts.append(ArtifactSummary(str(place), [ModuleGroup(signature, {}, 1, place)]))
     trials = {} if trial is None else {link_key(RELEASE, GPU.arch, offline=True): trial}
-    known = VersionSet("13.5", (RELEASE,), Quantifier.ALL, "given")
-    (result,) = results(
-        together_as_one(parts, trials), Target(name="a target", nvlink=known, gpus=(GPU,))
-    )
+    link = together_as_one(parts_of(given_objects), trials)
+    (result,) = results(link, Target(name="a target", nvlink=KNOWN, gpus=(GPU,)))
     return result
 
 
@@ -142,3 +154,32 @@ def test_a_trial_of_all_inputs_leaves_nothing_open(given_objects: list[Object]) 
 @given(LINKS)
 def test_the_order_of_objects_changes_nothing(given_objects: list[Object]) -> None:
     assert judged(given_objects).verdict is judged(given_objects[::-1]).verdict
+
+
+@settings(max_examples=200, deadline=None)
+@given(LINKS, st.booleans(), st.booleans())
+def test_one_object_without_code_for_the_target_is_what_nvjitlink_refuses(
+    given_objects: list[Object], beside: bool, tried: bool
+) -> None:
+    """Whatever else is linked; measured with nvJitLink 12.0 to 13.5 (bad input)."""
+    parts = [*parts_of(given_objects), *([part(BESIDE, "beside.ltoir")] if beside else [])]
+    refusal = TrialOutcome("nvJitLink 13.5.37", "refused", "bad input", "bad input: 0.o")
+    link = together_as_one(parts, {link_key(RELEASE, GPU.arch): refusal} if tried else {})
+    (result,) = results(link, Target(name="a target", nvjitlink=KNOWN, gpus=(GPU,)))
+    if not all(each.taken for each in given_objects):
+        assert result.verdict is Verdict.FAIL
+        found = {finding.rule for finding in result.findings if finding.verdict is Verdict.FAIL}
+        assert "BLD-03" in found
+        assert "TRIAL-DISAGREES" not in found
+    elif not tried:
+        assert "BLD-03" not in {finding.rule for finding in result.findings}
+
+
+def test_a_link_that_gets_an_object_is_one_of_nvlink_where_the_target_names_it() -> None:
+    """Though the object holds nothing for the target, and nvJitLink would link what is left."""
+    lost = Object(ImageKind.LTOIR, "90", True, frozenset(), frozenset())
+    link = together_as_one([*parts_of([lost]), part(BESIDE, "beside.ltoir")])
+    target = Target(name="a target", nvlink=KNOWN, nvjitlink=KNOWN, gpus=(GPU,))
+    (result,) = results(link, target)
+    assert result.verdict is Verdict.UNKNOWN
+    assert "nvlink leaves them out" in " ".join(finding.message for finding in result.findings)

@@ -127,18 +127,22 @@ def _too_old(image: ImageSignature, cuda: Release) -> Requirement:
     )
 
 
+_LEFT_OUT = "nvlink leaves them out, with a warning at most"
+
+
 @FAMILY.of_link("BLD-03", Level.ERROR)
 def left_out_of_a_device_link(link: Link) -> Iterator[Requirement]:
-    """A device link goes on without objects that have nothing for its architecture."""
-    if not link.left_out or not link.offline or not link.certain:
-        return  # findings_of_whole speaks of what is no single link, or is one of nvJitLink
-    constraint, consequence = _without(link)
+    """Objects with nothing for the target: nvlink goes on without them, nvJitLink takes none."""
+    if not link.left_out or not link.certain:
+        return  # findings_of_whole speaks of what is no single link
+    refused = (Always(Verdict.FAIL), "nvJitLink refuses them, whatever else is linked")
+    constraint, consequence = _without(link) if link.offline else refused
     yield Requirement(
         Component.NONE,
         constraint,
         "BLD-03",
         f"objects without code for {'the target' if link.gpu is None else link.gpu.arch}",
-        f"nvlink leaves them out, with a warning at most; {consequence}",
+        consequence,
         "compile them for the target, too",
         "architectures in entry headers; symbols of the cubins and PTX",
     )
@@ -153,21 +157,21 @@ def _without(link: Link) -> tuple[Constraint, str]:
     blind = any(symbols is None for symbols in taken)  # LTO-IR
     if (kernels or hidden) and not any(symbols and symbols.kernels for symbols in taken):
         if kernels and not blind:
-            return Always(Verdict.FAIL), "no kernel is left for it"
+            return Always(Verdict.FAIL), f"{_LEFT_OUT}; no kernel is left for it"
         return (
             Always(Verdict.UNKNOWN, trial_decides=blind),
-            "whether a kernel is left depends on LTO-IR, which shows no names",
+            f"{_LEFT_OUT}; whether a kernel is left depends on LTO-IR, which shows no names",
         )
     functions = [name for symbols in lost if symbols for name in symbols.callable]
     if blind and (functions or hidden):
         return (
             Always(Verdict.UNKNOWN, trial_decides=True),
-            "whether the LTO-IR calls what is in them, and then finds it undefined, can't be read",
+            f"{_LEFT_OUT}; whether the LTO-IR calls what is then undefined can't be read",
         )
     if not kernels:
-        return Remark(warns=True), "nothing else needs them"
+        return Remark(warns=True), f"{_LEFT_OUT}; nothing else needs them"
     launched = f"launching {image_helpers.listed(kernels)} there ends in error 500"
-    return Remark(warns=True), f"{launched}, named symbol not found"
+    return Remark(warns=True), f"{_LEFT_OUT}; {launched}, named symbol not found"
 
 
 # The target of a device link is a real architecture: only the log of a build shows it.

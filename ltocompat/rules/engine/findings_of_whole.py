@@ -74,8 +74,8 @@ def _lacking(
     ]
     if gpu is None or not missing or len(missing) == len(waiting):
         return
-    if one_link and target.nvlink is not None:
-        return  # the rule on the whole link knows whether something needs them
+    if one_link and (target.nvlink is not None or target.nvjitlink is not None):
+        return  # the rule on the whole link knows what becomes of it
     source = rule(ABSENT_FROM_DEVICE_LINK)
     # nvlink goes on without them; nvJitLink takes no object that has nothing for its target.
     refused = target.nvlink is None and target.nvjitlink is not None

@@ -31,11 +31,11 @@ def findings_of_link(
 ) -> tuple[Finding, ...]:
     """What rules find in all that is linked, for the releases that the target's linker can be."""
     linked = _linked(judged)
-    linkers = _linkers(linked, target)
+    linkers = _linkers(judged if summary.one_link else linked, target)
     if not linked or linkers is None:
         return ()
     known, offline = linkers
-    left_out = [each for each in judged if offline and _is_left_out(each)]
+    left_out = [each for each in judged if _is_left_out(each)]
     answers = {linker: _tried(summary, linker, gpu, offline=offline) for linker in known.values}
     found = [
         _settled(
@@ -65,7 +65,7 @@ def leaves_symbols_open(
     if not summary.one_link:
         return False
     linked = _linked(judged)
-    linkers = _linkers(linked, target)
+    linkers = _linkers(judged, target)
     kinds = {image.kind for each in linked for image in each.module_verdict.picked}
     if linkers is None or ImageKind.LTOIR not in kinds:
         return False
@@ -83,10 +83,10 @@ def _is_left_out(each: GroupVerdict) -> bool:
 
 
 def _linkers(
-    linked: Sequence[GroupVerdict], target: Target
+    given: Sequence[GroupVerdict], target: Target
 ) -> tuple[VersionSet[Release], bool] | None:
     """The releases that the linker can be, and whether it is nvlink; None where none is named."""
-    waiting = any(each.group.signature.needs_device_link for each in linked)
+    waiting = any(each.group.signature.needs_device_link for each in given)
     offline = waiting and target.nvlink is not None
     known = target.nvlink if offline else target.nvjitlink
     return None if known is None else (known, offline)
