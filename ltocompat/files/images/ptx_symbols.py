@@ -8,6 +8,7 @@ uses it; without a link it is a warning.
 
 from __future__ import annotations
 
+import itertools
 import re
 import string
 from bisect import bisect_right
@@ -177,6 +178,8 @@ def _used_by_kernels(
                 users.add("outside")
             elif at >= function.head[1]:
                 users.add("kernel" if function.is_kernel else "function")
+            if "kernel" in users:  # who else uses it makes no difference
+                break
         if "function" in users and "kernel" not in users:
             return None  # which kernels may call, or not
         anywhere += [name] if users else []
@@ -283,13 +286,14 @@ def _linkage(text: bytes, position: int, at: int) -> tuple[str, int]:
 def _behind_body(text: bytes, position: int, budget: Budget) -> int:
     """Behind the brace that closes one which was opened in front of a position."""
     depth = 1
-    while depth:
-        budget.check_time()
+    for _ in budget.timed(itertools.repeat(None)):
         closing = text.find(b"}", position)
         if closing < 0:
             return len(text)
         depth += text.count(b"{", position, closing) - 1
         position = closing + 1
+        if not depth:
+            break
     return position
 
 
