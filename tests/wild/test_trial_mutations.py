@@ -109,9 +109,11 @@ def test_what_is_too_new_is_so_alone_and_in_company(
         requests_made = added(None, damaged=damaged)
         sure = [pool.sure(r, a) for r, a in zip(requests_made, together, strict=True)]
     pairs = list(zip(together, alone, strict=True))
-    # What else is damaged is answered alone, or read beyond its end, where anything may lie.
+    # What else is damaged is answered alone.
     told = [pair for pair, is_sure in zip(pairs, sure, strict=True) if is_sure or not damaged]
     others = [(a, b) for a, b in told if (a.outcome, a.code) != (b.outcome, b.code)]
+    if damaged:  # one that is read beyond its end crashes by what lies there, in any company
+        others = [p for p in others if all(a.outcome is not LinkOutcome.CRASHED for a in p)]
     with capfd.disabled():
         print(f"\n{version}, damaged {damaged}: {len(told)} of {COUNT} told, {len(others)} differ")
     assert others == []
