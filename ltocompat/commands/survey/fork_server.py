@@ -53,7 +53,8 @@ def fork_server() -> Iterator[str]:
         yield "forkserver"
     finally:
         # It may still import, and would end behind that only.
-        os.kill(server._forkserver_pid, signal.SIGTERM)  # noqa: SLF001
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(server._forkserver_pid, signal.SIGTERM)  # noqa: SLF001
         server._stop()  # noqa: SLF001
 
 
