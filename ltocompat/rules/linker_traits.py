@@ -47,6 +47,7 @@ class LinkerTraits(Struct, frozen=True, eq=False):
     links_upward: bool
     links_all_for_family: bool
 
+    @functools.lru_cache(maxsize=4096)  # noqa: B019 - of these values there are a few
     def seen_by(self, signature: ModuleSignature) -> LinkerTraits:
         """What of it can matter to a module; the same for linkers that it can't tell apart."""
         archs, suffixed, stored, has_sass = _traits_of_module(signature)

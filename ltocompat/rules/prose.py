@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import pkgutil
 import re
 import tomllib
 from typing import Any
@@ -115,10 +116,9 @@ def catalogue_file(*names: str) -> str:
 
     Named by the room above: naming the catalogue's package would import all of its rules.
     """
-    from importlib import resources  # late: rules are judged by without their prose
-
-    folder = resources.files("ltocompat.rules").joinpath("catalogue")
-    return folder.joinpath(*names).read_text("utf-8")
+    # importlib.resources would take as long to import as all of the prose to read.
+    data = pkgutil.get_data("ltocompat.rules", "/".join(("catalogue", *names)))
+    return (data or b"").decode("utf-8").replace("\r\n", "\n")
 
 
 @functools.cache
