@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.commands.comparison.pairing import label
 from ltocompat.model.arch import Release
-from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, together_as_one
 from ltocompat.model.diff import KERNEL_KINDS, Metadata
 from ltocompat.model.image import (
     Artifact,
@@ -26,6 +26,7 @@ from ltocompat.model.image import (
 )
 from ltocompat.model.limits import MIB, Limits
 from ltocompat.model.place import Place
+from ltocompat.model.signature import ModuleSignature
 from ltocompat.rules.linker_imports import version_of
 from ltocompat.scan.summarize import SummaryBuilder
 
@@ -174,14 +175,9 @@ class Side:
         self._end(self.path)  # places that lie in no file
         found = self._summaries
         whole = found[0] if len(found) == 1 else replace(together_as_one(found), one_link=False)
-        groups = []
-        for group in whole.groups:
-            images = tuple(
-                image if image.kind in kinds else replace(image, has_kernels=None)
-                for image in group.signature.images
-            )
-            groups.append(replace(group, signature=replace(group.signature, images=images)))
-        return replace(whole, path=self.path, groups=groups)
+        groups = [_known(group, kinds) for group in whole.groups]
+        # Of several files no variants are told apart, and thousands of modules are alike.
+        return replace(whole, path=self.path, groups=groups if len(found) == 1 else _merged(groups))
 
     def _module(self, module: Module) -> None:
         self.modules += 1
@@ -247,6 +243,23 @@ class Side:
         if name not in self.files and len(self.files) >= _MOST_FILES:
             name = _REST
         return self.files.setdefault(name, File(place))
+
+
+def _known(group: ModuleGroup, kinds: set[ImageKind]) -> ModuleGroup:
+    """A group in which only images of these kinds tell whether they have kernels."""
+    images = tuple(
+        image if image.kind in kinds else replace(image, has_kernels=None)
+        for image in group.signature.images
+    )
+    return replace(group, signature=replace(group.signature, images=images))
+
+
+def _merged(groups: Iterable[ModuleGroup]) -> list[ModuleGroup]:
+    found: dict[tuple[ModuleSignature, bool], ModuleGroup] = {}
+    for group in groups:
+        first = found.setdefault((group.signature, group.inner), replace(group, count=0, places=[]))
+        first.count += group.count
+    return list(found.values())
 
 
 def _compression(image: Image) -> str:
