@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from newest import NEWEST
 
+import ltocompat
 from ltocompat import LtoIrVersions, Role
+from ltocompat.files.images import ltoir
 from ltocompat.files.images.cubin_notes import ToolNote
 from ltocompat.model.arch import Release
+from ltocompat.model.errors import Malformed
+from ltocompat.model.requirement import Required
+from ltocompat.model.verdict import Verdict
 from ltocompat.scan.makers import cubin_makers, ltoir_makers, tool_role
 
 
@@ -41,6 +48,37 @@ def test_a_container_is_a_set_or_a_bound(container: str, text: str) -> None:
 def test_an_unknown_nvvm_ir_is_bounded_by_its_neighbours() -> None:
     (maker,) = ltoir_makers(LtoIrVersions("1.66", "2.110", "7.0"))
     assert (str(maker), maker.releases) == ("between 13.1 and 13.2", ())
+
+
+def keyless(container: bytes, ir: bytes = b"\x02\x2a") -> bytes:
+    """The header of an LTO-IR image for sm_70 as cuSPARSE 11.7.5.86 has it, and some bytes."""
+    versions = container + ir + b"\x03\x00\x07\x00"
+    offsets = b"\x18\x00\x01\x00" + b"\x24\x00\x00\x00" * 2
+    tags = b"\x01\x00\xbc\x02" + b"\x00" * 8
+    return b"\xed\x43\x4e\x7f" + versions + offsets + tags + b"body"
+
+
+def test_ltoir_without_a_key_word_is_older_than_11_7() -> None:
+    header = ltoir.parse(keyless(b"\x01\x32"))
+    (maker,) = ltoir_makers(header.versions, linked=header.linked, keyless=header.keyless)
+    assert (str(header.arch), str(maker)) == ("lto_70", "older than 11.7")
+    assert {release.major for release in maker.releases} == {11}
+    # From 11.7 on every compiler writes one: such a header is damaged.
+    with pytest.raises(Malformed, match="fields unlike any known"):
+        ltoir.parse(keyless(b"\x01\x36"))
+
+
+@pytest.mark.parametrize("linker", ["12.0", "12.9", "13.5"])
+def test_no_nvjitlink_links_it(tmp_path: Path, linker: str) -> None:
+    path = tmp_path / "old.ltoir"
+    path.write_bytes(keyless(b"\x01\x32"))
+    (result,) = ltocompat.check(path, f"nvjitlink={linker},gpu=sm_75", route="link")
+    assert [finding.rule for finding in result.findings if finding.verdict is Verdict.FAIL] == [
+        "LTO-02"
+    ]
+    (needs,) = ltocompat.require(path)
+    assert isinstance(needs, Required)
+    assert needs.nvjitlink_beyond
 
 
 def test_linked_ltoir_names_the_linker() -> None:

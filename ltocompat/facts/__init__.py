@@ -62,6 +62,12 @@ def ltoir_releases() -> dict[str, Release]:
 
 
 @functools.cache
+def keyless_ltoir_releases() -> tuple[Release, ...]:
+    """The releases that write LTO-IR without a key word in front of its body, oldest first."""
+    return tuple(map(Release.parse, table("ltoir")["keyless"][0]["releases"]))
+
+
+@functools.cache
 def ltoir_reader(field: str, version: str) -> Release | None:
     """The least release whose linkers read LTO-IR with this version in a field of its header.
 

@@ -461,7 +461,7 @@ def _ltoir(stored: StoredImage, detail: Detail) -> _Facts:
     return replace(
         _without_entry(stored, header.arch),
         ltoir=versions,
-        made_by=ltoir_makers(versions, linked=header.linked),
+        made_by=ltoir_makers(versions, linked=header.linked, keyless=header.keyless),
         problems=_contradictions(stored, "container", versions.container, header.arch),
     )
 

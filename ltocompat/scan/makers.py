@@ -27,7 +27,9 @@ def tool_role(tool: str) -> Role:
 
 
 @lru_cache(maxsize=1024)
-def ltoir_makers(versions: LtoIrVersions, *, linked: bool = False) -> tuple[Maker, ...]:
+def ltoir_makers(
+    versions: LtoIrVersions, *, linked: bool = False, keyless: bool = False
+) -> tuple[Maker, ...]:
     """The maker of an LTO-IR image.
 
     An exact minor release by its NVVM IR version where that can be read, else the set of releases
@@ -40,6 +42,10 @@ def ltoir_makers(versions: LtoIrVersions, *, linked: bool = False) -> tuple[Make
     from ltocompat import facts
 
     known = facts.ltoir_releases()
+    if keyless:
+        text, releases = f"older than {min(known.values())}", facts.keyless_ltoir_releases()
+        evidence = f"NVVM IR {versions.nvvm_ir}, no key word"
+        return (Maker(Role.COMPILER, None, text, releases, evidence),)
     release = known.get(versions.nvvm_ir)
     evidence = f"NVVM IR {versions.nvvm_ir}" + (", linker's mark" if linked else "")
     if release is None:

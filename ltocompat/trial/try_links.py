@@ -24,9 +24,9 @@ from ltocompat.model.image import PRELINKED_SECTIONS, ImageKind, Module
 from ltocompat.model.signature import ModuleSignature, module_signature
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials, link_key
-from ltocompat.model.verdict import Route
+from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.catalogue import requirements_of
-from ltocompat.rules.constraints import Always
+from ltocompat.rules.constraints import Always, LinkerOfMajor
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge
 from ltocompat.rules.engine.ways import possible_ways, ways
 from ltocompat.rules.link_selection import pick_for_linker
@@ -161,7 +161,10 @@ class LinkTrial(Closing):
         subject = Subject(
             signature, Route.LINK, Gpu("", goal.arch), pick.images, None, traits_of(goal.release)
         )
-        doubt = lto and any(map(_only_a_link_decides, requirements_of(subject)))
+        doubt = lto and any(
+            _only_a_link_decides(requirement, goal.release)
+            for requirement in requirements_of(subject)
+        )
         small = sum(len(input_.data) for input_ in inputs) <= _SMALL
         alike = (module.place.members, signature, goal)
         complete = doubt or (small and alike not in linked)
@@ -187,9 +190,11 @@ def _options(arch: SmArch, *picks: Pick) -> tuple[str, ...]:
     return (f"-arch={arch}", *(("-lto",) if lto else ()))
 
 
-def _only_a_link_decides(requirement: Requirement) -> bool:
-    """Whether it is about the instructions of code, which adding it doesn't show."""
+def _only_a_link_decides(requirement: Requirement, linker: Release) -> bool:
+    """Whether it is about code, which adding doesn't show: its instructions, or IR of CUDA 11."""
     constraint = requirement.constraint
+    if isinstance(constraint, LinkerOfMajor):
+        return constraint.judge(linker) is Verdict.FAIL
     return isinstance(constraint, Always) and constraint.trial_decides
 
 

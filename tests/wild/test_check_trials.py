@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import wheels
 from samples import FOLDER
 from test_check_links import FATBIN, LINKED, MINORS, RAW, sample, targets
 
@@ -71,3 +72,30 @@ def test_what_is_tried_of_a_file_depends_on_no_other(tmp_path: Path) -> None:
         found = [group for summary in summaries([tmp_path], reading) for group in summary.groups]
     assert [group.count for group in found] == [1, 1, 1, 1]
     assert [tried.outcome for group in found for tried in group.trials.values()] == ["linked"] * 4
+
+
+def test_ltoir_of_cuda_11_fails_as_often_as_it_stands_there(tmp_path: Path) -> None:
+    """Adding is no answer: these are refused when they are compiled."""
+    one = (FOLDER / "fatbin-ltoir" / "nvfatbin-12.4-of-11.8-lto_80.fatbin").read_bytes()
+    path = tmp_path / "two.fatbin"
+    path.write_bytes(one + bytes(-len(one) % 8) + one)
+    (result,) = check(
+        str(path), ["nvjitlink=12.4,gpu=sm_80"], route="link", trial_link=True, install_linkers=True
+    )
+    failed = {finding.rule: finding.module_count for finding in result.findings}
+    assert result.verdict is Verdict.FAIL
+    assert failed["LTO-02"] == 2
+    assert "TRIAL-DISAGREES" not in failed
+
+
+def test_ltoir_from_before_cuda_11_7_fails_as_linkers_say() -> None:
+    """readelf and nvJitLink: 34 modules with LTO-IR whose IR is of version 1.7."""
+    path = wheels.member("nvidia-cusparse-cu11==11.7.5.86", "nvidia/cusparse/lib/libcusparse.so.11")
+    (result,) = check(
+        str(path),
+        ["driver=580.65.06,nvjitlink=12.4,gpu=sm_90"],
+        trial_link=True,
+        install_linkers=True,
+    )
+    failed = {f.rule: f.module_count for f in result.findings if f.verdict is Verdict.FAIL}
+    assert failed == {"LTO-02": 34}

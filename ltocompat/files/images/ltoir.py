@@ -1,6 +1,7 @@
 """The header of an LTO-IR image; the body is scrambled by its vendor and stays so.
 
-Measured on the output of 16 releases of NVRTC and nvcc (11.7 .. 13.5), the same layout in all:
+Measured on the output of 16 releases of NVRTC and nvcc (11.7 .. 13.5), the same layout in all, but
+for 442 images of an older compiler in nvidia-cusparse-cu11 11.7.5.86, which have no key word:
 
 =====  ====  ==========================================================
 at     size  field
@@ -34,6 +35,7 @@ HEAD_SIZE = 0x100
 _HEADER = struct.Struct("<4s8BHHII")
 _TAG = struct.Struct("<HH")
 _KEY_SIZE = 4
+_FIRST_WITH_KEY = (1, 54)  # container
 _TAG_LIST = 0x18
 _TAG_ARCH = 1
 _TAG_ACCELERATED = 0x20
@@ -46,12 +48,14 @@ class LtoIr(Struct, frozen=True):
         versions: of the container, NVVM IR, LLVM and debug metadata.
         arch: architecture that it was compiled for; a family suffix leaves no mark.
         linked: emitted by a linker (nvJitLink 13.4 and later), which stamps its own versions.
+        keyless: no key word stands in front of the body, as before CUDA 11.7.
         body: offset of the body, bytes.
     """
 
     versions: LtoIrVersions
     arch: SmArch
     linked: bool
+    keyless: bool
     body: int
 
 
@@ -69,14 +73,15 @@ def parse(head: bytes) -> LtoIr:
     container, ir, debug, llvm = (fields[i : i + 2] for i in (1, 3, 5, 7))
     tag_list, compiled, key, body = fields[9:]
     # Versions are for those to judge who know which linker reads them.
-    known = tag_list == _TAG_LIST < key and body == key + _KEY_SIZE <= HEAD_SIZE
-    if not known or len(head) <= key:
+    keyless = body == key and container < _FIRST_WITH_KEY
+    known = tag_list == _TAG_LIST < key and (keyless or body == key + _KEY_SIZE)
+    if not known or body > HEAD_SIZE or len(head) <= key:
         raise Malformed(f"an LTO-IR header with fields unlike any known: {head[:24].hex(' ')}")
     arch = _arch(head[_TAG_LIST:key])
     if arch is None:
         raise Malformed("an LTO-IR header whose tags name no architecture")
     versions = LtoIrVersions(*(f"{major}.{minor}" for major, minor in (container, ir, llvm, debug)))
-    return LtoIr(versions, arch, compiled == 0, body)
+    return LtoIr(versions, arch, compiled == 0, keyless, body)
 
 
 def _arch(tags: bytes) -> SmArch | None:

@@ -72,6 +72,8 @@ def _read_by_linker(image: ImageSignature) -> Iterator[Requirement]:
     releases = makers.ltoir_releases(image)
     if image.ltoir is None or image.ltoir.nvvm_ir is None or makers.beyond(image):
         return
+    if releases == facts.keyless_ltoir_releases():
+        return
     for field, name in _FIELDS.items():
         version = getattr(image.ltoir, field)
         if version is None:
