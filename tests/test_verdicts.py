@@ -179,6 +179,31 @@ def test_a_linker_inside_links_what_lies_beside_it_whatever_the_target_has() -> 
     assert own.target == target
 
 
+@pytest.mark.parametrize(
+    ("file", "releases", "verdict"),
+    [
+        ("libcuda.so.1", ("11.8",), Verdict.UNKNOWN),  # its driver links it, whatever else is there
+        ("libnvJitLink.so.12", ("11.8",), Verdict.FAIL),
+        (
+            "libcuda.so.1",
+            ("11.8", "12.4"),
+            Verdict.FAIL,
+        ),  # which something has to link by nvJitLink
+    ],
+)
+def test_ltoir_of_cuda_11_is_for_the_driver_where_a_library_asks_for_no_nvjitlink(
+    file: str, releases: tuple[str, ...], verdict: Verdict
+) -> None:
+    opened = CudaLibrary(file.partition(".")[0], "opened", file, None, "string")
+    host = Host(
+        place=PLACE, format="ELF", machine="x86-64", type="shared library", libraries=(opened,)
+    )
+    fragments = [group(ltoir("lto_80", release), registered=False) for release in releases]
+    (target,) = parse(["driver=520.61.05,nvjitlink=12.4,gpu=a100"])
+    (result,) = results(ArtifactSummary("libcusparse.so.11", fragments, hosts=[host]), target)
+    assert result.verdict is verdict
+
+
 STRADDLING = ltoir("lto_80", "13.3", "13.4", "13.5")
 
 

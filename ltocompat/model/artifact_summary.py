@@ -106,6 +106,29 @@ def own_linker(summary: ArtifactSummary) -> CudaLibrary | None:
     return copies[0]
 
 
+_FIRST_MAJOR = 12  # of nvJitLink
+
+
+def linked_by_driver(summary: ArtifactSummary) -> bool:
+    """Whether all its LTO-IR is of CUDA 11, and no library of it asks for an nvJitLink.
+
+    Then cuLinkAddData of the driver links it (cuda.h: CU_JIT_INPUT_NVVM), whatever is installed.
+    """
+    hosts = [host for host in summary.hosts if host.linked]
+    if not hosts or any(
+        host.nvjitlink_imports or any(each.name == "libnvJitLink" for each in host.libraries)
+        for host in hosts
+    ):
+        return False
+    made = [
+        [release.major for maker in image.made_by for release in maker.releases]
+        for group in summary.groups
+        for image in group.signature.images
+        if image.kind is ImageKind.LTOIR
+    ]
+    return bool(made) and all(majors and max(majors) < _FIRST_MAJOR for majors in made)
+
+
 def only_variant(
     summary: ArtifactSummary, variant: Variant, *, common: bool = True
 ) -> ArtifactSummary:

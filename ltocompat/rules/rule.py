@@ -87,6 +87,7 @@ class Constraint(Struct, metaclass=_AbstractStruct, frozen=True):
         names_compiler: it compares with the release that compiled the code.
         weighs_values: a value can change the verdict, so that sentences name what it has to be.
         left_to_chance: as ``Finding.left_to_chance`` says.
+        driver_may_link: what every nvJitLink refuses may be linked by a driver.
     """
 
     components: ClassVar[frozenset[Component]]
@@ -95,6 +96,7 @@ class Constraint(Struct, metaclass=_AbstractStruct, frozen=True):
     names_compiler: ClassVar[bool] = False
     weighs_values: ClassVar[bool] = True
     left_to_chance: ClassVar[bool] = False
+    driver_may_link: ClassVar[bool] = False
 
     @abstractmethod
     def __str__(self) -> str:

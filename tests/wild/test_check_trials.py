@@ -88,14 +88,10 @@ def test_ltoir_of_cuda_11_fails_as_often_as_it_stands_there(tmp_path: Path) -> N
     assert "TRIAL-DISAGREES" not in failed
 
 
-def test_ltoir_from_before_cuda_11_7_fails_as_linkers_say() -> None:
-    """readelf and nvJitLink: 34 modules with LTO-IR whose IR is of version 1.7."""
+def test_ltoir_from_before_cuda_11_7_is_for_the_driver_alone() -> None:
+    """34 modules; cuSPARSE 11 opens libcuda, and nvJitLink refuses their IR of version 1.7."""
     path = wheels.member("nvidia-cusparse-cu11==11.7.5.86", "nvidia/cusparse/lib/libcusparse.so.11")
-    (result,) = check(
-        str(path),
-        ["driver=580.65.06,nvjitlink=12.4,gpu=sm_90"],
-        trial_link=True,
-        install_linkers=True,
-    )
-    failed = {f.rule: f.module_count for f in result.findings if f.verdict is Verdict.FAIL}
-    assert failed == {"LTO-02": 34}
+    (result,) = check(str(path), ["driver=580.65.06,nvjitlink=12.4,gpu=sm_90"])
+    asked = {f.rule: f.module_count for f in result.findings if f.verdict > Verdict.JIT}
+    assert asked == {"LTO-02": 34}
+    assert result.verdict is Verdict.UNKNOWN

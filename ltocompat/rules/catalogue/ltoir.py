@@ -135,6 +135,10 @@ def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
             consequence,
             f"compile the LTO-IR once for each major of nvJitLink, {_ACROSS_MAJORS}",
             makers.evidence(image),
+            "only cuLinkAddData of a driver links it, which is deprecated; drivers of CUDA 12 and "
+            "later were not measured (LTO-09)"
+            if ancient
+            else "",
         )
 
 

@@ -191,6 +191,7 @@ class LinkerOfMajor(Constraint, frozen=True):
     """A linker of the same major as LTO-IR made by one of ``releases``: all that is documented."""
 
     components: ClassVar = frozenset({Component.LINKER})
+    driver_may_link: ClassVar = True  # LTO-IR from before 12.0, the one that nvJitLinks refuse
     releases: tuple[Release, ...]
 
     def __str__(self) -> str:

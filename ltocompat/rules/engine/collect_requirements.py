@@ -9,7 +9,12 @@ from msgspec.structs import replace
 
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
-from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
+from ltocompat.model.artifact_summary import (
+    ArtifactSummary,
+    ModuleGroup,
+    linked_by_driver,
+    own_linker,
+)
 from ltocompat.model.image import Host, ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import (
@@ -53,6 +58,7 @@ from ltocompat.rules.services import HOW
 
 _LISTED = (Component.DRIVER, Component.LINKER)
 _OPEN_LINKER = "which nvJitLink links it is not known"
+_DRIVER = "LTO-IR of CUDA 11, which cuLinkAddData of a driver links (deprecated)"
 
 
 class _Row(Struct, frozen=True):
@@ -262,6 +268,8 @@ def _linker_floor(
     links = asks_linker or any(line.result.coverage.link for line in lines)
     if own is not None or not links:
         return None, f"its own {own.version}, which is inside" if own and links else ""
+    if linked_by_driver(summary):
+        return None, _DRIVER
     floors = [line.linker for line in lines if line.linker is not None]
     if not floors:
         return None, NO_NVJITLINK

@@ -9,7 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
-from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
+from ltocompat.model.artifact_summary import (
+    ArtifactSummary,
+    ModuleGroup,
+    linked_by_driver,
+    own_linker,
+)
 from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import (
     Finding,
@@ -145,21 +150,24 @@ class _Part(Struct, frozen=True):
         summary: what is in it.
         missing: what it lacks wherever it goes.
         linker: the nvJitLink that it brings itself; None for none.
+        by_driver: the driver links its LTO-IR, whatever nvJitLink is there.
     """
 
     summary: ArtifactSummary
     missing: tuple[Finding, ...]
     linker: VersionSet[Release] | None
+    by_driver: bool
 
     @classmethod
     def of(cls, summary: ArtifactSummary) -> _Part:
         """With what no target changes."""
         missing = tuple(map(finding_of_problem, missing_anywhere(summary)))
-        return cls(summary, missing, _linker_inside(summary))
+        return cls(summary, missing, _linker_inside(summary), linked_by_driver(summary))
 
     def on(self, target: Target) -> _ToJudge:
         """What is judged on a target."""
-        known = target if self.linker is None else replace(target, nvjitlink=self.linker)
+        own = self.linker is not None or self.by_driver
+        known = replace(target, nvjitlink=self.linker) if own else target
         return _ToJudge(self.summary, known, self.missing)
 
 

@@ -24,7 +24,7 @@ from ltocompat.rules.engine.picked_code import (
 from ltocompat.rules.engine.ways import own_target
 from ltocompat.rules.engine.weigh_trial import with_trial
 from ltocompat.rules.linker_traits import traits_of
-from ltocompat.rules.rule import ABOUT_LOADING, Component, Subject
+from ltocompat.rules.rule import ABOUT_LOADING, Component, Requirement, Subject
 from ltocompat.rules.selection import Missed
 
 
@@ -105,12 +105,15 @@ def _linked(
 
 @functools.lru_cache(maxsize=8192)  # the same whatever else targets say
 def _linked_by_any(signature: ModuleSignature, aim: Gpu) -> ModuleVerdict:
-    """A link by a linker that the target doesn't name: what no linker takes fails all the same."""
+    """A link by a linker that the target doesn't name: what no linker takes fails all the same.
+
+    What a driver may link is unknown.
+    """
     code = linked_code(signature, aim, None)
     if code.missed:
         return ModuleVerdict(None, "none", why=str(code.missed))
     refused = [
-        Evaluation(requirement, Verdict.FAIL, f"{requirement.subject}: {requirement.consequence}")
+        _refused_by_all(requirement)
         for requirement in code.requirements
         if requirement.component is Component.LINKER
         and all(requirement.constraint.judge(linker) is Verdict.FAIL for linker in _every_linker())
@@ -121,7 +124,15 @@ def _linked_by_any(signature: ModuleSignature, aim: Gpu) -> ModuleVerdict:
         return ModuleVerdict(None, "link", not_judged=unjudged, picked=code.images, why=why)
     findings = tuple(map(finding_of, refused))
     why = f"{signature.images[0]}: no linker takes it"
-    return ModuleVerdict(Verdict.FAIL, "link", findings, picked=code.images, why=why)
+    verdict = worst(each.verdict for each in findings)
+    return ModuleVerdict(verdict, "link", findings, picked=code.images, why=why)
+
+
+def _refused_by_all(requirement: Requirement) -> Evaluation:
+    may_link = requirement.constraint.driver_may_link
+    verdict = Verdict.UNKNOWN if may_link else Verdict.FAIL
+    text = requirement.doubt if may_link else requirement.consequence
+    return Evaluation(requirement, verdict, f"{requirement.subject}: {text}")
 
 
 @functools.cache
