@@ -23,6 +23,7 @@ from ltocompat.scan.walk import ScanSettings
 
 FOLDERS = ("cubin", "fatbin", "fatbin-ltoir", "ltoir", "objects", "ptx")
 WHERE = Place("made-up")
+FIRST_WITH_FAMILY = 100
 
 
 def _groups_of_samples() -> Iterator[ModuleGroup]:
@@ -50,6 +51,9 @@ IMAGES = tuple(
 def stored_images(draw: st.DrawFn) -> ImageSignature:
     """An image of a sample as an entry of a fatbin."""
     image = draw(st.sampled_from(IMAGES))
+    lists: list[bool | None] = [None]
+    if image.kind is ImageKind.SASS and image.arch and image.arch.number >= FIRST_WITH_FAMILY:
+        lists += [True, False]
     kernels = None if image.kind is ImageKind.LTOIR else draw(st.sampled_from([None, True, False]))
     return replace(
         image,
@@ -58,6 +62,7 @@ def stored_images(draw: st.DrawFn) -> ImageSignature:
         compression=draw(st.sampled_from(Compression)),
         concatenated=draw(st.integers(0, 5)) == 0,
         has_kernels=kernels,
+        lists_family=draw(st.sampled_from(lists)),
     )
 
 

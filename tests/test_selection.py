@@ -7,17 +7,22 @@ from pathlib import Path
 
 import pytest
 
+from ltocompat import inspect
 from ltocompat.facts import gpus
 from ltocompat.model.arch import ArchForm, Release, SmArch
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import ImageKind, Module
 from ltocompat.model.signature import ImageSignature, ModuleSignature
-from ltocompat.rules.link_selection import pick_for_linker
+from ltocompat.rules.link_selection import pick_for_linker, refused_across_family
 from ltocompat.rules.selection import Missed, compiles, pick_for_driver, runs
 
 MEASURED = json.loads((Path(__file__).parent / "data/selection.json").read_text("utf-8"))[
     "measured"
 ]
 RELEASES = list(MEASURED)
+FATBINS = Path(__file__).parents[1] / "sample_artifacts" / "fatbin"
+FAMILIES: dict[str, dict[str, str]] = json.loads(
+    (Path(__file__).parent / "data/family_entries.json").read_text("utf-8")
+)["measured"]
 
 
 def code(text: str, **traits: object) -> ImageSignature:
@@ -74,15 +79,60 @@ def test_sass_in_an_object_is_taken_for_exactly_the_targets_that_it_was_measured
     release: str,
 ) -> None:
     for entry, taken in MEASURED[release]["objects"].items():
-        inside = ModuleSignature((code(entry, relocatable=True),), None, needs_device_link=True)
+        inside = ModuleSignature((written(entry, "13.0"),), None, needs_device_link=True)
         predicted = [
             target
             for target in MEASURED[release]["targets"].split()
-            if pick_for_linker(
-                inside, SmArch.parse(f"sm_{target}", ArchForm.REAL), Release.parse(release)
-            ).images
+            if takes(inside, SmArch.parse(f"sm_{target}", ArchForm.REAL), Release.parse(release))
         ]
         assert predicted == taken.split(), entry
+
+
+def takes(module: ModuleSignature, target: SmArch, linker: Release) -> bool:
+    """Whether a linker finds something in it, and takes what it found."""
+    images = pick_for_linker(module, target, linker).images
+    return any(not refused_across_family(image, target) for image in images)
+
+
+def written(entry: str, release: str) -> ImageSignature:
+    """Relocatable SASS as tools store it that a compiler of this release wrote."""
+    has_family = SmArch.parse(entry).number >= 100
+    listed = Release.parse(release).major >= 13 if has_family else None
+    return code(entry, relocatable=True, lists_family=listed)
+
+
+def test_entries_of_sass_list_its_family_where_cuda_13_compiled_it() -> None:
+    found = {
+        (image.made_by[0].releases[-1].major, image.lists_family)
+        for sample in sorted(FATBINS.glob("*.fatbin"))
+        for record in inspect(sample)
+        if isinstance(record, Module)
+        for image in record.images
+        if image.kind is ImageKind.SASS and image.arch and image.arch.number >= 100
+    }
+    assert found == {(12, False), (13, True)}
+
+
+@pytest.mark.parametrize("linker", FAMILIES)
+def test_sass_of_a_family_is_taken_as_it_was_measured(linker: str) -> None:
+    """Or refused: for its architecture, or since a newer release wrote it; another rule says so."""
+    release = Release.parse(linker)
+    ptx = code("compute_80")
+    for text, targets in FAMILIES[linker].items():
+        entry, _, writer = text.partition(" by ")
+        sass = written(entry, writer)
+        for item in targets.split():
+            name, _, taken = item.partition(":")
+            target = SmArch.parse(f"sm_{name}", ArchForm.REAL)
+            (image,) = pick_for_linker(ModuleSignature((sass, ptx), None), target, release).images
+            refused = refused_across_family(sass, target)
+            if taken == "P":
+                assert image is ptx, (text, item)
+            else:
+                assert image is sass, (text, item)
+                assert (taken == "S") > refused or (
+                    taken == "-" and (refused or Release.parse(writer) > release)
+                ), (text, item)
 
 
 def _is_newer(image: str, linker: Release) -> bool:

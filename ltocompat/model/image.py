@@ -168,6 +168,8 @@ class Image(Struct, frozen=True):
         options: compiler options stored with it, else None.
         lacks_options: PTX or LTO-IR whose fatbin entry has no place for options, not even for none.
         identifier: name stored with it (nvcc: the source file), else None.
+        lists_family: whether the entry header of SASS from sm_100 on lists architectures of its
+            family; None where it says nothing of such things.
         kernels: names of its kernels; None unless asked for, or where they can't be read.
         empty_kernels: PTX that has kernels, each of which only returns; False unless asked for.
         symbols: what it defines for others and leaves undefined; None unless asked for, or where
@@ -195,6 +197,7 @@ class Image(Struct, frozen=True):
     options: str | None = None
     lacks_options: bool = False
     identifier: str | None = None
+    lists_family: bool | None = None
     kernels: tuple[str, ...] | None = None
     empty_kernels: bool = False
     symbols: DeviceSymbols | None = None

@@ -46,6 +46,8 @@ class ImageSignature(Struct, frozen=True):
         symbols: what it leaves undefined, and, where it is part of a link of several files, what
             it defines; None when not looked for or not to be known.
         lacks_options: PTX or LTO-IR whose entry has no place for options.
+        lists_family: SASS whose entry lists architectures of its family; None where it has no place
+            for them.
         problem: why its bytes contradict themselves or can't be read, None when they are fine.
     """
 
@@ -66,6 +68,7 @@ class ImageSignature(Struct, frozen=True):
     empty_kernels: bool = False
     symbols: DeviceSymbols | None = None
     lacks_options: bool = False
+    lists_family: bool | None = None
     problem: str | None = None
 
     def __str__(self) -> str:
@@ -120,6 +123,7 @@ def image_signature(image: Image) -> ImageSignature:
         image.empty_kernels,
         image.symbols,
         image.lacks_options,
+        image.lists_family,
         image.problems[0] if image.problems else None,
     )
 

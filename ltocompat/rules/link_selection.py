@@ -5,7 +5,8 @@ an error, whatever lies beside it. A fatbin links where an entry is found for th
 content is one that the linker takes alone. Source: measured with nvJitLink 12.0 .. 13.5 for every
 target that each has: fatbins of one entry (58,000), and of two and three (22,500), and the content
 alone and in its entry (68,000); tests/data/selection.json has what the first two and SASS alone
-gave when they were measured again.
+gave when they were measured again. Their entries had no attributes, which tools write for SASS from
+sm_100 on: tests/data/family_entries.json has what linkers take of what nvFatbin makes.
 """
 
 from __future__ import annotations
@@ -49,8 +50,7 @@ def pick_for_linkers_alike(
     if not any(image.in_fatbin for image in signature.images):
         return _alone(signature, target, linker)
     stopped = not linker.passes_concatenated and any(i.concatenated for i in signature.images)
-    in_object = signature.needs_device_link and linker.minds_suffix
-    found = [i for i in signature.images if _is_found(i, target, linker, in_object=in_object)]
+    found = [image for image in signature.images if _is_found(image, target, linker)]
     if stopped or not found:
         return Pick((), _missed_by_linker(signature))
     ltoir = [image for image in found if image.kind is ImageKind.LTOIR]
@@ -68,14 +68,8 @@ def releases_that_pick(signature: ModuleSignature, target: SmArch) -> tuple[Rele
     )
 
 
-def _is_found(
-    image: ImageSignature, target: SmArch, linker: LinkerTraits, *, in_object: bool
-) -> bool:
-    """Whether a linker finds an entry of a fatbin for a target.
-
-    SASS in an object is taken for more targets than in a fatbin. No nvcc of CUDA 12 could be had to
-    make objects, which are judged as fatbins there.
-    """
+def _is_found(image: ImageSignature, target: SmArch, linker: LinkerTraits) -> bool:
+    """Whether a linker finds an entry of a fatbin for a target."""
     entry = image.arch
     if entry is None or image.kind not in LINKED:
         return False
@@ -85,8 +79,9 @@ def _is_found(
         return False
     if image.kind is not ImageKind.SASS:
         return _finds_virtual(entry, target, linker)
-    finds = _finds_sass_of_object if in_object else _finds_sass
-    return finds(entry, target, linker)
+    if image.lists_family is None:
+        return _finds_sass(entry, target, linker)
+    return _finds_sass_with_family(entry, target, linker, listed=image.lists_family)
 
 
 def _finds_virtual(entry: SmArch, target: SmArch, linker: LinkerTraits) -> bool:
@@ -107,14 +102,29 @@ def _finds_sass(entry: SmArch, target: SmArch, linker: LinkerTraits) -> bool:
     return not narrow and _reaches(entry.number, target.number, linker, stored=True)
 
 
-def _finds_sass_of_object(entry: SmArch, target: SmArch, linker: LinkerTraits) -> bool:
-    number = entry.number
+def _finds_sass_with_family(
+    entry: SmArch, target: SmArch, linker: LinkerTraits, *, listed: bool
+) -> bool:
+    """The same of SASS from sm_100 on as tools write it: its entry says more than a number.
+
+    Where it lists no family, as that of CUDA 12 does, it is found for all of it, and then refused:
+    see ``refused_across_family``.
+    """
+    own = same_arch(entry.number) == same_arch(target.number)
     if entry.suffix == "a":
-        unminded = not linker.minds_suffix_of_sass and number >= _FIRST_FAMILY
-        return number == target.number and (unminded or target.suffix == "a")
-    if number >= _FIRST_FAMILY:
-        return number == target.number or (number, target.number) in ((100, 103), (120, 121))
-    return _reaches(number, target.number, linker, stored=True)
+        unminded = linker.knows_family and not linker.minds_suffix_of_sass
+        return own and (unminded or target.suffix == "a")
+    reads_list = linker.minds_suffix or not listed
+    return own or (reads_list and _in_family(entry.number, target.number))
+
+
+def refused_across_family(image: ImageSignature, target: SmArch) -> bool:
+    """Whether SASS is found in a fatbin for a target of its family that no linker takes it for."""
+    if image.lists_family is None or image.arch is None:
+        return False
+    pair = image.arch.number, target.number
+    across = same_arch(pair[0]) != same_arch(pair[1])
+    return across and not (image.lists_family and pair in ((100, 103), (120, 121)))
 
 
 def _reaches(number: int, target: int, linker: LinkerTraits, *, stored: bool) -> bool:

@@ -179,6 +179,7 @@ def _image(stored: StoredImage, facts: _Facts, sha256: str | None = None) -> Ima
         stored.options,
         stored.lacks_options,
         stored.identifier,
+        stored.lists_family,
         facts.kernels,
         facts.empty_kernels,
         facts.symbols,

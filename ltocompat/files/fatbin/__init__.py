@@ -20,7 +20,9 @@ class StoredImage(Struct, frozen=True):
     None around an image that has no entry. ``version`` is the entry's code version (major, minor).
     ``compression`` is how the file keeps it; the payload of an image inside a concatenated entry is
     decoded already. ``lacks_options``: it is PTX or LTO-IR whose entry has no place for options,
-    which every compiler leaves. ``entry_header`` is the whole header of an entry, as stored.
+    which every compiler leaves. ``lists_family``: attributes in the entry header of SASS list the
+    architectures of its family, as where CUDA 13 compiled it, or say nothing of them, as where 12.8
+    did; None where there are none. ``entry_header`` is the whole header of an entry, as stored.
     ``problems`` are sentences about an entry header or a region around it, where one contradicts
     itself.
     """
@@ -41,6 +43,7 @@ class StoredImage(Struct, frozen=True):
     options: str | None = None
     lacks_options: bool = False
     identifier: str | None = None
+    lists_family: bool | None = None
     entry_header: bytes | None = None
     problems: tuple[str, ...] = ()
 

@@ -30,9 +30,11 @@ NEEDLE = MAGIC + struct.pack("<HH", 1, REGION_HEADER.size)
 
 _ENTRY = struct.Struct("<HHIQIIHHIIIQQQ")
 _OPTIONS = struct.Struct("<II")
+_ATTRIBUTE = struct.Struct("<BBH")  # format, number, and a value or the size of what follows
 _DIRECTORY = struct.Struct("<II")
 # Enough for the header, a name and options of nearly every entry in one read.
 _ENTRY_READ = 256
+_LONGEST_ATTRIBUTES = 256  # real ones take 16 to 44 bytes
 _LONGEST_HEADER = 1 << 20  # of an entry that holds no others; real ones have a few KiB
 
 KIND_CONCATENATED = 0x100
@@ -57,6 +59,7 @@ _FLAG_ACCELERATED = 0x100000
 _FLAG_FAMILY = 0x200000
 _FLAGS_SUFFIX = _FLAG_ACCELERATED | _FLAG_FAMILY
 _FLAG_COMPAT_BLOB = 0x1000000
+_ATTRIBUTE_FAMILY, _FORM_SIZED = 0x0B, 4
 _FLAGS_KNOWN = (
     _FLAG_64_BIT
     | _FLAG_DEBUG
@@ -99,6 +102,7 @@ class FatbinEntry(Struct, frozen=True):
     fields: EntryHeader
     identifier: str | None
     options: str | None
+    lists_family: bool | None
 
     @property
     def end(self) -> int:
@@ -193,7 +197,7 @@ def _read_entry(view: ByteView, offset: int, region_end: int, data: bytes) -> Fa
         data = view.read(offset, min(header_size, _LONGEST_HEADER))
     identifier = _identifier(data, fields) if fields.identifier_size else None
     options = _options(data, fields) if fields.options_offset else None
-    return FatbinEntry(offset, fields, identifier, options)
+    return FatbinEntry(offset, fields, identifier, options, _lists_family(data, fields))
 
 
 def _identifier(header: bytes, fields: EntryHeader) -> str | None:
@@ -213,6 +217,27 @@ def _options(header: bytes, fields: EntryHeader) -> str | None:
     if not text or text[0] < 0x20 or fields.flags & _FLAG_COMPAT_BLOB:
         return None
     return text.decode("utf-8", "replace").strip() or None
+
+
+def _lists_family(header: bytes, fields: EntryHeader) -> bool | None:
+    """What the attributes say that stand in place of options, as ``StoredImage`` has it."""
+    at = fields.options_offset
+    if not fields.flags & _FLAG_COMPAT_BLOB or not at or at + _OPTIONS.size > len(header):
+        return None
+    start, size = _OPTIONS.unpack_from(header, at)
+    return _has_family(header[start : start + min(size, _LONGEST_ATTRIBUTES)])
+
+
+@functools.lru_cache(maxsize=1024)  # a library has a few dozen
+def _has_family(attributes: bytes) -> bool:
+    """Whether one lists architectures of the family; they are laid out as those of cubins."""
+    position = 1
+    while position + _ATTRIBUTE.size <= len(attributes):
+        form, number, size = _ATTRIBUTE.unpack_from(attributes, position)
+        if number == _ATTRIBUTE_FAMILY:
+            return True
+        position += _ATTRIBUTE.size + (size if form == _FORM_SIZED else 0)
+    return False
 
 
 class _Traits(Struct, frozen=True):
@@ -341,6 +366,7 @@ def _stored(
         entry.options,
         traits.has_options and not fields.options_offset,
         entry.identifier,
+        entry.lists_family if traits.kind is ImageKind.SASS else None,
         header,
         traits.problems + _problems_of_sizes(fields, traits.compression),
     )
@@ -368,7 +394,13 @@ def _concatenated(
         fields = EntryHeader._make(_ENTRY.unpack_from(header))
         size = _inline_size(header, fields)
         named = fields._replace(header_size=size)
-        inner = FatbinEntry(position, named, _identifier(header, named), _options(header, named))
+        inner = FatbinEntry(
+            position,
+            named,
+            _identifier(header, named),
+            _options(header, named),
+            _lists_family(header, named),
+        )
         stored = data.sub(fields.header_size, fields.payload_size)
         payload = Payload(stored, Compression.NONE, None, budget)
         place = outer.place.at(outer.place.offset or 0, *outer.place.entry, number)

@@ -21,6 +21,7 @@ from ltocompat.rules.constraints import (
     LinkerTolerating,
     Remark,
 )
+from ltocompat.rules.link_selection import refused_across_family
 from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject
 
 if TYPE_CHECKING:
@@ -81,12 +82,15 @@ def _linker_text(name: str) -> str:
 
 
 _GENERATION_2_FOR_ALL = 13
+_GB300, _TAKEN_OF_GB300 = 103, Release(13, 3)
 
 
 @FAMILY.rule("BLD-02", Level.ERROR)
 def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker takes SASS that is no newer than itself."""
     for image in image_helpers.linked(subject, ImageKind.SASS):
+        if refused_across_family(image, subject.link_target):
+            yield _across_family(subject, image)
         cuda = makers.writer(image)
         if cuda is None:
             continue
@@ -94,14 +98,12 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             yield _too_old(image, cuda)
             continue
         tolerated = makers.only_cuda_13_writes(image)
-        of_13 = cuda.major >= _GENERATION_2_FOR_ALL
         yield Requirement(
             Component.LINKER,
             LinkerOfCubin(
                 cuda,
                 tolerated=tolerated,
-                # measured for sm_100: 12.8 links functions of 13.x, 12.9 refuses them
-                doubtful=image.has_kernels is False and of_13 and not tolerated,
+                doubtful=not tolerated and _is_taken_by_some(image, cuda),
             ),
             "BLD-02",
             f"SASS of CUDA {cuda}",
@@ -112,6 +114,29 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             makers.evidence(image),
             short="documented is SASS up to the linker's own release",
         )
+
+
+def _is_taken_by_some(image: ImageSignature, cuda: Release) -> bool:
+    """Whether some linkers of 12.x were seen to take SASS of 13.x from sm_100 on.
+
+    12.8 links functions of it and 12.9 refuses them; 12.9 links a kernel for sm_103 that 13.3 to
+    13.5 compiled, and no other.
+    """
+    small = image.has_kernels is False and cuda.major >= _GENERATION_2_FOR_ALL
+    of_103 = image.arch is not None and image.arch.number == _GB300 and cuda >= _TAKEN_OF_GB300
+    return small or of_103
+
+
+def _across_family(subject: Subject, image: ImageSignature) -> Requirement:
+    return Requirement(
+        Component.NONE,
+        Always(Verdict.FAIL),
+        "BLD-02",
+        f"{image} in a fatbin for {subject.link_target}",
+        "linkers pick it for its family, and take that of CUDA 13 alone, for sm_103 and sm_121",
+        "link the bare cubin, or compile SASS for the target",
+        "attributes in the entry header",
+    )
 
 
 def _too_old(image: ImageSignature, cuda: Release) -> Requirement:
