@@ -184,6 +184,7 @@ def test_a_linker_inside_links_what_lies_beside_it_whatever_the_target_has() -> 
     [
         ("libcuda.so.1", ("11.8",), Verdict.UNKNOWN),  # its driver links it, whatever else is there
         ("libnvJitLink.so.12", ("11.8",), Verdict.FAIL),
+        ("libnvrtc.so.11.2", ("11.8",), Verdict.FAIL),  # nothing says that it calls the driver
         (
             "libcuda.so.1",
             ("11.8", "12.4"),

@@ -110,15 +110,14 @@ _FIRST_MAJOR = 12  # of nvJitLink
 
 
 def linked_by_driver(summary: ArtifactSummary) -> bool:
-    """Whether all its LTO-IR is of CUDA 11, and no library of it asks for an nvJitLink.
+    """Whether its LTO-IR is all of CUDA 11, and its libraries ask for the driver, not nvJitLink.
 
     Then cuLinkAddData of the driver links it (cuda.h: CU_JIT_INPUT_NVVM), whatever is installed.
     """
     hosts = [host for host in summary.hosts if host.linked]
-    if not hosts or any(
-        host.nvjitlink_imports or any(each.name == "libnvJitLink" for each in host.libraries)
-        for host in hosts
-    ):
+    asked = {library.name for host in hosts for library in host.libraries}
+    calls_linker = any(host.nvjitlink_imports for host in hosts) or "libnvJitLink" in asked
+    if calls_linker or "libcuda" not in asked:
         return False
     made = [
         [release.major for maker in image.made_by for release in maker.releases]
