@@ -106,28 +106,6 @@ def own_linker(summary: ArtifactSummary) -> CudaLibrary | None:
     return copies[0]
 
 
-_FIRST_MAJOR = 12  # of nvJitLink
-
-
-def linked_by_driver(summary: ArtifactSummary) -> bool:
-    """Whether its LTO-IR is all of CUDA 11, and its libraries ask for the driver, not nvJitLink.
-
-    Then cuLinkAddData of the driver links it (cuda.h: CU_JIT_INPUT_NVVM), whatever is installed.
-    """
-    hosts = [host for host in summary.hosts if host.linked]
-    asked = {library.name for host in hosts for library in host.libraries}
-    calls_linker = any(host.nvjitlink_imports for host in hosts) or "libnvJitLink" in asked
-    if calls_linker or "libcuda" not in asked:
-        return False
-    made = [
-        [release.major for maker in image.made_by for release in maker.releases]
-        for group in summary.groups
-        for image in group.signature.images
-        if image.kind is ImageKind.LTOIR
-    ]
-    return bool(made) and all(majors and max(majors) < _FIRST_MAJOR for majors in made)
-
-
 def only_variant(
     summary: ArtifactSummary, variant: Variant, *, common: bool = True
 ) -> ArtifactSummary:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from ltocompat.model.arch import SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import ImageKind
+from ltocompat.rules import makers
+from ltocompat.rules.constraints import FIRST_NVJITLINK
 
 
 def loaded_groups(summary: ArtifactSummary) -> list[ModuleGroup]:
@@ -47,3 +49,22 @@ def kinds(groups: Iterable[ModuleGroup]) -> Iterator[ImageKind]:
 def listed_archs(several: Iterable[SmArch]) -> str:
     """``sm_80, sm_90a``, in their order."""
     return ", ".join(map(str, sorted(several)))
+
+
+def linked_by_driver(summary: ArtifactSummary) -> bool:
+    """Whether its LTO-IR is all of CUDA 11, and its libraries ask for the driver, not nvJitLink.
+
+    Then cuLinkAddData of the driver links it (cuda.h: CU_JIT_INPUT_NVVM), whatever is installed.
+    """
+    hosts = [host for host in summary.hosts if host.linked]
+    asked = {library.name for host in hosts for library in host.libraries}
+    calls_linker = any(host.nvjitlink_imports for host in hosts) or "libnvJitLink" in asked
+    if calls_linker or "libcuda" not in asked:
+        return False
+    made = [
+        makers.ltoir_releases(image)
+        for group in summary.groups
+        for image in group.signature.images
+        if image.kind is ImageKind.LTOIR
+    ]
+    return bool(made) and all(releases and releases[-1] < FIRST_NVJITLINK for releases in made)

@@ -19,6 +19,7 @@ sys.path[:0] = [str(HERE.parent), str(SAMPLES)]
 
 from link_cases import FATBIN, NVJITLINKS, known  # noqa: E402
 from pieces import Piece, compiled, number  # noqa: E402
+from real_linkers import nvjitlink_rows, worked  # noqa: E402
 from toolchains import NVFATBIN, PackageCache  # noqa: E402
 
 STORED = HERE.parent / "data" / "family_entries.json"
@@ -46,8 +47,6 @@ def packed(cubin: Piece, ptx: Piece, folder: Path, cache: PackageCache) -> Path:
 
 def taken(fatbins: list[Path], release: str, cache: PackageCache) -> Iterator[str]:
     """For each fatbin what a linker takes, target by target."""
-    suffix = "-cu12" if release.startswith("12.") else ""
-    library = cache.file(f"nvidia-nvjitlink{suffix}=={NVJITLINKS[release]}", "libnvJitLink.so*")
     targets = [target for target in TARGETS if known(target, release)]
     requests = [
         {"kernels": [kernel], "options": [f"-arch=sm_{target}"], "inputs": [[FATBIN, str(path)]]}
@@ -55,22 +54,12 @@ def taken(fatbins: list[Path], release: str, cache: PackageCache) -> Iterator[st
         for target in targets
         for kernel in ("first", "second")
     ]
-    child = [sys.executable, str(HERE / "nvjitlink_child.py"), str(library)]
-    done = subprocess.run(
-        [*child, release.replace(".", "_")],
-        input="".join(json.dumps(request) + "\n" for request in requests),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        check=True,
-    )
-    answers = iter([json.loads(line) for line in done.stdout.splitlines()])
+    answers = map(worked, nvjitlink_rows(requests, release, cache))
     for _ in fatbins:
         found = []
         for target in targets:
-            sass, ptx = ((row["step"], row["status"]) for row in (next(answers), next(answers)))
-            worked = ("complete", 0)
-            found.append(f"{target}:{'S' if sass == worked else 'P' if ptx == worked else '-'}")
+            sass, ptx = next(answers), next(answers)
+            found.append(f"{target}:{'S' if sass else 'P' if ptx else '-'}")
         yield " ".join(found)
 
 

@@ -6,11 +6,12 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import nvcc_objects
 from link_cases import NVJITLINKS, Case
@@ -69,8 +70,6 @@ def _stored(data: bytes, name: str, folder: Path) -> str:
 def _nvjitlink(
     cases: Sequence[Case], release: str, folder: Path, cache: PackageCache
 ) -> list[Answer]:
-    suffix = "-cu12" if release.startswith("12.") else ""
-    library = cache.file(f"nvidia-nvjitlink{suffix}=={NVJITLINKS[release]}", "libnvJitLink.so*")
     requests = [
         {
             "kernels": case.kernels,
@@ -83,6 +82,21 @@ def _nvjitlink(
         }
         for case in cases
     ]
+    return [
+        Answer(
+            worked(row),
+            f"{row['step']} {row['status']}: {row['log']}".rstrip(": "),
+        )
+        for row in nvjitlink_rows(requests, release, cache)
+    ]
+
+
+def nvjitlink_rows(
+    requests: Sequence[Mapping[str, object]], release: str, cache: PackageCache
+) -> list[dict[str, Any]]:
+    """What an nvJitLink answers to each request, as ``nvjitlink_child`` says it."""
+    suffix = "-cu12" if release.startswith("12.") else ""
+    library = cache.file(f"nvidia-nvjitlink{suffix}=={NVJITLINKS[release]}", "libnvJitLink.so*")
     program = [sys.executable, str(HERE / "nvjitlink_child.py"), str(library)]
     done = subprocess.run(
         [*program, release.replace(".", "_")],
@@ -92,14 +106,12 @@ def _nvjitlink(
         text=True,
         check=True,
     )
-    answers = map(json.loads, done.stdout.splitlines())
-    return [
-        Answer(
-            (row["step"], row["status"]) == ("complete", 0),
-            f"{row['step']} {row['status']}: {row['log']}".rstrip(": "),
-        )
-        for row in answers
-    ]
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def worked(row: Mapping[str, Any]) -> bool:
+    """Whether a link went through to its end."""
+    return (row["step"], row["status"]) == ("complete", 0)
 
 
 def _nvlink(case: Case, program: Path, folder: Path) -> Answer:

@@ -9,12 +9,7 @@ from msgspec.structs import replace
 
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
-from ltocompat.model.artifact_summary import (
-    ArtifactSummary,
-    ModuleGroup,
-    linked_by_driver,
-    own_linker,
-)
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
 from ltocompat.model.image import Host, ImageKind
 from ltocompat.model.place import Place
 from ltocompat.model.requirement import (
@@ -29,6 +24,7 @@ from ltocompat.model.requirement import (
 from ltocompat.model.target import Gpu
 from ltocompat.model.trial_answer import narrowed
 from ltocompat.model.verdict import Finding, Route, Verdict
+from ltocompat.rules.artifact_code import linked_by_driver
 from ltocompat.rules.catalogue import requirements_of, requirements_of_host
 from ltocompat.rules.emitted import SLIVER_SERVED
 from ltocompat.rules.engine.driver_floors import (

@@ -9,12 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
-from ltocompat.model.artifact_summary import (
-    ArtifactSummary,
-    ModuleGroup,
-    linked_by_driver,
-    own_linker,
-)
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
 from ltocompat.model.target import Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import (
     Finding,
@@ -23,6 +18,7 @@ from ltocompat.model.verdict import (
     Route,
     Verdict,
 )
+from ltocompat.rules.artifact_code import linked_by_driver
 from ltocompat.rules.catalogue import rule
 from ltocompat.rules.emitted import (
     NOTHING_SERVES,
